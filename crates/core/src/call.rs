@@ -1,0 +1,73 @@
+//! Operations that are not fused: each works on real memory, by a device's own routine or a library.
+
+use crate::Dims;
+
+/// A running fold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ScanOp {
+    Sum,
+    Prod,
+    Max,
+    Min,
+}
+
+/// What happens beyond an edge, by SciPy's names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are scipy.ndimage's")]
+pub enum Edge {
+    /// (d c b a | a b c d | d c b a)
+    Reflect,
+    /// The value of the call's constant.
+    Constant,
+    /// (a a a a | a b c d | d d d d)
+    Nearest,
+    /// (d c b | a b c d | c b a)
+    Mirror,
+    /// (a b c d | a b c d | a b c d)
+    Wrap,
+}
+
+/// An operation on whole arrays. Operands come through any layout; the output is C-contiguous unless said otherwise.
+/// Floats stand as bits, so that calls can be compared and hashed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum CallOp {
+    /// Batched matrix product: `(…, m, k) × (…, k, n) -> (…, m, n)`; batch axes are already broadcast to be equal,
+    /// dtypes are equal. Accumulates in the dtype's accumulator.
+    Dot,
+    /// Running fold along `axis`; operand and output have one shape, the operand is cast to the output's dtype first.
+    Scan {
+        /// The fold.
+        op: ScanOp,
+        /// The axis.
+        axis: u8,
+    },
+    /// Sorted along the last axis, NaN last; stable.
+    Sort,
+    /// Indices (int64) that sort along the last axis, NaN last; stable.
+    ArgSort,
+    /// For each element of operand 1 the index (int64) where it would be inserted in operand 0 (sorted, 1-d).
+    SearchSorted {
+        /// After equal elements rather than before.
+        right: bool,
+    },
+    /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
+    /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32 or float64).
+    Correlate {
+        /// What lies beyond the edges.
+        edge: Edge,
+        /// Bits (f64) of the value beyond the edges for [`Edge::Constant`].
+        constant: u64,
+        /// Index in the weights that falls on the output element, per axis.
+        origin: Dims,
+    },
+    /// Operand 0 extended at its edges by `before` and `after` elements per axis.
+    Pad {
+        /// What lies beyond the edges.
+        edge: Edge,
+        /// Bits (f64) of the value beyond the edges for [`Edge::Constant`].
+        constant: u64,
+        /// Elements added in front, per axis.
+        before: Dims,
+    },
+}

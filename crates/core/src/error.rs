@@ -1,0 +1,59 @@
+//! Errors: the cause first, the operation, the shapes or types, then what to do.
+
+use std::fmt;
+
+/// Which Python exception an error becomes. The names are Python's and NumPy's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each names its Python class")]
+pub enum ErrorKind {
+    Value,
+    Type,
+    Index,
+    /// `numpy.exceptions.AxisError`.
+    Axis,
+    Overflow,
+    NotImplemented,
+    /// `OutOfMemoryError(MemoryError)`.
+    Memory,
+    Runtime,
+    /// `numpy._core._exceptions._UFuncNoLoopError`'s public base: `TypeError`.
+    Cast,
+    /// A library that is needed is not installed: `ImportError`.
+    MissingLibrary,
+}
+
+/// An error on its way to Python.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// The Python class.
+    pub kind: ErrorKind,
+    /// The whole message, `[op]` first where an operation is the cause.
+    pub message: String,
+}
+
+/// `Result` with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+macro_rules! constructors {
+    ($($name:ident => $kind:ident),* $(,)?) => {$(
+        #[doc = concat!("An error that becomes Python's class for `", stringify!($kind), "`.")]
+        pub fn $name(message: impl Into<String>) -> Error {
+            Error { kind: ErrorKind::$kind, message: message.into() }
+        }
+    )*};
+}
+
+impl Error {
+    constructors! {
+        value => Value, type_ => Type, index => Index, axis => Axis, overflow => Overflow, cast => Cast,
+        not_implemented => NotImplemented, memory => Memory, runtime => Runtime, missing_library => MissingLibrary,
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,306 @@
+//! Shapes and views: how the elements of an array lie in its storage.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use smallvec::SmallVec;
+
+use crate::{DType, Error, Result};
+
+/// Extents or strides, one an axis.
+pub type Dims = SmallVec<[i64; 5]>;
+
+/// Element type, shape, strides and offset of an array in its storage, all **in elements of `dtype`**, not bytes.
+///
+/// Invariants: layouts are interned, so two live layouts are equal exactly when their `id`s are; extents are ≥ 0; an
+/// axis of extent 1 keeps whatever stride it was given (NumPy shows it).
+#[derive(Debug)]
+pub struct Layout {
+    /// Unique among the live layouts.
+    pub id: u32,
+    /// Element type read through this layout.
+    pub dtype: DType,
+    /// C-contiguous from offset 0: position in the storage equals flat index.
+    pub identity: bool,
+    /// Extent of each axis.
+    pub shape: Dims,
+    /// Elements from one index to the next, for each axis; negative and zero are allowed.
+    pub strides: Dims,
+    /// Element of the storage at index (0, 0, …).
+    pub offset: i64,
+    /// Number of elements.
+    pub size: i64,
+}
+
+/// A shared, interned layout.
+pub type LayoutRef = Arc<Layout>;
+
+/// What makes a layout equal to another.
+#[derive(Clone, Debug)]
+struct Key {
+    dtype: DType,
+    shape: Dims,
+    strides: Dims,
+    offset: i64,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, o: &Key) -> bool {
+        self.dtype == o.dtype && self.offset == o.offset && self.shape == o.shape && self.strides == o.strides
+    }
+}
+impl Eq for Key {}
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        (self.dtype, self.offset).hash(h);
+        self.shape.hash(h);
+        self.strides.hash(h);
+    }
+}
+
+/// The table of live layouts. When it has doubled since the last sweep, layouts that only the table holds are dropped,
+/// so a program that makes ever new shapes stays bounded.
+struct Interner {
+    table: HashMap<Key, LayoutRef>,
+    free_ids: Vec<u32>,
+    next_id: u32,
+    sweep_at: usize,
+}
+
+static INTERNER: LazyLock<Mutex<Interner>> = LazyLock::new(|| {
+    Mutex::new(Interner { table: HashMap::new(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
+});
+
+/// Row-major strides of `shape`.
+pub fn contiguous_strides(shape: &[i64]) -> Dims {
+    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    strides
+}
+
+impl Layout {
+    /// The interned layout of those parts.
+    pub fn new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
+        debug_assert_eq!(shape.len(), strides.len());
+        let key = Key { dtype, shape: shape.into(), strides: strides.into(), offset };
+        let mut guard = INTERNER.lock().unwrap_or_else(|e| e.into_inner());
+        let interner = &mut *guard;
+        if let Some(found) = interner.table.get(&key) {
+            return found.clone();
+        }
+        if interner.table.len() >= interner.sweep_at {
+            let free = &mut interner.free_ids;
+            interner.table.retain(|_, layout| {
+                let used = Arc::strong_count(layout) > 1;
+                if !used {
+                    free.push(layout.id);
+                }
+                used
+            });
+            interner.sweep_at = (2 * interner.table.len()).max(1 << 14);
+        }
+        let id = interner.free_ids.pop().unwrap_or_else(|| {
+            interner.next_id += 1;
+            interner.next_id - 1
+        });
+        let size = shape.iter().product();
+        let identity = offset == 0 && is_row_major(shape, strides);
+        let layout = Arc::new(Layout {
+            id,
+            dtype,
+            identity,
+            shape: key.shape.clone(),
+            strides: key.strides.clone(),
+            offset,
+            size,
+        });
+        interner.table.insert(key, layout.clone());
+        layout
+    }
+
+    /// A C-contiguous layout from offset 0.
+    pub fn contiguous(dtype: DType, shape: &[i64]) -> LayoutRef {
+        Layout::new(dtype, shape, &contiguous_strides(shape), 0)
+    }
+
+    /// Number of axes.
+    pub fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Row-major without gaps, at any offset.
+    pub fn is_c_contiguous(&self) -> bool {
+        is_row_major(&self.shape, &self.strides)
+    }
+
+    /// Column-major without gaps, at any offset.
+    pub fn is_f_contiguous(&self) -> bool {
+        let reverse = |d: &Dims| d.iter().rev().copied().collect::<Dims>();
+        is_row_major(&reverse(&self.shape), &reverse(&self.strides))
+    }
+
+    /// The same view with another shape and other strides.
+    pub fn with(&self, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
+        Layout::new(self.dtype, shape, strides, offset)
+    }
+
+    /// This view stretched to `shape` by NumPy's broadcasting.
+    pub fn broadcast_to(&self, shape: &[i64]) -> Result<LayoutRef> {
+        let fail = || {
+            Error::value(format!(
+                "operands could not be broadcast together with remapped shapes [original->remapped]: {} and requested shape {}",
+                show(&self.shape),
+                show(shape)
+            ))
+        };
+        let lead = shape.len().checked_sub(self.ndim()).ok_or_else(fail)?;
+        let mut strides: Dims = SmallVec::from_elem(0, shape.len());
+        for (axis, (&have, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
+            let want = shape[lead + axis];
+            if have == want {
+                strides[lead + axis] = stride;
+            } else if have != 1 {
+                return Err(fail());
+            }
+        }
+        Ok(self.with(shape, &strides, self.offset))
+    }
+
+    /// The axes in another order; `axes` is a permutation.
+    pub fn permute(&self, axes: &[usize]) -> LayoutRef {
+        let pick = |d: &Dims| axes.iter().map(|&a| d[a]).collect::<Dims>();
+        self.with(&pick(&self.shape), &pick(&self.strides), self.offset)
+    }
+
+    /// The same elements in row-major order as `shape`, if strides can say it; `None` means a copy is needed.
+    pub fn reshape(&self, shape: &[i64]) -> Option<LayoutRef> {
+        debug_assert_eq!(self.size, shape.iter().product::<i64>());
+        if self.size == 0 || self.is_c_contiguous() {
+            return Some(self.with(shape, &contiguous_strides(shape), self.offset));
+        }
+        // Walk both shapes from the front, matching runs of axes with equal products (NumPy's _attempt_nocopy_reshape).
+        let old: Vec<(i64, i64)> =
+            self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|(n, _)| *n != 1).collect();
+        let mut strides: Dims = SmallVec::from_elem(0, shape.len());
+        let (mut i, mut j) = (0, 0);
+        while i < old.len() && j < shape.len() {
+            let (start_i, start_j) = (i, j);
+            let (mut a, mut b) = (old[i].0, shape[j]);
+            while a != b {
+                if a < b {
+                    i += 1;
+                    a *= old[i].0;
+                } else {
+                    j += 1;
+                    b *= shape[j];
+                }
+            }
+            if (start_i..i).any(|k| old[k].1 != old[k + 1].0 * old[k + 1].1) {
+                return None;
+            }
+            let mut stride = old[i].1;
+            for k in (start_j..=j).rev() {
+                strides[k] = stride;
+                stride *= shape[k];
+            }
+            i += 1;
+            j += 1;
+        }
+        // What is left are axes of extent 1: give them the stride NumPy would show.
+        for k in j..shape.len() {
+            strides[k] = if k == 0 { 1 } else { strides[k - 1] };
+        }
+        Some(self.with(shape, &strides, self.offset))
+    }
+
+    /// Lowest and highest element of the storage that the view touches; `None` when it is empty.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        if self.size == 0 {
+            return None;
+        }
+        let (mut lo, mut hi) = (self.offset, self.offset);
+        for (&n, &s) in self.shape.iter().zip(&self.strides) {
+            let reach = (n - 1) * s;
+            if reach < 0 { lo += reach } else { hi += reach }
+        }
+        Some((lo, hi))
+    }
+}
+
+fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut expect = 1;
+    for (&n, &s) in shape.iter().zip(strides).rev() {
+        if n != 1 {
+            if s != expect {
+                return false;
+            }
+            expect *= n;
+        }
+    }
+    true
+}
+
+/// The shape that both broadcast to.
+pub fn broadcast_shapes(a: &[i64], b: &[i64]) -> Option<Dims> {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut out: Dims = long.into();
+    let lead = long.len() - short.len();
+    for (axis, &n) in short.iter().enumerate() {
+        let m = &mut out[lead + axis];
+        if *m == 1 {
+            *m = n;
+        } else if n != 1 && n != *m {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// A shape as Python prints a tuple.
+pub fn show(shape: &[i64]) -> String {
+    match shape {
+        [] => "()".into(),
+        [n] => format!("({n},)"),
+        _ => format!("({})", shape.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_are_interned() {
+        let a = Layout::contiguous(DType::F32, &[2, 3]);
+        let b = Layout::new(DType::F32, &[2, 3], &[3, 1], 0);
+        assert!(Arc::ptr_eq(&a, &b) && a.identity);
+        assert_ne!(a.id, Layout::contiguous(DType::F64, &[2, 3]).id);
+    }
+
+    #[test]
+    fn reshape_keeps_views_where_strides_can_say_it() {
+        let a = Layout::contiguous(DType::F32, &[4, 6]);
+        let t = a.permute(&[1, 0]);
+        assert!(t.reshape(&[24]).is_none());
+        assert_eq!(t.reshape(&[2, 3, 4]).unwrap().strides.as_slice(), &[3, 1, 6]);
+        let every_second = a.with(&[4, 3], &[6, 2], 0);
+        assert_eq!(every_second.reshape(&[12]).unwrap().strides.as_slice(), &[2]);
+        assert_eq!(every_second.reshape(&[2, 2, 3, 1]).unwrap().strides.as_slice(), &[12, 6, 2, 2]);
+        assert!(a.with(&[4, 2], &[6, 2], 0).reshape(&[8]).is_none());
+    }
+
+    #[test]
+    fn broadcasting_follows_numpy() {
+        assert_eq!(broadcast_shapes(&[3, 1], &[4]).unwrap().as_slice(), &[3, 4]);
+        assert!(broadcast_shapes(&[3], &[4]).is_none());
+        assert_eq!(broadcast_shapes(&[0], &[1]).unwrap().as_slice(), &[0]);
+        let v = Layout::contiguous(DType::F32, &[3, 1]).broadcast_to(&[2, 3, 4]).unwrap();
+        assert_eq!(v.strides.as_slice(), &[0, 1, 0]);
+    }
+}

@@ -1,0 +1,25 @@
+//! The words every other part of Cuprous speaks: dtypes and promotion, shapes and views, the operation table, storages
+//! and the tape on which operations are recorded.
+//!
+//! Architecture invariant: this crate knows no device, no plan and no Python.
+
+pub mod array;
+pub mod call;
+pub mod dtype;
+pub mod error;
+pub mod layout;
+pub mod node;
+pub mod ops;
+pub mod promote;
+pub mod scalar;
+pub mod storage;
+
+pub use array::Array;
+pub use call::{CallOp, ScanOp};
+pub use dtype::{DType, Kind};
+pub use error::{Error, Result};
+pub use layout::{Dims, Layout, LayoutRef};
+pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
+pub use ops::{Fun, OPS};
+pub use scalar::Scalar;
+pub use storage::{Buffer, Memory, Storage};

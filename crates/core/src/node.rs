@@ -1,0 +1,184 @@
+//! Recorded operations.
+
+use crate::Fun;
+
+/// What a node does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum NodeKind {
+    /// `out[i] = fun(ins[i]…)`, all operands read through layouts of the output's shape.
+    Map,
+    /// Folds the last `extra` axes of the operand's layout; `fun` is a [`ReduceOp`]. The output has the other axes.
+    Reduce,
+    /// `out[i] = storage of ins[0] at element ins[1][i]`; the index operand is int64 and counts elements of the dtype.
+    Gather,
+    /// Writes `ins[1]` through the layout of `ins[0]` into the storage of `ins[0]`: a new version of that storage.
+    Update,
+    /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
+    /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
+    Scatter,
+    /// A [`crate::CallOp`] that must see real memory; its number in the tape's table stands in `ins[2].src`.
+    Call,
+}
+
+/// How a reduction folds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum ReduceOp {
+    /// Sum; float16 and bfloat16 are accumulated in float32.
+    Sum,
+    /// Product.
+    Prod,
+    /// Maximum; NaN wins, as in NumPy.
+    Max,
+    /// Minimum; NaN wins.
+    Min,
+    /// Index (int64) of the first maximum in row-major order of the folded axes; the first NaN wins.
+    ArgMax,
+    /// Index (int64) of the first minimum.
+    ArgMin,
+    /// Sum of |x - mean|², in one pass (Chan, Golub, LeVeque 1979); of a complex operand the result is real.
+    M2,
+}
+
+/// How a scatter combines what is there with what comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ScatterOp {
+    Set,
+    Add,
+    Multiply,
+    Maximum,
+    Minimum,
+}
+
+impl ReduceOp {
+    /// Every reduction, in declaration order.
+    pub const ALL: [ReduceOp; 7] = [
+        ReduceOp::Sum,
+        ReduceOp::Prod,
+        ReduceOp::Max,
+        ReduceOp::Min,
+        ReduceOp::ArgMax,
+        ReduceOp::ArgMin,
+        ReduceOp::M2,
+    ];
+}
+
+impl ScatterOp {
+    /// Every combination, in declaration order.
+    pub const ALL: [ScatterOp; 5] =
+        [ScatterOp::Set, ScatterOp::Add, ScatterOp::Multiply, ScatterOp::Maximum, ScatterOp::Minimum];
+}
+
+/// Where an operand's value comes from: a kind in the top two bits, an index in the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Src(pub u32);
+
+/// A [`Src`], taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SrcKind {
+    /// The result of a node of this tape.
+    Node(u32),
+    /// Memory that existed before the tape: an index into its leaves.
+    Leaf(u32),
+    /// A scalar: an index into the tape's constants. Its value is not part of the program's key.
+    Const(u32),
+    /// No memory: the value at an index is the position (int64) that the operand's layout gives it.
+    Iota,
+}
+
+impl Src {
+    const INDEX: u32 = (1 << 30) - 1;
+    /// The index operand.
+    pub const IOTA: Src = Src(3 << 30);
+
+    /// The result of node `index`.
+    pub fn node(index: u32) -> Src {
+        Src(index)
+    }
+
+    /// Leaf `slot`.
+    pub fn leaf(slot: u32) -> Src {
+        Src(1 << 30 | slot)
+    }
+
+    /// Constant `index`.
+    pub fn constant(index: u32) -> Src {
+        Src(2 << 30 | index)
+    }
+
+    /// Kind and index.
+    pub fn kind(self) -> SrcKind {
+        let index = self.0 & Src::INDEX;
+        match self.0 >> 30 {
+            0 => SrcKind::Node(index),
+            1 => SrcKind::Leaf(index),
+            2 => SrcKind::Const(index),
+            _ => SrcKind::Iota,
+        }
+    }
+}
+
+/// An operand: a source, read through a layout (by id). An unused operand is all zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(C)]
+pub struct In {
+    /// The value's source.
+    pub src: Src,
+    /// Id of the layout through which it is read.
+    pub layout: u32,
+}
+
+/// One recorded operation: 32 bytes, compared and hashed as they are.
+///
+/// Invariants: operands are earlier nodes; all layout ids are kept alive by the tape; a value written by anything but
+/// [`NodeKind::Update`] and [`NodeKind::Scatter`] is C-contiguous from offset 0 in a storage of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(C)]
+pub struct Node {
+    /// What it does.
+    pub kind: NodeKind,
+    /// [`Fun`], [`ReduceOp`] or [`ScatterOp`], by kind.
+    pub fun: u8,
+    /// Number of operands.
+    pub nin: u8,
+    /// [`NodeKind::Reduce`]: number of folded axes.
+    pub extra: u8,
+    /// Layout id of the output; for writes, of the written view.
+    pub out: u32,
+    /// The operands.
+    pub ins: [In; 3],
+}
+
+const _: () = assert!(std::mem::size_of::<Node>() == 32);
+
+impl Node {
+    /// The scalar function of a map.
+    pub fn map_fun(&self) -> Fun {
+        debug_assert_eq!(self.kind, NodeKind::Map);
+        Fun::from_index(self.fun)
+    }
+
+    /// The fold of a reduction.
+    pub fn reduce_op(&self) -> ReduceOp {
+        ReduceOp::ALL[self.fun as usize]
+    }
+
+    /// The combination of a scatter.
+    pub fn scatter_op(&self) -> ScatterOp {
+        ScatterOp::ALL[self.fun as usize]
+    }
+
+    /// The operands in use.
+    pub fn operands(&self) -> &[In] {
+        &self.ins[..self.nin as usize]
+    }
+
+    /// True for the kinds that make a new version of an existing storage.
+    pub fn is_write(&self) -> bool {
+        matches!(self.kind, NodeKind::Update | NodeKind::Scatter)
+    }
+}

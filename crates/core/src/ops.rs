@@ -1,0 +1,310 @@
+//! **The operation table**: one row per scalar function.
+//!
+//! A row gives the name, the arity, the dtypes it computes in, what it returns, its CPU code and its CUDA expression.
+//! Devices expand the rows they need with [`for_each_fun!`]; adding an elementwise function is one row here and one test.
+//!
+//! * `cpu` is Rust over the traits of the CPU device's `math` module, generic over the element type.
+//! * `cuda` is CUDA C++ over the overloads of the CUDA device's prelude; `{0}`, `{1}`, `{2}` are the operands.
+//!
+//! Functions whose operands differ in type have `special` rows: the devices implement them by hand.
+
+use crate::DType::{self, *};
+use crate::Kind;
+
+/// The dtypes that a function computes in. Operands of other dtypes are first cast, by [`Class::compute`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Class {
+    /// bool, integers, floats, complex.
+    All,
+    /// integers, floats, complex.
+    Num,
+    /// integers and floats.
+    Real,
+    /// bool, integers and floats.
+    RealBool,
+    Int,
+    IntBool,
+    Bool,
+    Float,
+    /// floats and complex.
+    Inexact,
+    /// as `Inexact`, but every integer goes to float64 (true division).
+    Divide,
+    /// float64 and complex128 only (`float_power`).
+    Double,
+    Complex,
+}
+
+impl Class {
+    /// The dtype in which the function computes for operands promoted to `d`; `None` where NumPy has no loop.
+    pub const fn compute(self, d: DType) -> Option<DType> {
+        let kind = d.kind();
+        Some(match self {
+            Class::All => d,
+            Class::Num => if matches!(kind, Kind::Bool) { I8 } else { d },
+            Class::Real | Class::RealBool => match kind {
+                Kind::Complex => return None,
+                Kind::Bool if matches!(self, Class::Real) => I8,
+                _ => d,
+            },
+            Class::Int => match kind {
+                Kind::Bool => I8,
+                Kind::Int | Kind::UInt => d,
+                _ => return None,
+            },
+            Class::IntBool => match kind {
+                Kind::Bool | Kind::Int | Kind::UInt => d,
+                _ => return None,
+            },
+            Class::Bool => Bool,
+            Class::Float => match kind {
+                Kind::Complex => return None,
+                _ => d.to_inexact(),
+            },
+            Class::Inexact => d.to_inexact(),
+            Class::Divide => match kind {
+                Kind::Bool | Kind::Int | Kind::UInt => F64,
+                _ => d,
+            },
+            Class::Double => match kind {
+                Kind::Complex => C128,
+                _ => F64,
+            },
+            Class::Complex => match d {
+                C64 | C128 => d,
+                F64 | I32 | I64 | U32 | U64 => C128,
+                _ => C64,
+            },
+        })
+    }
+}
+
+/// What a function returns, given the dtype it computes in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Returns {
+    Same,
+    Bool,
+    /// The real component's dtype.
+    Component,
+    /// Set by hand when it is recorded.
+    Special,
+}
+
+/// A row of the table, as data.
+#[derive(Debug)]
+pub struct Op {
+    /// NumPy's name.
+    pub name: &'static str,
+    /// Number of operands.
+    pub arity: u8,
+    /// The dtypes it computes in.
+    pub class: Class,
+    /// What it returns.
+    pub returns: Returns,
+    /// CUDA expression; empty for special rows.
+    pub cuda: &'static str,
+}
+
+/// Calls `$callback! { rows }`, each row
+/// `(Variant, "name", arity, Class => Returns, cpu |a, b| expression, cuda "expression")`; special rows have
+/// `special` in place of both codes.
+#[macro_export]
+macro_rules! for_each_fun {
+    ($callback:path) => { $callback! {
+        // --- arithmetic
+        (Add, "add", 2, Num => Same, cpu |a, b| a.add(b), cuda "add({0}, {1})")
+        (Subtract, "subtract", 2, Num => Same, cpu |a, b| a.sub(b), cuda "sub({0}, {1})")
+        (Multiply, "multiply", 2, Num => Same, cpu |a, b| a.mul(b), cuda "mul({0}, {1})")
+        (Divide, "divide", 2, Divide => Same, cpu |a, b| a.div(b), cuda "div({0}, {1})")
+        (FloorDivide, "floor_divide", 2, Real => Same, cpu |a, b| a.floor_divide(b), cuda "floor_divide({0}, {1})")
+        (Remainder, "remainder", 2, Real => Same, cpu |a, b| a.remainder(b), cuda "remainder_({0}, {1})")
+        (Fmod, "fmod", 2, Real => Same, cpu |a, b| a.fmod(b), cuda "fmod_({0}, {1})")
+        (Power, "power", 2, Num => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
+        (FloatPower, "float_power", 2, Double => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
+        (Maximum, "maximum", 2, All => Same, cpu |a, b| a.maximum(b), cuda "maximum({0}, {1})")
+        (Minimum, "minimum", 2, All => Same, cpu |a, b| a.minimum(b), cuda "minimum({0}, {1})")
+        (Fmax, "fmax", 2, All => Same, cpu |a, b| a.fmax(b), cuda "fmax_({0}, {1})")
+        (Fmin, "fmin", 2, All => Same, cpu |a, b| a.fmin(b), cuda "fmin_({0}, {1})")
+        (Negative, "negative", 1, Num => Same, cpu |a| a.neg(), cuda "neg({0})")
+        (Positive, "positive", 1, All => Same, cpu |a| a, cuda "{0}")
+        (Absolute, "absolute", 1, All => Component, cpu |a| a.absolute(), cuda "absolute({0})")
+        (Fabs, "fabs", 1, Float => Same, cpu |a| a.absolute(), cuda "absolute({0})")
+        (Sign, "sign", 1, Num => Same, cpu |a| a.sign(), cuda "sign({0})")
+        (Square, "square", 1, Num => Same, cpu |a| a.mul(a), cuda "mul({0}, {0})")
+        (Reciprocal, "reciprocal", 1, Num => Same, cpu |a| a.reciprocal(), cuda "reciprocal({0})")
+        (Sqrt, "sqrt", 1, Inexact => Same, cpu |a| a.sqrt(), cuda "sqrt_({0})")
+        (Rsqrt, "rsqrt", 1, Float => Same, cpu |a| a.rsqrt(), cuda "rsqrt_({0})")
+        (Cbrt, "cbrt", 1, Float => Same, cpu |a| a.cbrt(), cuda "cbrt_({0})")
+        (Hypot, "hypot", 2, Float => Same, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
+        (Copysign, "copysign", 2, Float => Same, cpu |a, b| a.copysign(b), cuda "copysign_({0}, {1})")
+        (Nextafter, "nextafter", 2, Float => Same, cpu |a, b| a.nextafter(b), cuda "nextafter_({0}, {1})")
+        (Spacing, "spacing", 1, Float => Same, cpu |a| a.spacing(), cuda "spacing({0})")
+        (Heaviside, "heaviside", 2, Float => Same, cpu |a, b| a.heaviside(b), cuda "heaviside({0}, {1})")
+        (Ldexp, "ldexp", 2, Float => Special, special)
+        (FrexpMantissa, "frexp_mantissa", 1, Float => Same, cpu |a| a.frexp_mantissa(), cuda "frexp_mantissa({0})")
+        (FrexpExponent, "frexp_exponent", 1, Float => Special, special)
+        (ModfFraction, "modf_fraction", 1, Float => Same, cpu |a| a.modf_fraction(), cuda "modf_fraction({0})")
+        (Gcd, "gcd", 2, Int => Same, cpu |a, b| a.gcd(b), cuda "gcd({0}, {1})")
+        (Lcm, "lcm", 2, Int => Same, cpu |a, b| a.lcm(b), cuda "lcm({0}, {1})")
+        // --- rounding
+        (Rint, "rint", 1, Inexact => Same, cpu |a| a.rint(), cuda "rint_({0})")
+        (Floor, "floor", 1, RealBool => Same, cpu |a| a.floor(), cuda "floor_({0})")
+        (Ceil, "ceil", 1, RealBool => Same, cpu |a| a.ceil(), cuda "ceil_({0})")
+        (Trunc, "trunc", 1, RealBool => Same, cpu |a| a.trunc(), cuda "trunc_({0})")
+        // --- exponentials and logarithms
+        (Exp, "exp", 1, Inexact => Same, cpu |a| a.exp(), cuda "exp_({0})")
+        (Exp2, "exp2", 1, Inexact => Same, cpu |a| a.exp2(), cuda "exp2_({0})")
+        (Expm1, "expm1", 1, Inexact => Same, cpu |a| a.expm1(), cuda "expm1_({0})")
+        (Log, "log", 1, Inexact => Same, cpu |a| a.ln(), cuda "log_({0})")
+        (Log2, "log2", 1, Inexact => Same, cpu |a| a.log2(), cuda "log2_({0})")
+        (Log10, "log10", 1, Inexact => Same, cpu |a| a.log10(), cuda "log10_({0})")
+        (Log1p, "log1p", 1, Inexact => Same, cpu |a| a.ln_1p(), cuda "log1p_({0})")
+        (Logaddexp, "logaddexp", 2, Float => Same, cpu |a, b| a.logaddexp(b), cuda "logaddexp({0}, {1})")
+        (Logaddexp2, "logaddexp2", 2, Float => Same, cpu |a, b| a.logaddexp2(b), cuda "logaddexp2({0}, {1})")
+        // --- trigonometry
+        (Sin, "sin", 1, Inexact => Same, cpu |a| a.sin(), cuda "sin_({0})")
+        (Cos, "cos", 1, Inexact => Same, cpu |a| a.cos(), cuda "cos_({0})")
+        (Tan, "tan", 1, Inexact => Same, cpu |a| a.tan(), cuda "tan_({0})")
+        (Arcsin, "arcsin", 1, Inexact => Same, cpu |a| a.asin(), cuda "asin_({0})")
+        (Arccos, "arccos", 1, Inexact => Same, cpu |a| a.acos(), cuda "acos_({0})")
+        (Arctan, "arctan", 1, Inexact => Same, cpu |a| a.atan(), cuda "atan_({0})")
+        (Arctan2, "arctan2", 2, Float => Same, cpu |a, b| a.atan2(b), cuda "atan2_({0}, {1})")
+        (Sinh, "sinh", 1, Inexact => Same, cpu |a| a.sinh(), cuda "sinh_({0})")
+        (Cosh, "cosh", 1, Inexact => Same, cpu |a| a.cosh(), cuda "cosh_({0})")
+        (Tanh, "tanh", 1, Inexact => Same, cpu |a| a.tanh(), cuda "tanh_({0})")
+        (Arcsinh, "arcsinh", 1, Inexact => Same, cpu |a| a.asinh(), cuda "asinh_({0})")
+        (Arccosh, "arccosh", 1, Inexact => Same, cpu |a| a.acosh(), cuda "acosh_({0})")
+        (Arctanh, "arctanh", 1, Inexact => Same, cpu |a| a.atanh(), cuda "atanh_({0})")
+        (Degrees, "degrees", 1, Float => Same, cpu |a| a.degrees(), cuda "degrees({0})")
+        (Radians, "radians", 1, Float => Same, cpu |a| a.radians(), cuda "radians({0})")
+        // --- comparison and logic
+        (Equal, "equal", 2, All => Bool, cpu |a, b| a.eq(b), cuda "equal({0}, {1})")
+        (NotEqual, "not_equal", 2, All => Bool, cpu |a, b| a.ne(b), cuda "not_equal({0}, {1})")
+        (Less, "less", 2, All => Bool, cpu |a, b| a.lt(b), cuda "less({0}, {1})")
+        (LessEqual, "less_equal", 2, All => Bool, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
+        (Greater, "greater", 2, All => Bool, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
+        (GreaterEqual, "greater_equal", 2, All => Bool, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
+        (LogicalAnd, "logical_and", 2, Bool => Same, cpu |a, b| a & b, cuda "({0} && {1})")
+        (LogicalOr, "logical_or", 2, Bool => Same, cpu |a, b| a | b, cuda "({0} || {1})")
+        (LogicalXor, "logical_xor", 2, Bool => Same, cpu |a, b| a ^ b, cuda "({0} != {1})")
+        (LogicalNot, "logical_not", 1, Bool => Same, cpu |a| !a, cuda "(!{0})")
+        (Isnan, "isnan", 1, Inexact => Bool, cpu |a| a.is_nan(), cuda "isnan_({0})")
+        (Isinf, "isinf", 1, Inexact => Bool, cpu |a| a.is_inf(), cuda "isinf_({0})")
+        (Isfinite, "isfinite", 1, Inexact => Bool, cpu |a| a.is_finite(), cuda "isfinite_({0})")
+        (Signbit, "signbit", 1, Float => Bool, cpu |a| a.signbit(), cuda "signbit_({0})")
+        // --- bits
+        (BitwiseAnd, "bitwise_and", 2, IntBool => Same, cpu |a, b| a & b, cuda "bit_and({0}, {1})")
+        (BitwiseOr, "bitwise_or", 2, IntBool => Same, cpu |a, b| a | b, cuda "bit_or({0}, {1})")
+        (BitwiseXor, "bitwise_xor", 2, IntBool => Same, cpu |a, b| a ^ b, cuda "bit_xor({0}, {1})")
+        (Invert, "invert", 1, IntBool => Same, cpu |a| !a, cuda "bit_not({0})")
+        (LeftShift, "left_shift", 2, Int => Same, cpu |a, b| a.left_shift(b), cuda "left_shift({0}, {1})")
+        (RightShift, "right_shift", 2, Int => Same, cpu |a, b| a.right_shift(b), cuda "right_shift({0}, {1})")
+        (BitwiseCount, "bitwise_count", 1, Int => Special, special)
+        // --- complex numbers
+        (Conjugate, "conjugate", 1, Num => Same, cpu |a| a.conj(), cuda "conj_({0})")
+        (Real, "real", 1, Complex => Component, cpu |a| a.re, cuda "{0}.re")
+        (Imag, "imag", 1, Complex => Component, cpu |a| a.im, cuda "{0}.im")
+        (Angle, "angle", 1, Complex => Component, cpu |a| a.im.atan2(a.re), cuda "atan2_({0}.im, {0}.re)")
+        (MakeComplex, "make_complex", 2, Float => Special, special)
+        // --- special functions
+        (Erf, "erf", 1, Float => Same, cpu |a| a.erf(), cuda "erf_({0})")
+        (Erfc, "erfc", 1, Float => Same, cpu |a| a.erfc(), cuda "erfc_({0})")
+        (Erfinv, "erfinv", 1, Float => Same, cpu |a| a.erfinv(), cuda "erfinv_({0})")
+        (Gamma, "gamma", 1, Float => Same, cpu |a| a.gamma(), cuda "gamma_({0})")
+        (Gammaln, "gammaln", 1, Float => Same, cpu |a| a.gammaln(), cuda "gammaln_({0})")
+        (Digamma, "digamma", 1, Float => Same, cpu |a| a.digamma(), cuda "digamma_({0})")
+        (Expit, "expit", 1, Float => Same, cpu |a| a.expit(), cuda "expit({0})")
+        (Ndtr, "ndtr", 1, Float => Same, cpu |a| a.ndtr(), cuda "ndtr({0})")
+        (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "i0({0})")
+        (Sinc, "sinc", 1, Float => Same, cpu |a| a.sinc(), cuda "sinc({0})")
+        // --- selection and conversion: (bool, T, T) -> T; S -> T by value; S -> T by bits, same size
+        (Where, "where", 3, All => Special, special)
+        (Cast, "cast", 1, All => Special, special)
+        (Bitcast, "bitcast", 1, All => Special, special)
+        // --- random numbers: (index: int64, seed: uint64, offset: uint64); see the devices' `philox`
+        (RandomBits32, "random_bits32", 3, Int => Special, special)
+        (RandomBits64, "random_bits64", 3, Int => Special, special)
+        (RandomUnit32, "random_unit32", 3, Int => Special, special)
+        (RandomUnit64, "random_unit64", 3, Int => Special, special)
+        (RandomNormal32, "random_normal32", 3, Int => Special, special)
+        (RandomNormal64, "random_normal64", 3, Int => Special, special)
+        // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 | int64
+        (RandomGamma, "random_gamma", 3, Int => Special, special)
+        (RandomPoisson, "random_poisson", 3, Int => Special, special)
+        // the parameter of a binomial is complex128(n, p)
+        (RandomBinomial, "random_binomial", 3, Int => Special, special)
+    } };
+}
+
+macro_rules! define {
+    (@cuda special) => { "" };
+    (@cuda cpu |$($x:ident),*| $cpu:expr, cuda $cuda:literal) => { $cuda };
+    ($(($variant:ident, $name:literal, $arity:literal, $class:ident => $returns:ident, $($code:tt)*))*) => {
+        /// A scalar function: an index into [`OPS`].
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "the rows of the table say it")]
+        pub enum Fun { $($variant),* }
+
+        impl Fun {
+            /// Every function, in table order.
+            pub const ALL: &'static [Fun] = &[$(Fun::$variant),*];
+        }
+
+        /// The rows, indexed by [`Fun`].
+        pub static OPS: &[Op] = &[$(Op {
+            name: $name,
+            arity: $arity,
+            class: Class::$class,
+            returns: Returns::$returns,
+            cuda: define!(@cuda $($code)*),
+        }),*];
+    };
+}
+for_each_fun!(define);
+
+impl Fun {
+    /// The function's row.
+    pub fn op(self) -> &'static Op {
+        &OPS[self as usize]
+    }
+
+    /// The function of that name.
+    pub fn from_name(name: &str) -> Option<Fun> {
+        Fun::ALL.iter().copied().find(|f| f.op().name == name)
+    }
+
+    /// The function of that index.
+    pub fn from_index(index: u8) -> Fun {
+        Fun::ALL[index as usize]
+    }
+
+    /// Result dtype of an elementwise function computed in `compute` (all operands of that dtype).
+    /// Special rows are typed where they are recorded.
+    pub fn result(self, compute: DType) -> DType {
+        match self.op().returns {
+            Returns::Same => compute,
+            Returns::Bool => Bool,
+            Returns::Component => compute.component(),
+            Returns::Special => match self {
+                Fun::BitwiseCount => U8,
+                Fun::FrexpExponent => I32,
+                Fun::MakeComplex => if matches!(compute, F64) { C128 } else { C64 },
+                _ => compute,
+            },
+        }
+    }
+
+    /// What NumPy computes instead when all operands are bool: `+` is `or`, `*` is `and`. `None` keeps the function.
+    pub fn for_bool(self) -> Option<Fun> {
+        Some(match self {
+            Fun::Add | Fun::Maximum | Fun::Fmax => Fun::LogicalOr,
+            Fun::Multiply | Fun::Minimum | Fun::Fmin => Fun::LogicalAnd,
+            Fun::Absolute | Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::Conjugate => Fun::Positive,
+            Fun::Invert => Fun::LogicalNot,
+            _ => return None,
+        })
+    }
+}

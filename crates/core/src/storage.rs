@@ -1,0 +1,128 @@
+//! Memory, and what views of it share.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::sync::Arc;
+
+/// Owner of a piece of memory: gives it back when dropped.
+pub trait Memory: Send + Sync {
+    /// Address of the first byte, in the device's address space; 0 only where `bytes` is 0.
+    fn address(&self) -> u64;
+    /// Size.
+    fn bytes(&self) -> usize;
+}
+
+/// Shared memory of a storage.
+pub type Buffer = Arc<dyn Memory>;
+
+/// The version of a storage that a read sees now, when it is not yet computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The tape that will compute it.
+    pub tape: u32,
+    /// The node of that tape.
+    pub node: u32,
+}
+
+/// What the aliases of one piece of memory share.
+///
+/// Invariants: everything but `bytes`, `device` and `external` is read and written only with the engine's lock held
+/// (each accessor is `unsafe` and says so); `head` is `Some` exactly while a tape has recorded a value or a write for
+/// it that has not run; no handle can see an older version, only nodes recorded before the write do.
+pub struct Storage {
+    /// Size.
+    pub bytes: usize,
+    /// Index of the device in the engine's registry.
+    pub device: u8,
+    /// Memory that somebody outside the engine may read or write at any time (DLPack, array interfaces): operations
+    /// that touch it run at once.
+    pub external: std::sync::atomic::AtomicBool,
+    head: Cell<Option<Head>>,
+    buffer: UnsafeCell<Option<Buffer>>,
+    /// Where the current tape knows this storage as a leaf: (the tape's serial number, slot).
+    leaf: Cell<(u64, u32)>,
+    /// References to this storage that the current tape holds; all others are handles of the user.
+    tape_refs: Cell<u32>,
+}
+
+// SAFETY: the cells are touched only under the engine's lock (see the type's invariants).
+unsafe impl Send for Storage {}
+// SAFETY: as above.
+unsafe impl Sync for Storage {}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Storage({} bytes on device {})", self.bytes, self.device)
+    }
+}
+
+impl Storage {
+    /// A storage whose value is pending.
+    pub fn pending(bytes: usize, device: u8, head: Head) -> Storage {
+        Storage {
+            bytes,
+            device,
+            external: false.into(),
+            head: Cell::new(Some(head)),
+            buffer: UnsafeCell::new(None),
+            leaf: Cell::new((0, 0)),
+            tape_refs: Cell::new(1),
+        }
+    }
+
+    /// A storage with memory.
+    pub fn ready(buffer: Buffer, device: u8) -> Storage {
+        Storage {
+            bytes: buffer.bytes(),
+            device,
+            external: false.into(),
+            head: Cell::new(None),
+            buffer: UnsafeCell::new(Some(buffer)),
+            leaf: Cell::new((0, 0)),
+            tape_refs: Cell::new(0),
+        }
+    }
+
+    /// True where outsiders may touch the memory.
+    pub fn is_external(&self) -> bool {
+        self.external.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The pending version, if any.
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn head(&self) -> Option<Head> {
+        self.head.get()
+    }
+
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn set_head(&self, head: Option<Head>) {
+        self.head.set(head);
+    }
+
+    /// The memory; `None` while the first value is pending.
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn buffer(&self) -> Option<Buffer> {
+        // SAFETY: the caller holds the lock, so nobody writes.
+        unsafe { (*self.buffer.get()).clone() }
+    }
+
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn set_buffer(&self, buffer: Buffer) {
+        // SAFETY: the caller holds the lock, so nobody else reads or writes.
+        unsafe { *self.buffer.get() = Some(buffer) }
+    }
+
+    pub(crate) fn leaf(&self) -> &Cell<(u64, u32)> {
+        &self.leaf
+    }
+
+    pub(crate) fn tape_refs(&self) -> &Cell<u32> {
+        &self.tape_refs
+    }
+}

@@ -1,0 +1,290 @@
+//! Bindings to NVIDIA's libraries: only the functions that we call.
+
+use std::path::Path;
+
+use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
+
+use crate::{HEADER, Result};
+
+struct Library {
+    file: &'static str,
+    /// The name of the generated struct that holds the loaded symbols.
+    name: &'static str,
+    source: &'static str,
+    functions: &'static [&'static str],
+    /// Enums that no bound function names, because attributes are passed as bytes.
+    types: &'static [&'static str],
+}
+
+const DRIVER: Library = Library {
+    file: "driver",
+    name: "DriverApi",
+    // The `_v2` of cuEventElapsedTime needs a 12.8 driver; the first version is in every driver.
+    source: "#include <cuda.h>\n#undef cuEventElapsedTime\n\
+             CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent end);\n",
+    functions: &[
+        "cuInit",
+        "cuDriverGetVersion",
+        "cuGetErrorName",
+        "cuGetErrorString",
+        "cuDeviceGet",
+        "cuDeviceGetCount",
+        "cuDeviceGetName",
+        "cuDeviceGetAttribute",
+        "cuDeviceGetUuid_v2",
+        "cuDeviceGetPCIBusId",
+        "cuDeviceTotalMem_v2",
+        "cuDeviceCanAccessPeer",
+        "cuDevicePrimaryCtxRetain",
+        "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxGetCurrent",
+        "cuCtxSetCurrent",
+        "cuCtxSynchronize",
+        "cuCtxGetStreamPriorityRange",
+        "cuCtxEnablePeerAccess",
+        "cuPointerGetAttribute",
+        "cuModuleLoadData",
+        "cuModuleUnload",
+        "cuModuleGetFunction",
+        "cuModuleGetGlobal_v2",
+        "cuFuncGetAttribute",
+        "cuFuncSetAttribute",
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+        "cuLaunchCooperativeKernel",
+        "cuLaunchHostFunc",
+        "cuMemAlloc_v2",
+        "cuMemFree_v2",
+        "cuMemAllocManaged",
+        "cuMemHostAlloc",
+        "cuMemFreeHost",
+        "cuMemHostRegister_v2",
+        "cuMemHostUnregister",
+        "cuMemGetInfo_v2",
+        "cuMemcpyAsync",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuMemcpyDtoDAsync_v2",
+        "cuMemcpyPeerAsync",
+        "cuMemsetD8Async",
+        "cuMemsetD16Async",
+        "cuMemsetD32Async",
+        "cuStreamCreateWithPriority",
+        "cuStreamDestroy_v2",
+        "cuStreamSynchronize",
+        "cuStreamQuery",
+        "cuStreamWaitEvent",
+        "cuStreamBeginCapture_v2",
+        "cuStreamEndCapture",
+        "cuEventCreate",
+        "cuEventDestroy_v2",
+        "cuEventRecord",
+        "cuEventSynchronize",
+        "cuEventQuery",
+        "cuEventElapsedTime",
+        "cuGraphCreate",
+        "cuGraphDestroy",
+        "cuGraphAddKernelNode_v2",
+        "cuGraphAddMemcpyNode",
+        "cuGraphAddMemsetNode",
+        "cuGraphAddChildGraphNode",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphExecDestroy",
+        "cuGraphExecKernelNodeSetParams_v2",
+        "cuGraphExecMemcpyNodeSetParams",
+        "cuGraphExecMemsetNodeSetParams",
+        "cuGraphUpload",
+        "cuGraphLaunch",
+    ],
+    types: &[],
+};
+
+const NVRTC: Library = Library {
+    file: "nvrtc",
+    name: "NvrtcApi",
+    source: "#include <nvrtc.h>\n",
+    functions: &[
+        "nvrtcVersion",
+        "nvrtcGetNumSupportedArchs",
+        "nvrtcGetSupportedArchs",
+        "nvrtcGetErrorString",
+        "nvrtcCreateProgram",
+        "nvrtcDestroyProgram",
+        "nvrtcCompileProgram",
+        "nvrtcAddNameExpression",
+        "nvrtcGetLoweredName",
+        "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN",
+        "nvrtcGetPTXSize",
+        "nvrtcGetPTX",
+        "nvrtcGetProgramLogSize",
+        "nvrtcGetProgramLog",
+    ],
+    types: &[],
+};
+
+const CUBLASLT: Library = Library {
+    file: "cublaslt",
+    name: "CublasLtApi",
+    // The half-precision headers need CCCL; only their type names matter here.
+    source: "#define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
+             typedef struct { unsigned short x; } __half, __nv_bfloat16;\n\
+             #include <cublasLt.h>\n",
+    functions: &[
+        "cublasLtCreate",
+        "cublasLtDestroy",
+        "cublasLtGetVersion",
+        "cublasLtGetStatusName",
+        "cublasLtGetStatusString",
+        "cublasLtMatmul",
+        "cublasLtMatmulAlgoGetHeuristic",
+        "cublasLtMatmulDescCreate",
+        "cublasLtMatmulDescDestroy",
+        "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatrixLayoutCreate",
+        "cublasLtMatrixLayoutDestroy",
+        "cublasLtMatrixLayoutSetAttribute",
+        "cublasLtMatmulPreferenceCreate",
+        "cublasLtMatmulPreferenceDestroy",
+        "cublasLtMatmulPreferenceSetAttribute",
+    ],
+    types: &["cublasOperation_t", "cublasLtOrder_t", "cublasLtEpilogue_t"],
+};
+
+/// Enums that grow with each CUDA release: the members we use.
+const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
+    (
+        "CU_DEVICE_ATTRIBUTE_",
+        &[
+            "MAX_THREADS_PER_BLOCK",
+            "MAX_GRID_DIM_X",
+            "MAX_GRID_DIM_Y",
+            "MAX_GRID_DIM_Z",
+            "MAX_SHARED_MEMORY_PER_BLOCK",
+            "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+            "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+            "MAX_REGISTERS_PER_MULTIPROCESSOR",
+            "MAX_THREADS_PER_MULTIPROCESSOR",
+            "MAX_BLOCKS_PER_MULTIPROCESSOR",
+            "TOTAL_CONSTANT_MEMORY",
+            "WARP_SIZE",
+            "CLOCK_RATE",
+            "MEMORY_CLOCK_RATE",
+            "GLOBAL_MEMORY_BUS_WIDTH",
+            "MULTIPROCESSOR_COUNT",
+            "L2_CACHE_SIZE",
+            "INTEGRATED",
+            "COMPUTE_MODE",
+            "COMPUTE_CAPABILITY_MAJOR",
+            "COMPUTE_CAPABILITY_MINOR",
+            "COOPERATIVE_LAUNCH",
+            "UNIFIED_ADDRESSING",
+            "MANAGED_MEMORY",
+            "ASYNC_ENGINE_COUNT",
+        ],
+    ),
+    (
+        "CUBLASLT_MATMUL_DESC_",
+        &[
+            "COMPUTE_TYPE",
+            "SCALE_TYPE",
+            "POINTER_MODE",
+            "TRANSA",
+            "TRANSB",
+            "EPILOGUE",
+            "BIAS_POINTER",
+            "BIAS_BATCH_STRIDE",
+            "BIAS_DATA_TYPE",
+            "EPILOGUE_AUX_POINTER",
+            "EPILOGUE_AUX_LD",
+        ],
+    ),
+    ("CUBLASLT_MATMUL_PREF_", &["MAX_WORKSPACE_BYTES"]),
+];
+
+#[derive(Debug)]
+struct HideUnused;
+
+impl ParseCallbacks for HideUnused {
+    fn enum_variant_behavior(
+        &self,
+        _enum_name: Option<&str>,
+        variant: &str,
+        _value: EnumVariantValue,
+    ) -> Option<EnumVariantCustomBehavior> {
+        let (prefix, kept) = KEPT_MEMBERS.iter().find(|(prefix, _)| variant.starts_with(prefix))?;
+        (!kept.contains(&&variant[prefix.len()..])).then_some(EnumVariantCustomBehavior::Hide)
+    }
+}
+
+/// Writes one file for each library.
+pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
+    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    for library in [DRIVER, NVRTC, CUBLASLT] {
+        let path = out.join(format!("{}.rs", library.file));
+        let text = bind(&library, include)?;
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let rustfmt = std::process::Command::new("rustfmt").args(["--edition", "2024"]).arg(&path).status();
+        if !rustfmt.is_ok_and(|s| s.success()) {
+            return Err(format!("rustfmt failed on {}", path.display()));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, without_panicking_methods(&text)).map_err(|e| format!("{}: {e}", path.display()))?;
+        println!("wrote {}", path.display());
+    }
+    crate::check()
+}
+
+fn bind(library: &Library, include: &[String]) -> Result<String> {
+    let mut builder = bindgen::Builder::default()
+        .header_contents("input.h", library.source)
+        .clang_args(include.iter().map(|dir| format!("-I{dir}")))
+        // Not C++: nvrtc.h and the half-precision headers then pull in the standard library.
+        .clang_args(["-x", "c", "-std=c11"])
+        .dynamic_library_name(library.name)
+        .dynamic_link_require_all(false)
+        .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })
+        .allowlist_recursively(true)
+        .generate_comments(false)
+        .layout_tests(false)
+        .merge_extern_blocks(true)
+        .prepend_enum_name(false)
+        .derive_default(false)
+        .formatter(bindgen::Formatter::None)
+        .parse_callbacks(Box::new(HideUnused))
+        .disable_header_comment();
+    for function in library.functions {
+        builder = builder.allowlist_function(format!("^{function}$"));
+    }
+    for name in library.types {
+        builder = builder.allowlist_type(format!("^{name}$"));
+    }
+    let raw = builder.generate().map_err(|e| format!("{}: {e}", library.file))?.to_string();
+    for function in library.functions {
+        if !raw.contains(&format!("pub {function} ")) && !raw.contains(&format!("pub {function}:")) {
+            return Err(format!("{function} is not in the headers for {}", library.file));
+        }
+    }
+    Ok(format!("{HEADER}\n\n{raw}\n"))
+}
+
+/// Removes bindgen's methods, which panic where a symbol is missing; callers use the `Result` fields.
+/// Works on rustfmt's layout: one method = from `    pub unsafe fn NAME(` to the next `    }` line.
+fn without_panicking_methods(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut skipping = false;
+    for line in text.lines() {
+        let method = line.strip_prefix("    pub unsafe fn ");
+        if method.is_some_and(|name| !name.starts_with("new<") && !name.starts_with("from_library<")) {
+            skipping = true;
+        }
+        if !skipping {
+            kept.push_str(line);
+            kept.push('\n');
+        } else if line == "    }" {
+            skipping = false;
+        }
+    }
+    kept
+}
