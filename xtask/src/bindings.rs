@@ -200,7 +200,16 @@ const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
             "EPILOGUE_AUX_LD",
         ],
     ),
-    ("CUBLASLT_MATMUL_PREF_", &["MAX_WORKSPACE_BYTES"]),
+    (
+        "CUBLASLT_MATMUL_PREF_",
+        &[
+            "MAX_WORKSPACE_BYTES",
+            "MIN_ALIGNMENT_A_BYTES",
+            "MIN_ALIGNMENT_B_BYTES",
+            "MIN_ALIGNMENT_C_BYTES",
+            "MIN_ALIGNMENT_D_BYTES",
+        ],
+    ),
 ];
 
 #[derive(Debug)]

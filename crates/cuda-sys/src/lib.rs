@@ -1,1 +1,42 @@
-//! stub
+//! Bindings to the CUDA driver, NVRTC and cuBLASLt, and the loader that finds these libraries at run time.
+//!
+//! Nothing is linked: each library is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a
+//! missing library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings`
+//! writes `generated/`. To add a library: a `Library` in `xtask/src/bindings.rs`, one in `loader.rs`, a module here.
+
+mod loader;
+
+pub use loader::{Library, MissingLibrary, cublaslt, driver, nvrtc, set_roots};
+
+macro_rules! generated {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[allow(
+            non_camel_case_types,
+            non_snake_case,
+            non_upper_case_globals,
+            missing_docs,
+            unreachable_pub,
+            unsafe_op_in_unsafe_fn,
+            clippy::all,
+            clippy::undocumented_unsafe_blocks,
+            reason = "generated from C headers"
+        )]
+        pub mod $name {
+            include!(concat!("generated/", stringify!($name), ".rs"));
+        }
+    };
+}
+
+generated!(
+    /// The CUDA driver API (`cuda.h`).
+    driver
+);
+generated!(
+    /// The run-time compiler (`nvrtc.h`).
+    nvrtc
+);
+generated!(
+    /// Matrix products (`cublasLt.h`).
+    cublaslt
+);

@@ -214,6 +214,14 @@ pub struct cublasLtEpilogue_t(pub ::std::os::raw::c_uint);
 impl cublasLtMatmulPreferenceAttributes_t {
     pub const CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: cublasLtMatmulPreferenceAttributes_t =
         cublasLtMatmulPreferenceAttributes_t(1);
+    pub const CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: cublasLtMatmulPreferenceAttributes_t =
+        cublasLtMatmulPreferenceAttributes_t(5);
+    pub const CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: cublasLtMatmulPreferenceAttributes_t =
+        cublasLtMatmulPreferenceAttributes_t(6);
+    pub const CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: cublasLtMatmulPreferenceAttributes_t =
+        cublasLtMatmulPreferenceAttributes_t(7);
+    pub const CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: cublasLtMatmulPreferenceAttributes_t =
+        cublasLtMatmulPreferenceAttributes_t(8);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]

@@ -1,0 +1,221 @@
+//! Finds NVIDIA's libraries and opens each on first use.
+//!
+//! Order: `CUPROUS_CUDA_PATH`, the roots given by the caller (the `nvidia` folders of pip wheels), `CUDA_PATH`,
+//! `CUDA_HOME`, `/usr/local/cuda`, then the bare file name for the system's loader. Files of the driver's own major
+//! version come first everywhere, because a CUDA 13 library does not work on a CUDA 12 driver.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::cublaslt::CublasLtApi;
+use crate::driver::{CUresult, DriverApi};
+use crate::nvrtc::NvrtcApi;
+
+/// One library: its files by CUDA major version, and where pip puts them.
+#[derive(Debug, Clone, Copy)]
+pub struct Library {
+    /// The name for people.
+    pub name: &'static str,
+    /// (CUDA major, file name, folder under the `nvidia` root, pip requirement).
+    files: &'static [(u32, &'static str, &'static str, &'static str)],
+}
+
+const DRIVER: Library = Library {
+    name: "the NVIDIA driver (libcuda.so.1)",
+    // Never `libcuda.so`: that may be a toolkit's stub, which loads and then fails each call.
+    files: &[],
+};
+const NVRTC: Library = Library {
+    name: "NVRTC",
+    files: &[
+        (13, "libnvrtc.so.13", "cu13/lib", "nvidia-cuda-nvrtc>=13,<14"),
+        (12, "libnvrtc.so.12", "cuda_nvrtc/lib", "nvidia-cuda-nvrtc-cu12"),
+    ],
+};
+const CUBLASLT: Library = Library {
+    name: "cuBLASLt",
+    files: &[
+        (13, "libcublasLt.so.13", "cu13/lib", "nvidia-cublas>=13,<14"),
+        (12, "libcublasLt.so.12", "cublas/lib", "nvidia-cublas-cu12"),
+    ],
+};
+
+/// A library that was not found, and the cure.
+#[derive(Debug, Clone)]
+pub struct MissingLibrary {
+    /// The library's name.
+    pub library: &'static str,
+    /// A line for the shell, such as `pip install "nvidia-cuda-nvrtc>=13,<14"`; for the driver a sentence.
+    pub cure: String,
+    /// Each file tried, with the loader's words where the file was there and did not open.
+    pub searched: Vec<String>,
+}
+
+impl fmt::Display for MissingLibrary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was not found; {}. Searched:", self.library, self.cure)?;
+        self.searched.iter().try_for_each(|place| write!(f, "\n  {place}"))
+    }
+}
+
+impl std::error::Error for MissingLibrary {}
+
+static ROOTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Sets the folders of pip's `nvidia` namespace package (`nvidia.__path__`), for libraries not yet loaded.
+pub fn set_roots(roots: Vec<PathBuf>) {
+    *ROOTS.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+}
+
+/// The driver. Does not initialise it.
+pub fn driver() -> Result<&'static DriverApi, MissingLibrary> {
+    static LOADED: Once<DriverApi> = Once::new();
+    LOADED.get_or_load(|| {
+        // SAFETY: opening NVIDIA's driver runs its initialisers, which expect nothing of us.
+        unsafe { DriverApi::new("libcuda.so.1") }.map_err(|e| MissingLibrary {
+            library: DRIVER.name,
+            cure: "install the NVIDIA driver, or run the container with its GPU (`--gpus all`)".into(),
+            searched: vec![format!("libcuda.so.1: {e}")],
+        })
+    })
+}
+
+/// The run-time compiler. Needs no driver and no GPU.
+pub fn nvrtc() -> Result<&'static NvrtcApi, MissingLibrary> {
+    static LOADED: Once<NvrtcApi> = Once::new();
+    // SAFETY: the file is NVRTC by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| NVRTC.open(|path| unsafe { NvrtcApi::new(path) }))
+}
+
+/// Matrix products.
+pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
+    static LOADED: Once<CublasLtApi> = Once::new();
+    // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
+}
+
+/// Remembers success only: after a failure the user may install the wheel and try again in the same process.
+struct Once<T> {
+    value: OnceLock<T>,
+    loading: Mutex<()>,
+}
+
+impl<T> Once<T> {
+    const fn new() -> Self {
+        Once { value: OnceLock::new(), loading: Mutex::new(()) }
+    }
+
+    fn get_or_load(&self, load: impl FnOnce() -> Result<T, MissingLibrary>) -> Result<&T, MissingLibrary> {
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let value = load()?;
+        Ok(self.value.get_or_init(|| value))
+    }
+}
+
+impl Library {
+    fn open<T>(
+        &self,
+        open: impl Fn(&Path) -> Result<T, libloading::Error>,
+    ) -> Result<T, MissingLibrary> {
+        let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let major = driver_major();
+        let mut searched = Vec::new();
+        for path in self.candidates(&roots, major) {
+            // A bare name has no folder to look in; the system's loader does.
+            if path.components().count() > 1 && !path.exists() {
+                searched.push(path.display().to_string());
+                continue;
+            }
+            match open(&path) {
+                Ok(library) => return Ok(library),
+                Err(e) => searched.push(format!("{}: {e}", path.display())),
+            }
+        }
+        Err(MissingLibrary { library: self.name, cure: self.cure(major), searched })
+    }
+
+    /// The files in the order that `major`, the driver's version, asks for.
+    fn by_preference(&self, major: u32) -> Vec<(&'static str, &'static str, &'static str)> {
+        let mut files = self.files.to_vec();
+        files.sort_by_key(|&(m, ..)| m != major);
+        files.into_iter().map(|(_, file, folder, pip)| (file, folder, pip)).collect()
+    }
+
+    fn cure(&self, major: u32) -> String {
+        let pip = self.by_preference(major).first().map_or("", |f| f.2);
+        if pip.contains(['<', '>']) { format!("pip install \"{pip}\"") } else { format!("pip install {pip}") }
+    }
+
+    fn candidates(&self, roots: &[PathBuf], major: u32) -> Vec<PathBuf> {
+        let override_paths = env_paths("CUPROUS_CUDA_PATH");
+        let mut toolkits = env_paths("CUDA_PATH");
+        toolkits.extend(env_paths("CUDA_HOME"));
+        toolkits.push("/usr/local/cuda".into());
+        let mut found = Vec::new();
+        for (file, folder, _) in self.by_preference(major) {
+            for base in &override_paths {
+                found.extend([folder, "lib64", "lib", "targets/x86_64-linux/lib", ""].map(|f| base.join(f).join(file)));
+            }
+            found.extend(roots.iter().map(|root| root.join(folder).join(file)));
+            for base in &toolkits {
+                found.extend(["lib64", "lib", "targets/x86_64-linux/lib"].map(|f| base.join(f).join(file)));
+            }
+            found.push(file.into());
+        }
+        found.dedup();
+        found
+    }
+}
+
+fn env_paths(name: &str) -> Vec<PathBuf> {
+    let Some(value) = std::env::var_os(name) else { return Vec::new() };
+    std::env::split_paths(&value).filter(|p| !p.as_os_str().is_empty()).collect()
+}
+
+/// The driver's CUDA major version; the newest that we know where there is no driver.
+fn driver_major() -> u32 {
+    const NEWEST: u32 = 13;
+    let Ok(api) = driver() else { return NEWEST };
+    let Ok(get) = api.cuDriverGetVersion.as_ref() else { return NEWEST };
+    let mut version = 0;
+    // SAFETY: the call writes one int and, alone among the driver's calls, needs no cuInit.
+    let status = unsafe { get(&raw mut version) };
+    if status == CUresult::CUDA_SUCCESS { u32::try_from(version / 1000).unwrap_or(NEWEST).min(NEWEST) } else { NEWEST }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_major_version_comes_first() {
+        let roots = [PathBuf::from("/venv/nvidia")];
+        let for_13 = NVRTC.candidates(&roots, 13);
+        assert!(for_13.contains(&"/venv/nvidia/cu13/lib/libnvrtc.so.13".into()));
+        assert!(for_13.contains(&"/venv/nvidia/cuda_nvrtc/lib/libnvrtc.so.12".into()));
+        let position = |list: &[PathBuf], name: &str| list.iter().position(|p| p == Path::new(name));
+        assert!(position(&for_13, "libnvrtc.so.13") < position(&for_13, "libnvrtc.so.12"));
+        let for_12 = NVRTC.candidates(&roots, 12);
+        assert!(position(&for_12, "libnvrtc.so.12") < position(&for_12, "libnvrtc.so.13"));
+    }
+
+    #[test]
+    fn a_missing_library_names_its_cure_and_the_places() {
+        let error = Library { name: "NVRTC", files: &[(13, "libno-such.so.13", "cu13/lib", "no-such>=13,<14")] }
+            // SAFETY: no file of this name exists.
+            .open(|path| unsafe { NvrtcApi::new(path) })
+            .err()
+            .expect("there is no such library");
+        let text = error.to_string();
+        assert!(text.contains("pip install \"no-such>=13,<14\""), "{text}");
+        assert!(text.contains("/usr/local/cuda/lib64/libno-such.so.13"), "{text}");
+        assert_eq!(CUBLASLT.cure(12), "pip install nvidia-cublas-cu12");
+    }
+}

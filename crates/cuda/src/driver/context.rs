@@ -1,0 +1,100 @@
+//! The primary context, shared with PyTorch, CuPy and Numba in the same process.
+
+use std::sync::{Mutex, PoisonError};
+
+use cuprous_cuda_sys::driver::{CUcontext, DriverApi};
+
+use super::info::device_handle;
+use super::{api, api_if_started, call};
+use crate::error::{CudaError, Result};
+
+/// A device's primary context. Retained once, for the life of the process: releasing it would pull memory from under
+/// the other libraries of the process.
+#[derive(Debug)]
+pub struct Context {
+    ordinal: usize,
+    raw: CUcontext,
+}
+
+// SAFETY: a context handle may be used from any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above; the struct never changes.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// The primary context of a device, made on the first call.
+    ///
+    /// # Errors
+    /// There is no such device, or the driver fails.
+    pub fn of_device(ordinal: usize) -> Result<&'static Context> {
+        static MADE: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+        let api = api()?;
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = made.iter().find(|context| context.ordinal == ordinal) {
+            return Ok(context);
+        }
+        let device = device_handle(ordinal)?;
+        let mut raw: CUcontext = std::ptr::null_mut();
+        // SAFETY: the call writes one handle; the device exists.
+        unsafe { call!(api, cuDevicePrimaryCtxRetain(&raw mut raw, device)) }?;
+        let context: &'static Context = Box::leak(Box::new(Context { ordinal, raw }));
+        made.push(context);
+        Ok(context)
+    }
+
+    /// The device's number.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    pub(crate) fn raw(&self) -> CUcontext {
+        self.raw
+    }
+
+    /// Makes the context current in this thread. Cheap where it already is: other libraries may change the current
+    /// context behind us, so the driver is asked each time.
+    ///
+    /// # Errors
+    /// The driver fails, or the process was forked.
+    #[inline]
+    pub fn make_current(&self) -> Result<()> {
+        self.make_current_with(api()?)
+    }
+
+    fn make_current_with(&self, api: &DriverApi) -> Result<()> {
+        let mut current: CUcontext = std::ptr::null_mut();
+        // SAFETY: the call writes one handle.
+        unsafe { call!(api, cuCtxGetCurrent(&raw mut current)) }?;
+        if current == self.raw {
+            return Ok(());
+        }
+        // SAFETY: the context is retained for the life of the process.
+        unsafe { call!(api, cuCtxSetCurrent(self.raw)) }
+    }
+
+    /// Waits for all work of the device in this context.
+    ///
+    /// # Errors
+    /// The driver fails, or earlier work did.
+    pub fn synchronize(&self) -> Result<()> {
+        self.make_current()?;
+        let api = api()?;
+        // SAFETY: no arguments; the context is current.
+        unsafe { call!(api, cuCtxSynchronize()) }
+    }
+}
+
+/// For destructors: the driver with this context current, or `None` where that cannot be had.
+pub(crate) fn for_drop(context: &Context) -> Option<&'static DriverApi> {
+    let api = api_if_started()?;
+    context.make_current_with(api).ok()?;
+    Some(api)
+}
+
+/// The context that is current in this thread must be ours before a handle is made in it.
+pub(crate) fn enter(context: &Context) -> std::result::Result<&'static DriverApi, CudaError> {
+    let api = api()?;
+    context.make_current_with(api)?;
+    Ok(api)
+}

@@ -1,0 +1,215 @@
+//! A thin wrapper of the CUDA driver: errors become `CudaError`, handles become owners, nothing else is added.
+//!
+//! Nothing here starts CUDA before it is asked for: `cuInit` and the primary context cost 0.3 s in a fresh process.
+
+mod context;
+mod info;
+mod launch;
+mod memory;
+mod stream;
+
+use std::ffi::CStr;
+use std::os::raw::c_char;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cuprous_cuda_sys as sys;
+use sys::driver::{CUresult, DriverApi};
+
+use crate::error::{CudaError, Result};
+
+pub use context::Context;
+pub use info::{DeviceInfo, device_count, device_info};
+pub use launch::{ArgBlock, Function, FunctionInfo, LaunchShape, Module};
+pub use memory::{
+    DevPtr, PinnedBuffer, mem_alloc, mem_free, mem_info, memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async,
+    memset_async, memset_u32_async,
+};
+pub use stream::{Event, Stream};
+
+/// The oldest driver that we support: CUDA 12.0, as `cuDriverGetVersion` writes it.
+const OLDEST: u32 = 12_000;
+
+/// Calls a driver function; a symbol that is missing or a status that is not success becomes an error.
+macro_rules! call {
+    ($api:expr, $name:ident($($arg:expr),* $(,)?)) => {
+        match &$api.$name {
+            Ok(function) => $crate::driver::check($api, stringify!($name), function($($arg),*)),
+            Err(e) => Err($crate::driver::missing_symbol(stringify!($name), e)),
+        }
+    };
+}
+pub(crate) use call;
+
+#[inline]
+pub(crate) fn check(api: &DriverApi, call: &'static str, status: CUresult) -> Result<()> {
+    if status == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failure(api, call, status)) }
+}
+
+#[cold]
+pub(crate) fn missing_symbol(symbol: &'static str, error: &dyn std::fmt::Display) -> CudaError {
+    CudaError::MissingSymbol { symbol, text: error.to_string() }
+}
+
+#[cold]
+fn failure(api: &DriverApi, call: &'static str, status: CUresult) -> CudaError {
+    type Describe = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
+    let describe = |function: Option<&Describe>| {
+        let mut text: *const c_char = std::ptr::null();
+        // SAFETY: the driver writes a pointer to a static string, or null for a status it does not know.
+        function.map(|f| unsafe { f(status, &raw mut text) });
+        // SAFETY: not null, hence the driver's static string.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    };
+    CudaError::Driver {
+        call,
+        code: status.0,
+        name: describe(api.cuGetErrorName.as_ref().ok()).unwrap_or_else(|| "unknown status".into()),
+        text: describe(api.cuGetErrorString.as_ref().ok()).unwrap_or_else(|| "no description".into()),
+    }
+}
+
+static STARTED: OnceLock<&'static DriverApi> = OnceLock::new();
+static STARTED_BY: AtomicU32 = AtomicU32::new(0);
+/// Set in the child of a fork: reading it is free, asking for the process id at each call is not.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// The driver, started on the first call.
+#[inline]
+pub(crate) fn api() -> Result<&'static DriverApi> {
+    match STARTED.get() {
+        Some(api) if !FORKED.load(Ordering::Relaxed) => Ok(api),
+        _ => start(),
+    }
+}
+
+/// For destructors: the driver where it is running and usable in this process.
+pub(crate) fn api_if_started() -> Option<&'static DriverApi> {
+    STARTED.get().copied().filter(|_| !FORKED.load(Ordering::Relaxed))
+}
+
+/// Starts CUDA (`cuInit`). Every other function here does so by itself.
+///
+/// # Errors
+/// No driver, a driver older than CUDA 12.0, no device, or a process forked after its parent started CUDA.
+pub fn init() -> Result<()> {
+    api().map(|_| ())
+}
+
+/// True once CUDA was started in this process.
+#[must_use]
+pub fn is_started() -> bool {
+    api_if_started().is_some()
+}
+
+#[cold]
+fn start() -> Result<&'static DriverApi> {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) });
+    }
+    if let Some(api) = STARTED.get() {
+        return Ok(api);
+    }
+    let found = version()?;
+    if found.0 * 1000 + found.1 * 10 < OLDEST {
+        return Err(CudaError::DriverTooOld { found, needed: (OLDEST / 1000, OLDEST % 1000 / 10) });
+    }
+    let api = sys::driver()?;
+    // SAFETY: no arguments but the flags, which must be zero.
+    unsafe { call!(api, cuInit(0)) }?;
+    STARTED_BY.store(std::process::id(), Ordering::Relaxed);
+    // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+    Ok(STARTED.get_or_init(|| api))
+}
+
+extern "C" fn after_fork_in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// The newest CUDA that the driver supports, as (major, minor). Loads the driver and does not start it.
+///
+/// # Errors
+/// No driver.
+pub fn version() -> Result<(u32, u32)> {
+    let api = sys::driver()?;
+    let mut version = 0;
+    // SAFETY: the call writes one int and needs no cuInit.
+    unsafe { call!(api, cuDriverGetVersion(&raw mut version)) }?;
+    let version = version.unsigned_abs();
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+/// Whether CUDA looks usable here. Cheap: reads the environment and `/dev` and loads the driver, never starts it.
+#[must_use]
+pub fn is_available() -> bool {
+    why_unavailable().is_none()
+}
+
+/// Why CUDA cannot work here; `None` where it looks usable.
+#[must_use]
+pub fn why_unavailable() -> Option<String> {
+    if std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|value| hides_all(&value)) {
+        return Some("CUDA_VISIBLE_DEVICES hides every device".into());
+    }
+    if FORKED.load(Ordering::Relaxed) {
+        return Some(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }.to_string());
+    }
+    let names = std::fs::read_dir("/dev").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    if !names.into_iter().any(|name| name.to_str().is_some_and(is_gpu_node)) {
+        return Some("there is no NVIDIA device node in /dev".into());
+    }
+    match version() {
+        Err(error) => Some(error.to_string()),
+        Ok(found) if found.0 * 1000 + found.1 * 10 < OLDEST => {
+            Some(CudaError::DriverTooOld { found, needed: (OLDEST / 1000, OLDEST % 1000 / 10) }.to_string())
+        }
+        Ok(_) => None,
+    }
+}
+
+/// The driver stops reading the list at the first entry that names no device, so one in front hides all.
+fn hides_all(visible_devices: &str) -> bool {
+    let first = visible_devices.split(',').next().unwrap_or("").trim();
+    first.is_empty() || first.starts_with('-') || first.eq_ignore_ascii_case("NoDevFiles")
+}
+
+/// `nvidia0` and so on; `dxg` under Windows' Linux; `nvgpu` on Jetson.
+fn is_gpu_node(name: &str) -> bool {
+    let numbered = name.strip_prefix("nvidia").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    numbered || name == "dxg" || name == "nvgpu"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visible_devices_that_hide_all() {
+        for hidden in ["", " ", "-1", "-1,0", "NoDevFiles"] {
+            assert!(hides_all(hidden), "{hidden:?}");
+        }
+        for shown in ["0", "1,2", "GPU-8932f937", "0,-1"] {
+            assert!(!hides_all(shown), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn device_nodes() {
+        assert!(is_gpu_node("nvidia0") && is_gpu_node("nvidia15") && is_gpu_node("dxg"));
+        assert!(!is_gpu_node("nvidiactl") && !is_gpu_node("nvidia-uvm") && !is_gpu_node("nvidia"));
+    }
+
+    #[test]
+    fn without_a_driver_everything_is_an_error_and_nothing_panics() {
+        if sys::driver().is_ok() {
+            return;
+        }
+        assert!(matches!(init(), Err(CudaError::MissingLibrary(_))));
+        assert!(matches!(device_count(), Err(CudaError::MissingLibrary(_))));
+        assert!(!is_available());
+        assert!(!is_started());
+    }
+}
