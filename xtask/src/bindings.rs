@@ -92,6 +92,7 @@ const DRIVER: Library = Library {
         "cuGraphInstantiateWithFlags",
         "cuGraphExecDestroy",
         "cuGraphExecKernelNodeSetParams_v2",
+        "cuGraphExecChildGraphNodeSetParams",
         "cuGraphExecMemcpyNodeSetParams",
         "cuGraphExecMemsetNodeSetParams",
         "cuGraphUpload",

@@ -1,5 +1,8 @@
 //! Operations that are not fused: each works on real memory, by a device's own routine or a library.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
+
 use crate::Dims;
 
 /// A running fold.
@@ -70,4 +73,41 @@ pub enum CallOp {
         /// Elements added in front, per axis.
         before: Dims,
     },
+}
+
+type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
+
+/// Calls by number. A program uses few kinds, so they are kept for good.
+static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Default::default);
+
+impl CallOp {
+    /// The number that stands for this operation in a node.
+    pub fn intern(self) -> u32 {
+        let mut calls = CALLS.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(&id) = calls.0.get(&self) {
+            return id;
+        }
+        let id = calls.1.len() as u32;
+        calls.1.push(self.clone());
+        calls.0.insert(self, id);
+        id
+    }
+
+    /// The operation of that number.
+    pub fn interned(id: u32) -> CallOp {
+        CALLS.lock().unwrap_or_else(|e| e.into_inner()).1[id as usize].clone()
+    }
+
+    /// The name that messages and listings show.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CallOp::Dot => "dot",
+            CallOp::Scan { .. } => "scan",
+            CallOp::Sort => "sort",
+            CallOp::ArgSort => "argsort",
+            CallOp::SearchSorted { .. } => "searchsorted",
+            CallOp::Correlate { .. } => "correlate",
+            CallOp::Pad { .. } => "pad",
+        }
+    }
 }

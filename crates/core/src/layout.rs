@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use smallvec::SmallVec;
@@ -31,6 +32,8 @@ pub struct Layout {
     pub offset: i64,
     /// Number of elements.
     pub size: i64,
+    /// Serial number of the tape that last noted the use of this layout, so that it is noted once.
+    pub(crate) noted: AtomicU64,
 }
 
 /// A shared, interned layout.
@@ -116,6 +119,7 @@ impl Layout {
             strides: key.strides.clone(),
             offset,
             size,
+            noted: AtomicU64::new(0),
         });
         interner.table.insert(key, layout.clone());
         layout

@@ -13,6 +13,7 @@ pub mod ops;
 pub mod promote;
 pub mod scalar;
 pub mod storage;
+pub mod tape;
 
 pub use array::Array;
 pub use call::{CallOp, ScanOp};
@@ -22,4 +23,5 @@ pub use layout::{Dims, Layout, LayoutRef};
 pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
 pub use scalar::Scalar;
-pub use storage::{Buffer, Memory, Storage};
+pub use storage::{Buffer, Head, Memory, Storage};
+pub use tape::Tape;

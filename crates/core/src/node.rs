@@ -8,7 +8,8 @@ use crate::Fun;
 pub enum NodeKind {
     /// `out[i] = fun(ins[i]…)`, all operands read through layouts of the output's shape.
     Map,
-    /// Folds the last `extra` axes of the operand's layout; `fun` is a [`ReduceOp`]. The output has the other axes.
+    /// Folds the axes of the operand's layout whose bits are set in `ins[1].src`; `fun` is a [`ReduceOp`]. The output
+    /// has the other axes, in order.
     Reduce,
     /// `out[i] = storage of ins[0] at element ins[1][i]`; the index operand is int64 and counts elements of the dtype.
     Gather,
@@ -17,7 +18,7 @@ pub enum NodeKind {
     /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
     /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
     Scatter,
-    /// A [`crate::CallOp`] that must see real memory; its number in the tape's table stands in `ins[2].src`.
+    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`.
     Call,
 }
 
@@ -145,7 +146,7 @@ pub struct Node {
     pub fun: u8,
     /// Number of operands.
     pub nin: u8,
-    /// [`NodeKind::Reduce`]: number of folded axes.
+    /// Unused, zero.
     pub extra: u8,
     /// Layout id of the output; for writes, of the written view.
     pub out: u32,
@@ -170,6 +171,18 @@ impl Node {
     /// The combination of a scatter.
     pub fn scatter_op(&self) -> ScatterOp {
         ScatterOp::ALL[self.fun as usize]
+    }
+
+    /// The folded axes of a reduction, as bits.
+    pub fn reduced_axes(&self) -> u32 {
+        debug_assert_eq!(self.kind, NodeKind::Reduce);
+        self.ins[1].src.0
+    }
+
+    /// The interned number of a call's operation.
+    pub fn call_id(&self) -> u32 {
+        debug_assert_eq!(self.kind, NodeKind::Call);
+        self.ins[2].src.0
     }
 
     /// The operands in use.

@@ -1,1 +1,10 @@
-//! stub
+//! The CPU device: always there, and the reference in tests.
+//!
+//! A fused kernel runs as *tiled execution*: [`compile`] lowers it once to a list of block operations over a register
+//! file of tile buffers, [`run`] walks the iteration space tile by tile, so that a chain of operations makes one pass
+//! over memory. Calls (products, sorts, scans, correlations) have routines of their own.
+
+pub mod alloc;
+pub mod blocks;
+pub mod isa;
+pub mod math;

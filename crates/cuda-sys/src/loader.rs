@@ -120,10 +120,7 @@ impl<T> Once<T> {
 }
 
 impl Library {
-    fn open<T>(
-        &self,
-        open: impl Fn(&Path) -> Result<T, libloading::Error>,
-    ) -> Result<T, MissingLibrary> {
+    fn open<T>(&self, open: impl Fn(&Path) -> Result<T, libloading::Error>) -> Result<T, MissingLibrary> {
         let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let major = driver_major();
         let mut searched = Vec::new();

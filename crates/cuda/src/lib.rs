@@ -9,4 +9,7 @@ pub mod nvrtc;
 pub mod pool;
 pub mod staging;
 
+#[cfg(test)]
+mod gpu_tests;
+
 pub use error::{CudaError, Result};

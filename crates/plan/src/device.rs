@@ -1,8 +1,10 @@
 //! What a device must do. Each device is a crate with the same file names that implements [`Device`].
 
+use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
-use cuprous_core::{Buffer, Result, Scalar};
+use cuprous_core::{Buffer, Error, Result, Scalar};
 
 use crate::program::Program;
 
@@ -32,17 +34,80 @@ pub trait Device: Send + Sync {
     /// Lets go of cached free memory and compiled leftovers.
     fn trim(&self) {}
 
+    /// A point after all work given so far.
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        self.synchronize()?;
+        Ok(Box::new(Moment(Instant::now())))
+    }
+
+    /// The native handle of the stream on which all work runs; 0 where there is none.
+    fn stream(&self) -> u64 {
+        0
+    }
+
+    /// Makes memory written so far safe to read for a consumer that works on `stream` (DLPack's numbering); `None`
+    /// asks for nothing.
+    fn hand_over(&self, stream: Option<i64>) -> Result<()> {
+        let _ = stream;
+        Ok(())
+    }
+
+    /// Counters for `stats()`, beyond the engine's own.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// `used_bytes`, `free_bytes`, `total_bytes`, `limit_bytes` (0: none), `n_free_blocks`, `peak_bytes`.
+    fn memory(&self) -> Vec<(&'static str, u64)>;
+
+    /// Bounds the memory in use; 0 takes the bound away.
+    fn set_memory_limit(&self, bytes: u64) -> Result<()>;
+
     /// True where work runs while the host goes on, so that submitting early pays.
     fn is_asynchronous(&self) -> bool {
         false
     }
 }
 
+/// A point in a device's order of work.
+pub trait Mark: Send {
+    /// Waits until the device has come here.
+    fn wait(&self) -> Result<()>;
+    /// Has it?
+    fn done(&self) -> Result<bool>;
+    /// Milliseconds from here to a later mark of the same device.
+    fn milliseconds_to(&self, later: &dyn Mark) -> Result<f64>;
+    /// The concrete mark.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A mark of a device that works at once: the time when it was set.
+struct Moment(Instant);
+
+impl Mark for Moment {
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
+    fn done(&self) -> Result<bool> {
+        Ok(true)
+    }
+    fn milliseconds_to(&self, later: &dyn Mark) -> Result<f64> {
+        match later.as_any().downcast_ref::<Moment>() {
+            Some(later) => Ok(later.0.duration_since(self.0).as_secs_f64() * 1e3),
+            None => Err(Error::value("[Event] the two events belong to different devices")),
+        }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 /// A compiled program.
 pub trait Executable: Send + Sync {
     /// Submits the program. `buffers` are the addresses of the program's buffers, in order; arena buffers point into
-    /// scratch that stays untouched by others until the next submission. `scalars` are the constants.
-    fn run(&mut self, buffers: &[u64], scalars: &[Scalar]) -> Result<()>;
+    /// scratch that stays untouched by others until the next submission. `scalars` are the constants. `replay` allows
+    /// the device to turn a repeated program into one launch.
+    fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
 
     /// Bytes that the cache should count for it.
     fn weight(&self) -> usize {

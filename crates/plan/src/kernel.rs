@@ -154,3 +154,60 @@ pub struct Call {
     /// Buffer and layout (C-contiguous from offset 0) of the output.
     pub out: (u32, LayoutRef),
 }
+
+impl Inst {
+    /// Calls `f` with each value that the instruction uses.
+    pub fn operands(&self, mut f: impl FnMut(Val)) {
+        match self {
+            Inst::Load { .. } | Inst::Scalar { .. } | Inst::Iota { .. } => {}
+            Inst::Map { args, .. } => args.iter().copied().for_each(f),
+            Inst::Gather { index, .. } => f(*index),
+            Inst::Reduce { arg, .. } | Inst::Store { arg, .. } => f(*arg),
+            Inst::Scatter { index, arg, .. } => {
+                f(*index);
+                f(*arg);
+            }
+        }
+    }
+
+    /// Calls `f` with each value that the instruction uses, to be renamed.
+    pub fn operands_mut(&mut self, mut f: impl FnMut(&mut Val)) {
+        match self {
+            Inst::Load { .. } | Inst::Scalar { .. } | Inst::Iota { .. } => {}
+            Inst::Map { args, .. } => args.iter_mut().for_each(f),
+            Inst::Gather { index, .. } => f(index),
+            Inst::Reduce { arg, .. } | Inst::Store { arg, .. } => f(arg),
+            Inst::Scatter { index, arg, .. } => {
+                f(index);
+                f(arg);
+            }
+        }
+    }
+
+    /// The buffer it touches.
+    pub fn buffer_mut(&mut self) -> Option<&mut u16> {
+        match self {
+            Inst::Load { buf, .. }
+            | Inst::Gather { buf, .. }
+            | Inst::Store { buf, .. }
+            | Inst::Scatter { buf, .. } => Some(buf),
+            _ => None,
+        }
+    }
+
+    /// Its affine index.
+    pub fn access(&self) -> Option<&Access> {
+        match self {
+            Inst::Load { access, .. } | Inst::Iota { access } | Inst::Store { access, .. } => Some(access),
+            _ => None,
+        }
+    }
+
+    /// Its affine index, to be changed.
+    pub fn access_mut(&mut self) -> Option<&mut Access> {
+        match self {
+            Inst::Load { access, .. } | Inst::Iota { access } | Inst::Store { access, .. } => Some(access),
+            _ => None,
+        }
+    }
+}

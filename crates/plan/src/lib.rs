@@ -1,9 +1,22 @@
-//! From a tape to a program: fusion, schedule, memory, and the traits that a device implements.
+//! From recording to running: engines, program recognition, fusion, schedule, memory, and the traits that a device
+//! implements.
+//!
+//! Architecture invariant: nothing here knows a device's code or Python.
 
+mod cache;
 pub mod device;
+mod emit;
+pub mod engine;
+mod explain;
+mod fuse;
 pub mod kernel;
+mod memory;
 pub mod program;
+pub mod record;
+pub mod spec;
 
 pub use device::{Device, Executable};
+pub use engine::{Engine, Replay, Stats};
 pub use kernel::{Access, Call, Inst, Kernel, Level, Typed, Val};
 pub use program::{BufferInfo, Place, Program, Step};
+pub use record::Operand;

@@ -1,1 +1,43 @@
-//! stub
+//! The native module `cuprous._core`: translation between Python and the engine, no logic of its own.
+
+mod array;
+mod cli;
+mod devices;
+mod errors;
+mod functions;
+mod hooks;
+mod index;
+mod interop;
+mod numpy;
+mod operand;
+mod stream;
+mod ufunc;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<array::PyArray>()?;
+    m.add_class::<ufunc::PyUfunc>()?;
+    m.add_class::<stream::Stream>()?;
+    m.add_class::<stream::Event>()?;
+    m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    macro_rules! functions {
+        ($($module:ident: $($name:ident)*;)*) => {$($(
+            m.add_function(wrap_pyfunction!($module::$name, m)?)?;
+        )*)*};
+    }
+    functions! {
+        functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to update gather
+            scatter reduce scan dot sort argsort searchsorted correlate pad flush synchronize explain show_code
+            set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
+            set_memory_limit trim_memory nothing;
+        numpy: from_numpy to_numpy to_bytes to_device as_strided;
+        interop: to_dlpack from_dlpack from_address;
+        stream: device_properties;
+        hooks: set_hook;
+        cli: cli;
+    }
+    Ok(())
+}

@@ -131,61 +131,44 @@ impl cublasLtOrder_t {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cublasLtOrder_t(pub ::std::os::raw::c_uint);
 impl cublasLtMatrixLayoutAttribute_t {
-    pub const CUBLASLT_MATRIX_LAYOUT_TYPE: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(0);
-    pub const CUBLASLT_MATRIX_LAYOUT_ORDER: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(1);
-    pub const CUBLASLT_MATRIX_LAYOUT_ROWS: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(2);
-    pub const CUBLASLT_MATRIX_LAYOUT_COLS: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(3);
-    pub const CUBLASLT_MATRIX_LAYOUT_LD: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(4);
-    pub const CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(5);
+    pub const CUBLASLT_MATRIX_LAYOUT_TYPE: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(0);
+    pub const CUBLASLT_MATRIX_LAYOUT_ORDER: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(1);
+    pub const CUBLASLT_MATRIX_LAYOUT_ROWS: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(2);
+    pub const CUBLASLT_MATRIX_LAYOUT_COLS: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(3);
+    pub const CUBLASLT_MATRIX_LAYOUT_LD: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(4);
+    pub const CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(5);
     pub const CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET: cublasLtMatrixLayoutAttribute_t =
         cublasLtMatrixLayoutAttribute_t(6);
-    pub const CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(7);
-    pub const CUBLASLT_MATRIX_LAYOUT_BATCH_MODE: cublasLtMatrixLayoutAttribute_t =
-        cublasLtMatrixLayoutAttribute_t(8);
+    pub const CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(7);
+    pub const CUBLASLT_MATRIX_LAYOUT_BATCH_MODE: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(8);
     pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_ARRAY: cublasLtMatrixLayoutAttribute_t =
         cublasLtMatrixLayoutAttribute_t(9);
     pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_COLS_ARRAY: cublasLtMatrixLayoutAttribute_t =
         cublasLtMatrixLayoutAttribute_t(10);
     pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY: cublasLtMatrixLayoutAttribute_t =
         cublasLtMatrixLayoutAttribute_t(11);
-    pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_COLS_ARRAY_INTEGER_WIDTH:
-        cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(12);
-    pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY_INTEGER_WIDTH:
-        cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(13);
+    pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_COLS_ARRAY_INTEGER_WIDTH: cublasLtMatrixLayoutAttribute_t =
+        cublasLtMatrixLayoutAttribute_t(12);
+    pub const CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY_INTEGER_WIDTH: cublasLtMatrixLayoutAttribute_t =
+        cublasLtMatrixLayoutAttribute_t(13);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cublasLtMatrixLayoutAttribute_t(pub ::std::os::raw::c_uint);
 impl cublasLtMatmulDescAttributes_t {
-    pub const CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(0);
-    pub const CUBLASLT_MATMUL_DESC_SCALE_TYPE: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(1);
-    pub const CUBLASLT_MATMUL_DESC_POINTER_MODE: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(2);
-    pub const CUBLASLT_MATMUL_DESC_TRANSA: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(3);
-    pub const CUBLASLT_MATMUL_DESC_TRANSB: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(4);
-    pub const CUBLASLT_MATMUL_DESC_EPILOGUE: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(7);
-    pub const CUBLASLT_MATMUL_DESC_BIAS_POINTER: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(8);
+    pub const CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(0);
+    pub const CUBLASLT_MATMUL_DESC_SCALE_TYPE: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(1);
+    pub const CUBLASLT_MATMUL_DESC_POINTER_MODE: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(2);
+    pub const CUBLASLT_MATMUL_DESC_TRANSA: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(3);
+    pub const CUBLASLT_MATMUL_DESC_TRANSB: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(4);
+    pub const CUBLASLT_MATMUL_DESC_EPILOGUE: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(7);
+    pub const CUBLASLT_MATMUL_DESC_BIAS_POINTER: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(8);
     pub const CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE: cublasLtMatmulDescAttributes_t =
         cublasLtMatmulDescAttributes_t(10);
     pub const CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: cublasLtMatmulDescAttributes_t =
         cublasLtMatmulDescAttributes_t(11);
-    pub const CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(12);
-    pub const CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: cublasLtMatmulDescAttributes_t =
-        cublasLtMatmulDescAttributes_t(26);
+    pub const CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(12);
+    pub const CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: cublasLtMatmulDescAttributes_t = cublasLtMatmulDescAttributes_t(26);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -237,22 +220,14 @@ pub struct cublasLtMatmulHeuristicResult_t {
 }
 pub struct CublasLtApi {
     __library: ::libloading::Library,
-    pub cublasLtCreate: Result<
-        unsafe extern "C" fn(lightHandle: *mut cublasLtHandle_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
-    pub cublasLtDestroy: Result<
-        unsafe extern "C" fn(lightHandle: cublasLtHandle_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
-    pub cublasLtGetStatusName: Result<
-        unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char,
-        ::libloading::Error,
-    >,
-    pub cublasLtGetStatusString: Result<
-        unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char,
-        ::libloading::Error,
-    >,
+    pub cublasLtCreate:
+        Result<unsafe extern "C" fn(lightHandle: *mut cublasLtHandle_t) -> cublasStatus_t, ::libloading::Error>,
+    pub cublasLtDestroy:
+        Result<unsafe extern "C" fn(lightHandle: cublasLtHandle_t) -> cublasStatus_t, ::libloading::Error>,
+    pub cublasLtGetStatusName:
+        Result<unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
+    pub cublasLtGetStatusString:
+        Result<unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cublasLtGetVersion: Result<unsafe extern "C" fn() -> usize, ::libloading::Error>,
     pub cublasLtMatmul: Result<
         unsafe extern "C" fn(
@@ -285,10 +260,8 @@ pub struct CublasLtApi {
         ) -> cublasStatus_t,
         ::libloading::Error,
     >,
-    pub cublasLtMatrixLayoutDestroy: Result<
-        unsafe extern "C" fn(matLayout: cublasLtMatrixLayout_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
+    pub cublasLtMatrixLayoutDestroy:
+        Result<unsafe extern "C" fn(matLayout: cublasLtMatrixLayout_t) -> cublasStatus_t, ::libloading::Error>,
     pub cublasLtMatrixLayoutSetAttribute: Result<
         unsafe extern "C" fn(
             matLayout: cublasLtMatrixLayout_t,
@@ -306,10 +279,8 @@ pub struct CublasLtApi {
         ) -> cublasStatus_t,
         ::libloading::Error,
     >,
-    pub cublasLtMatmulDescDestroy: Result<
-        unsafe extern "C" fn(matmulDesc: cublasLtMatmulDesc_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
+    pub cublasLtMatmulDescDestroy:
+        Result<unsafe extern "C" fn(matmulDesc: cublasLtMatmulDesc_t) -> cublasStatus_t, ::libloading::Error>,
     pub cublasLtMatmulDescSetAttribute: Result<
         unsafe extern "C" fn(
             matmulDesc: cublasLtMatmulDesc_t,
@@ -319,14 +290,10 @@ pub struct CublasLtApi {
         ) -> cublasStatus_t,
         ::libloading::Error,
     >,
-    pub cublasLtMatmulPreferenceCreate: Result<
-        unsafe extern "C" fn(pref: *mut cublasLtMatmulPreference_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
-    pub cublasLtMatmulPreferenceDestroy: Result<
-        unsafe extern "C" fn(pref: cublasLtMatmulPreference_t) -> cublasStatus_t,
-        ::libloading::Error,
-    >,
+    pub cublasLtMatmulPreferenceCreate:
+        Result<unsafe extern "C" fn(pref: *mut cublasLtMatmulPreference_t) -> cublasStatus_t, ::libloading::Error>,
+    pub cublasLtMatmulPreferenceDestroy:
+        Result<unsafe extern "C" fn(pref: cublasLtMatmulPreference_t) -> cublasStatus_t, ::libloading::Error>,
     pub cublasLtMatmulPreferenceSetAttribute: Result<
         unsafe extern "C" fn(
             pref: cublasLtMatmulPreference_t,
@@ -371,34 +338,17 @@ impl CublasLtApi {
         let cublasLtGetStatusString = __library.get(b"cublasLtGetStatusString\0").map(|sym| *sym);
         let cublasLtGetVersion = __library.get(b"cublasLtGetVersion\0").map(|sym| *sym);
         let cublasLtMatmul = __library.get(b"cublasLtMatmul\0").map(|sym| *sym);
-        let cublasLtMatrixLayoutCreate = __library
-            .get(b"cublasLtMatrixLayoutCreate\0")
-            .map(|sym| *sym);
-        let cublasLtMatrixLayoutDestroy = __library
-            .get(b"cublasLtMatrixLayoutDestroy\0")
-            .map(|sym| *sym);
-        let cublasLtMatrixLayoutSetAttribute = __library
-            .get(b"cublasLtMatrixLayoutSetAttribute\0")
-            .map(|sym| *sym);
+        let cublasLtMatrixLayoutCreate = __library.get(b"cublasLtMatrixLayoutCreate\0").map(|sym| *sym);
+        let cublasLtMatrixLayoutDestroy = __library.get(b"cublasLtMatrixLayoutDestroy\0").map(|sym| *sym);
+        let cublasLtMatrixLayoutSetAttribute = __library.get(b"cublasLtMatrixLayoutSetAttribute\0").map(|sym| *sym);
         let cublasLtMatmulDescCreate = __library.get(b"cublasLtMatmulDescCreate\0").map(|sym| *sym);
-        let cublasLtMatmulDescDestroy = __library
-            .get(b"cublasLtMatmulDescDestroy\0")
-            .map(|sym| *sym);
-        let cublasLtMatmulDescSetAttribute = __library
-            .get(b"cublasLtMatmulDescSetAttribute\0")
-            .map(|sym| *sym);
-        let cublasLtMatmulPreferenceCreate = __library
-            .get(b"cublasLtMatmulPreferenceCreate\0")
-            .map(|sym| *sym);
-        let cublasLtMatmulPreferenceDestroy = __library
-            .get(b"cublasLtMatmulPreferenceDestroy\0")
-            .map(|sym| *sym);
-        let cublasLtMatmulPreferenceSetAttribute = __library
-            .get(b"cublasLtMatmulPreferenceSetAttribute\0")
-            .map(|sym| *sym);
-        let cublasLtMatmulAlgoGetHeuristic = __library
-            .get(b"cublasLtMatmulAlgoGetHeuristic\0")
-            .map(|sym| *sym);
+        let cublasLtMatmulDescDestroy = __library.get(b"cublasLtMatmulDescDestroy\0").map(|sym| *sym);
+        let cublasLtMatmulDescSetAttribute = __library.get(b"cublasLtMatmulDescSetAttribute\0").map(|sym| *sym);
+        let cublasLtMatmulPreferenceCreate = __library.get(b"cublasLtMatmulPreferenceCreate\0").map(|sym| *sym);
+        let cublasLtMatmulPreferenceDestroy = __library.get(b"cublasLtMatmulPreferenceDestroy\0").map(|sym| *sym);
+        let cublasLtMatmulPreferenceSetAttribute =
+            __library.get(b"cublasLtMatmulPreferenceSetAttribute\0").map(|sym| *sym);
+        let cublasLtMatmulAlgoGetHeuristic = __library.get(b"cublasLtMatmulAlgoGetHeuristic\0").map(|sym| *sym);
         Ok(CublasLtApi {
             __library,
             cublasLtCreate,

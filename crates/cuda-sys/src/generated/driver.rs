@@ -77,53 +77,34 @@ pub struct CUuuid_st {
 }
 pub type CUuuid = CUuuid_st;
 impl CUdevice_attribute_enum {
-    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(1);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(5);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(6);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(7);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(8);
-    pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(9);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUdevice_attribute_enum = CUdevice_attribute_enum(1);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: CUdevice_attribute_enum = CUdevice_attribute_enum(5);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: CUdevice_attribute_enum = CUdevice_attribute_enum(6);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: CUdevice_attribute_enum = CUdevice_attribute_enum(7);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute_enum = CUdevice_attribute_enum(8);
+    pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: CUdevice_attribute_enum = CUdevice_attribute_enum(9);
     pub const CU_DEVICE_ATTRIBUTE_WARP_SIZE: CUdevice_attribute_enum = CUdevice_attribute_enum(10);
     pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: CUdevice_attribute_enum = CUdevice_attribute_enum(13);
-    pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(16);
+    pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: CUdevice_attribute_enum = CUdevice_attribute_enum(16);
     pub const CU_DEVICE_ATTRIBUTE_INTEGRATED: CUdevice_attribute_enum = CUdevice_attribute_enum(18);
-    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(20);
-    pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(36);
-    pub const CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(37);
-    pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(38);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(39);
-    pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(40);
-    pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(41);
-    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(75);
-    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(76);
+    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: CUdevice_attribute_enum = CUdevice_attribute_enum(20);
+    pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: CUdevice_attribute_enum = CUdevice_attribute_enum(36);
+    pub const CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: CUdevice_attribute_enum = CUdevice_attribute_enum(37);
+    pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: CUdevice_attribute_enum = CUdevice_attribute_enum(38);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: CUdevice_attribute_enum = CUdevice_attribute_enum(39);
+    pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: CUdevice_attribute_enum = CUdevice_attribute_enum(40);
+    pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: CUdevice_attribute_enum = CUdevice_attribute_enum(41);
+    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: CUdevice_attribute_enum = CUdevice_attribute_enum(75);
+    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: CUdevice_attribute_enum = CUdevice_attribute_enum(76);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
         CUdevice_attribute_enum(81);
     pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
         CUdevice_attribute_enum(82);
-    pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(83);
-    pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(95);
+    pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute_enum = CUdevice_attribute_enum(83);
+    pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute_enum = CUdevice_attribute_enum(95);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: CUdevice_attribute_enum =
         CUdevice_attribute_enum(97);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
-        CUdevice_attribute_enum(106);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: CUdevice_attribute_enum = CUdevice_attribute_enum(106);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -131,88 +112,54 @@ pub struct CUdevice_attribute_enum(pub ::std::os::raw::c_uint);
 pub use self::CUdevice_attribute_enum as CUdevice_attribute;
 impl CUpointer_attribute_enum {
     pub const CU_POINTER_ATTRIBUTE_CONTEXT: CUpointer_attribute_enum = CUpointer_attribute_enum(1);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(2);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(3);
-    pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(4);
-    pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(5);
-    pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(6);
-    pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(7);
-    pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(8);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(9);
-    pub const CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(10);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(11);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(12);
+    pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute_enum = CUpointer_attribute_enum(2);
+    pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute_enum = CUpointer_attribute_enum(3);
+    pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: CUpointer_attribute_enum = CUpointer_attribute_enum(4);
+    pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute_enum = CUpointer_attribute_enum(5);
+    pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute_enum = CUpointer_attribute_enum(6);
+    pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: CUpointer_attribute_enum = CUpointer_attribute_enum(7);
+    pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: CUpointer_attribute_enum = CUpointer_attribute_enum(8);
+    pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute_enum = CUpointer_attribute_enum(9);
+    pub const CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(10);
+    pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute_enum = CUpointer_attribute_enum(11);
+    pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute_enum = CUpointer_attribute_enum(12);
     pub const CU_POINTER_ATTRIBUTE_MAPPED: CUpointer_attribute_enum = CUpointer_attribute_enum(13);
-    pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(14);
-    pub const CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(15);
-    pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(16);
-    pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(17);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(18);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(19);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(20);
-    pub const CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(21);
-    pub const CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: CUpointer_attribute_enum =
-        CUpointer_attribute_enum(22);
+    pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute_enum = CUpointer_attribute_enum(14);
+    pub const CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(15);
+    pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute_enum = CUpointer_attribute_enum(16);
+    pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: CUpointer_attribute_enum = CUpointer_attribute_enum(17);
+    pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: CUpointer_attribute_enum = CUpointer_attribute_enum(18);
+    pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: CUpointer_attribute_enum = CUpointer_attribute_enum(19);
+    pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: CUpointer_attribute_enum = CUpointer_attribute_enum(20);
+    pub const CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(21);
+    pub const CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: CUpointer_attribute_enum = CUpointer_attribute_enum(22);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUpointer_attribute_enum(pub ::std::os::raw::c_uint);
 pub use self::CUpointer_attribute_enum as CUpointer_attribute;
 impl CUfunction_attribute_enum {
-    pub const CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(0);
-    pub const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(1);
-    pub const CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(2);
-    pub const CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(3);
+    pub const CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUfunction_attribute_enum = CUfunction_attribute_enum(0);
+    pub const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: CUfunction_attribute_enum = CUfunction_attribute_enum(1);
+    pub const CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: CUfunction_attribute_enum = CUfunction_attribute_enum(2);
+    pub const CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: CUfunction_attribute_enum = CUfunction_attribute_enum(3);
     pub const CU_FUNC_ATTRIBUTE_NUM_REGS: CUfunction_attribute_enum = CUfunction_attribute_enum(4);
-    pub const CU_FUNC_ATTRIBUTE_PTX_VERSION: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(5);
-    pub const CU_FUNC_ATTRIBUTE_BINARY_VERSION: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(6);
-    pub const CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(7);
-    pub const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(8);
+    pub const CU_FUNC_ATTRIBUTE_PTX_VERSION: CUfunction_attribute_enum = CUfunction_attribute_enum(5);
+    pub const CU_FUNC_ATTRIBUTE_BINARY_VERSION: CUfunction_attribute_enum = CUfunction_attribute_enum(6);
+    pub const CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: CUfunction_attribute_enum = CUfunction_attribute_enum(7);
+    pub const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUfunction_attribute_enum = CUfunction_attribute_enum(8);
     pub const CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: CUfunction_attribute_enum =
         CUfunction_attribute_enum(9);
-    pub const CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(10);
-    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(11);
-    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(12);
-    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(13);
+    pub const CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: CUfunction_attribute_enum = CUfunction_attribute_enum(10);
+    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: CUfunction_attribute_enum = CUfunction_attribute_enum(11);
+    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: CUfunction_attribute_enum = CUfunction_attribute_enum(12);
+    pub const CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: CUfunction_attribute_enum = CUfunction_attribute_enum(13);
     pub const CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: CUfunction_attribute_enum =
         CUfunction_attribute_enum(14);
     pub const CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUfunction_attribute_enum =
         CUfunction_attribute_enum(15);
-    pub const CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(16);
-    pub const CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE: CUfunction_attribute_enum =
-        CUfunction_attribute_enum(17);
+    pub const CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED: CUfunction_attribute_enum = CUfunction_attribute_enum(16);
+    pub const CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE: CUfunction_attribute_enum = CUfunction_attribute_enum(17);
     pub const CU_FUNC_ATTRIBUTE_MAX: CUfunction_attribute_enum = CUfunction_attribute_enum(18);
 }
 #[repr(transparent)]
@@ -229,8 +176,7 @@ impl CUmemorytype_enum {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUmemorytype_enum(pub ::std::os::raw::c_uint);
 pub use self::CUmemorytype_enum as CUmemorytype;
-pub type CUhostFn =
-    ::std::option::Option<unsafe extern "C" fn(userData: *mut ::std::os::raw::c_void)>;
+pub type CUhostFn = ::std::option::Option<unsafe extern "C" fn(userData: *mut ::std::os::raw::c_void)>;
 impl CUaccessProperty_enum {
     pub const CU_ACCESS_PROPERTY_NORMAL: CUaccessProperty_enum = CUaccessProperty_enum(0);
     pub const CU_ACCESS_PROPERTY_STREAMING: CUaccessProperty_enum = CUaccessProperty_enum(1);
@@ -285,18 +231,15 @@ impl CUsynchronizationPolicy_enum {
     pub const CU_SYNC_POLICY_AUTO: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(1);
     pub const CU_SYNC_POLICY_SPIN: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(2);
     pub const CU_SYNC_POLICY_YIELD: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(3);
-    pub const CU_SYNC_POLICY_BLOCKING_SYNC: CUsynchronizationPolicy_enum =
-        CUsynchronizationPolicy_enum(4);
+    pub const CU_SYNC_POLICY_BLOCKING_SYNC: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUsynchronizationPolicy_enum(pub ::std::os::raw::c_uint);
 pub use self::CUsynchronizationPolicy_enum as CUsynchronizationPolicy;
 impl CUclusterSchedulingPolicy_enum {
-    pub const CU_CLUSTER_SCHEDULING_POLICY_DEFAULT: CUclusterSchedulingPolicy_enum =
-        CUclusterSchedulingPolicy_enum(0);
-    pub const CU_CLUSTER_SCHEDULING_POLICY_SPREAD: CUclusterSchedulingPolicy_enum =
-        CUclusterSchedulingPolicy_enum(1);
+    pub const CU_CLUSTER_SCHEDULING_POLICY_DEFAULT: CUclusterSchedulingPolicy_enum = CUclusterSchedulingPolicy_enum(0);
+    pub const CU_CLUSTER_SCHEDULING_POLICY_SPREAD: CUclusterSchedulingPolicy_enum = CUclusterSchedulingPolicy_enum(1);
     pub const CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING: CUclusterSchedulingPolicy_enum =
         CUclusterSchedulingPolicy_enum(2);
     pub const CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY: CUclusterSchedulingPolicy_enum =
@@ -307,10 +250,8 @@ impl CUclusterSchedulingPolicy_enum {
 pub struct CUclusterSchedulingPolicy_enum(pub ::std::os::raw::c_uint);
 pub use self::CUclusterSchedulingPolicy_enum as CUclusterSchedulingPolicy;
 impl CUlaunchMemSyncDomain_enum {
-    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT: CUlaunchMemSyncDomain_enum =
-        CUlaunchMemSyncDomain_enum(0);
-    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE: CUlaunchMemSyncDomain_enum =
-        CUlaunchMemSyncDomain_enum(1);
+    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT: CUlaunchMemSyncDomain_enum = CUlaunchMemSyncDomain_enum(0);
+    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE: CUlaunchMemSyncDomain_enum = CUlaunchMemSyncDomain_enum(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -326,10 +267,10 @@ pub type CUlaunchMemSyncDomainMap = CUlaunchMemSyncDomainMap_st;
 impl CUlaunchAttributePortableClusterMode_enum {
     pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT: CUlaunchAttributePortableClusterMode_enum =
         CUlaunchAttributePortableClusterMode_enum(0);
-    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE:
-        CUlaunchAttributePortableClusterMode_enum = CUlaunchAttributePortableClusterMode_enum(1);
-    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE:
-        CUlaunchAttributePortableClusterMode_enum = CUlaunchAttributePortableClusterMode_enum(2);
+    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE: CUlaunchAttributePortableClusterMode_enum =
+        CUlaunchAttributePortableClusterMode_enum(1);
+    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE: CUlaunchAttributePortableClusterMode_enum =
+        CUlaunchAttributePortableClusterMode_enum(2);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -337,12 +278,9 @@ pub struct CUlaunchAttributePortableClusterMode_enum(pub ::std::os::raw::c_uint)
 pub use self::CUlaunchAttributePortableClusterMode_enum as CUlaunchAttributePortableClusterMode;
 impl CUsharedMemoryMode_enum {
     pub const CU_SHARED_MEMORY_MODE_DEFAULT: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(0);
-    pub const CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE: CUsharedMemoryMode_enum =
-        CUsharedMemoryMode_enum(1);
-    pub const CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE: CUsharedMemoryMode_enum =
-        CUsharedMemoryMode_enum(2);
-    pub const CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY: CUsharedMemoryMode_enum =
-        CUsharedMemoryMode_enum(3);
+    pub const CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(1);
+    pub const CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(2);
+    pub const CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(3);
     pub const CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY: CUsharedMemoryMode_enum =
         CUsharedMemoryMode_enum(4);
 }
@@ -352,39 +290,27 @@ pub struct CUsharedMemoryMode_enum(pub ::std::os::raw::c_uint);
 pub use self::CUsharedMemoryMode_enum as CUsharedMemoryMode;
 impl CUlaunchAttributeID_enum {
     pub const CU_LAUNCH_ATTRIBUTE_IGNORE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(0);
-    pub const CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(1);
-    pub const CU_LAUNCH_ATTRIBUTE_COOPERATIVE: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(2);
-    pub const CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(3);
-    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(4);
+    pub const CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(1);
+    pub const CU_LAUNCH_ATTRIBUTE_COOPERATIVE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(2);
+    pub const CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(3);
+    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(4);
     pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUlaunchAttributeID_enum =
         CUlaunchAttributeID_enum(5);
     pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: CUlaunchAttributeID_enum =
         CUlaunchAttributeID_enum(6);
-    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(7);
+    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(7);
     pub const CU_LAUNCH_ATTRIBUTE_PRIORITY: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(8);
-    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(9);
-    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(10);
-    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(11);
-    pub const CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(12);
-    pub const CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(13);
+    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(9);
+    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(10);
+    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(11);
+    pub const CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(12);
+    pub const CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(13);
     pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: CUlaunchAttributeID_enum =
         CUlaunchAttributeID_enum(14);
     pub const CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: CUlaunchAttributeID_enum =
         CUlaunchAttributeID_enum(16);
-    pub const CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(17);
-    pub const CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(18);
+    pub const CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(17);
+    pub const CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(18);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -471,10 +397,8 @@ pub struct CUlaunchConfig_st {
 pub type CUlaunchConfig = CUlaunchConfig_st;
 impl CUstreamCaptureMode_enum {
     pub const CU_STREAM_CAPTURE_MODE_GLOBAL: CUstreamCaptureMode_enum = CUstreamCaptureMode_enum(0);
-    pub const CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: CUstreamCaptureMode_enum =
-        CUstreamCaptureMode_enum(1);
-    pub const CU_STREAM_CAPTURE_MODE_RELAXED: CUstreamCaptureMode_enum =
-        CUstreamCaptureMode_enum(2);
+    pub const CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: CUstreamCaptureMode_enum = CUstreamCaptureMode_enum(1);
+    pub const CU_STREAM_CAPTURE_MODE_RELAXED: CUstreamCaptureMode_enum = CUstreamCaptureMode_enum(2);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -633,56 +557,32 @@ pub struct DriverApi {
         unsafe extern "C" fn(error: CUresult, pStr: *mut *const ::std::os::raw::c_char) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuInit: Result<
-        unsafe extern "C" fn(Flags: ::std::os::raw::c_uint) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuDriverGetVersion: Result<
-        unsafe extern "C" fn(driverVersion: *mut ::std::os::raw::c_int) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuInit: Result<unsafe extern "C" fn(Flags: ::std::os::raw::c_uint) -> CUresult, ::libloading::Error>,
+    pub cuDriverGetVersion:
+        Result<unsafe extern "C" fn(driverVersion: *mut ::std::os::raw::c_int) -> CUresult, ::libloading::Error>,
     pub cuDeviceGet: Result<
         unsafe extern "C" fn(device: *mut CUdevice, ordinal: ::std::os::raw::c_int) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuDeviceGetCount: Result<
-        unsafe extern "C" fn(count: *mut ::std::os::raw::c_int) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuDeviceGetCount:
+        Result<unsafe extern "C" fn(count: *mut ::std::os::raw::c_int) -> CUresult, ::libloading::Error>,
     pub cuDeviceGetName: Result<
-        unsafe extern "C" fn(
-            name: *mut ::std::os::raw::c_char,
-            len: ::std::os::raw::c_int,
-            dev: CUdevice,
-        ) -> CUresult,
+        unsafe extern "C" fn(name: *mut ::std::os::raw::c_char, len: ::std::os::raw::c_int, dev: CUdevice) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuDeviceGetUuid_v2: Result<
-        unsafe extern "C" fn(uuid: *mut CUuuid, dev: CUdevice) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuDeviceTotalMem_v2: Result<
-        unsafe extern "C" fn(bytes: *mut usize, dev: CUdevice) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuDeviceGetUuid_v2:
+        Result<unsafe extern "C" fn(uuid: *mut CUuuid, dev: CUdevice) -> CUresult, ::libloading::Error>,
+    pub cuDeviceTotalMem_v2:
+        Result<unsafe extern "C" fn(bytes: *mut usize, dev: CUdevice) -> CUresult, ::libloading::Error>,
     pub cuDeviceGetAttribute: Result<
-        unsafe extern "C" fn(
-            pi: *mut ::std::os::raw::c_int,
-            attrib: CUdevice_attribute,
-            dev: CUdevice,
-        ) -> CUresult,
+        unsafe extern "C" fn(pi: *mut ::std::os::raw::c_int, attrib: CUdevice_attribute, dev: CUdevice) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuDevicePrimaryCtxRetain: Result<
-        unsafe extern "C" fn(pctx: *mut CUcontext, dev: CUdevice) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuDevicePrimaryCtxRelease_v2:
-        Result<unsafe extern "C" fn(dev: CUdevice) -> CUresult, ::libloading::Error>,
-    pub cuCtxSetCurrent:
-        Result<unsafe extern "C" fn(ctx: CUcontext) -> CUresult, ::libloading::Error>,
-    pub cuCtxGetCurrent:
-        Result<unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult, ::libloading::Error>,
+    pub cuDevicePrimaryCtxRetain:
+        Result<unsafe extern "C" fn(pctx: *mut CUcontext, dev: CUdevice) -> CUresult, ::libloading::Error>,
+    pub cuDevicePrimaryCtxRelease_v2: Result<unsafe extern "C" fn(dev: CUdevice) -> CUresult, ::libloading::Error>,
+    pub cuCtxSetCurrent: Result<unsafe extern "C" fn(ctx: CUcontext) -> CUresult, ::libloading::Error>,
+    pub cuCtxGetCurrent: Result<unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult, ::libloading::Error>,
     pub cuCtxSynchronize: Result<unsafe extern "C" fn() -> CUresult, ::libloading::Error>,
     pub cuCtxGetStreamPriorityRange: Result<
         unsafe extern "C" fn(
@@ -692,20 +592,12 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuModuleLoadData: Result<
-        unsafe extern "C" fn(
-            module: *mut CUmodule,
-            image: *const ::std::os::raw::c_void,
-        ) -> CUresult,
+        unsafe extern "C" fn(module: *mut CUmodule, image: *const ::std::os::raw::c_void) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuModuleUnload:
-        Result<unsafe extern "C" fn(hmod: CUmodule) -> CUresult, ::libloading::Error>,
+    pub cuModuleUnload: Result<unsafe extern "C" fn(hmod: CUmodule) -> CUresult, ::libloading::Error>,
     pub cuModuleGetFunction: Result<
-        unsafe extern "C" fn(
-            hfunc: *mut CUfunction,
-            hmod: CUmodule,
-            name: *const ::std::os::raw::c_char,
-        ) -> CUresult,
+        unsafe extern "C" fn(hfunc: *mut CUfunction, hmod: CUmodule, name: *const ::std::os::raw::c_char) -> CUresult,
         ::libloading::Error,
     >,
     pub cuModuleGetGlobal_v2: Result<
@@ -717,20 +609,12 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuMemGetInfo_v2: Result<
-        unsafe extern "C" fn(free: *mut usize, total: *mut usize) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuMemAlloc_v2: Result<
-        unsafe extern "C" fn(dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuMemFree_v2:
-        Result<unsafe extern "C" fn(dptr: CUdeviceptr) -> CUresult, ::libloading::Error>,
-    pub cuMemFreeHost: Result<
-        unsafe extern "C" fn(p: *mut ::std::os::raw::c_void) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuMemGetInfo_v2:
+        Result<unsafe extern "C" fn(free: *mut usize, total: *mut usize) -> CUresult, ::libloading::Error>,
+    pub cuMemAlloc_v2:
+        Result<unsafe extern "C" fn(dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult, ::libloading::Error>,
+    pub cuMemFree_v2: Result<unsafe extern "C" fn(dptr: CUdeviceptr) -> CUresult, ::libloading::Error>,
+    pub cuMemFreeHost: Result<unsafe extern "C" fn(p: *mut ::std::os::raw::c_void) -> CUresult, ::libloading::Error>,
     pub cuMemHostAlloc: Result<
         unsafe extern "C" fn(
             pp: *mut *mut ::std::os::raw::c_void,
@@ -740,11 +624,7 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuMemAllocManaged: Result<
-        unsafe extern "C" fn(
-            dptr: *mut CUdeviceptr,
-            bytesize: usize,
-            flags: ::std::os::raw::c_uint,
-        ) -> CUresult,
+        unsafe extern "C" fn(dptr: *mut CUdeviceptr, bytesize: usize, flags: ::std::os::raw::c_uint) -> CUresult,
         ::libloading::Error,
     >,
     pub cuDeviceGetPCIBusId: Result<
@@ -763,17 +643,10 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuMemHostUnregister: Result<
-        unsafe extern "C" fn(p: *mut ::std::os::raw::c_void) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuMemHostUnregister:
+        Result<unsafe extern "C" fn(p: *mut ::std::os::raw::c_void) -> CUresult, ::libloading::Error>,
     pub cuMemcpyAsync: Result<
-        unsafe extern "C" fn(
-            dst: CUdeviceptr,
-            src: CUdeviceptr,
-            ByteCount: usize,
-            hStream: CUstream,
-        ) -> CUresult,
+        unsafe extern "C" fn(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize, hStream: CUstream) -> CUresult,
         ::libloading::Error,
     >,
     pub cuMemcpyPeerAsync: Result<
@@ -858,41 +731,25 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuStreamWaitEvent: Result<
-        unsafe extern "C" fn(
-            hStream: CUstream,
-            hEvent: CUevent,
-            Flags: ::std::os::raw::c_uint,
-        ) -> CUresult,
+        unsafe extern "C" fn(hStream: CUstream, hEvent: CUevent, Flags: ::std::os::raw::c_uint) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuStreamBeginCapture_v2: Result<
-        unsafe extern "C" fn(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuStreamEndCapture: Result<
-        unsafe extern "C" fn(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuStreamQuery:
-        Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
-    pub cuStreamSynchronize:
-        Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
-    pub cuStreamDestroy_v2:
-        Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuStreamBeginCapture_v2:
+        Result<unsafe extern "C" fn(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult, ::libloading::Error>,
+    pub cuStreamEndCapture:
+        Result<unsafe extern "C" fn(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult, ::libloading::Error>,
+    pub cuStreamQuery: Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuStreamSynchronize: Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuStreamDestroy_v2: Result<unsafe extern "C" fn(hStream: CUstream) -> CUresult, ::libloading::Error>,
     pub cuEventCreate: Result<
         unsafe extern "C" fn(phEvent: *mut CUevent, Flags: ::std::os::raw::c_uint) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuEventRecord: Result<
-        unsafe extern "C" fn(hEvent: CUevent, hStream: CUstream) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuEventQuery:
-        Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
-    pub cuEventSynchronize:
-        Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
-    pub cuEventDestroy_v2:
-        Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
+    pub cuEventRecord:
+        Result<unsafe extern "C" fn(hEvent: CUevent, hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuEventQuery: Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
+    pub cuEventSynchronize: Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
+    pub cuEventDestroy_v2: Result<unsafe extern "C" fn(hEvent: CUevent) -> CUresult, ::libloading::Error>,
     pub cuFuncGetAttribute: Result<
         unsafe extern "C" fn(
             pi: *mut ::std::os::raw::c_int,
@@ -902,11 +759,7 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuFuncSetAttribute: Result<
-        unsafe extern "C" fn(
-            hfunc: CUfunction,
-            attrib: CUfunction_attribute,
-            value: ::std::os::raw::c_int,
-        ) -> CUresult,
+        unsafe extern "C" fn(hfunc: CUfunction, attrib: CUfunction_attribute, value: ::std::os::raw::c_int) -> CUresult,
         ::libloading::Error,
     >,
     pub cuLaunchKernel: Result<
@@ -950,11 +803,7 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuLaunchHostFunc: Result<
-        unsafe extern "C" fn(
-            hStream: CUstream,
-            fn_: CUhostFn,
-            userData: *mut ::std::os::raw::c_void,
-        ) -> CUresult,
+        unsafe extern "C" fn(hStream: CUstream, fn_: CUhostFn, userData: *mut ::std::os::raw::c_void) -> CUresult,
         ::libloading::Error,
     >,
     pub cuGraphCreate: Result<
@@ -1037,18 +886,16 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuGraphUpload: Result<
-        unsafe extern "C" fn(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult,
+    pub cuGraphExecChildGraphNodeSetParams: Result<
+        unsafe extern "C" fn(hGraphExec: CUgraphExec, hNode: CUgraphNode, childGraph: CUgraph) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuGraphLaunch: Result<
-        unsafe extern "C" fn(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuGraphExecDestroy:
-        Result<unsafe extern "C" fn(hGraphExec: CUgraphExec) -> CUresult, ::libloading::Error>,
-    pub cuGraphDestroy:
-        Result<unsafe extern "C" fn(hGraph: CUgraph) -> CUresult, ::libloading::Error>,
+    pub cuGraphUpload:
+        Result<unsafe extern "C" fn(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuGraphLaunch:
+        Result<unsafe extern "C" fn(hGraphExec: CUgraphExec, hStream: CUstream) -> CUresult, ::libloading::Error>,
+    pub cuGraphExecDestroy: Result<unsafe extern "C" fn(hGraphExec: CUgraphExec) -> CUresult, ::libloading::Error>,
+    pub cuGraphDestroy: Result<unsafe extern "C" fn(hGraph: CUgraph) -> CUresult, ::libloading::Error>,
     pub cuOccupancyMaxActiveBlocksPerMultiprocessor: Result<
         unsafe extern "C" fn(
             numBlocks: *mut ::std::os::raw::c_int,
@@ -1059,21 +906,15 @@ pub struct DriverApi {
         ::libloading::Error,
     >,
     pub cuDeviceCanAccessPeer: Result<
-        unsafe extern "C" fn(
-            canAccessPeer: *mut ::std::os::raw::c_int,
-            dev: CUdevice,
-            peerDev: CUdevice,
-        ) -> CUresult,
+        unsafe extern "C" fn(canAccessPeer: *mut ::std::os::raw::c_int, dev: CUdevice, peerDev: CUdevice) -> CUresult,
         ::libloading::Error,
     >,
     pub cuCtxEnablePeerAccess: Result<
         unsafe extern "C" fn(peerContext: CUcontext, Flags: ::std::os::raw::c_uint) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuEventElapsedTime: Result<
-        unsafe extern "C" fn(ms: *mut f32, start: CUevent, end: CUevent) -> CUresult,
-        ::libloading::Error,
-    >,
+    pub cuEventElapsedTime:
+        Result<unsafe extern "C" fn(ms: *mut f32, start: CUevent, end: CUevent) -> CUresult, ::libloading::Error>,
 }
 impl DriverApi {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -1099,15 +940,11 @@ impl DriverApi {
         let cuDeviceTotalMem_v2 = __library.get(b"cuDeviceTotalMem_v2\0").map(|sym| *sym);
         let cuDeviceGetAttribute = __library.get(b"cuDeviceGetAttribute\0").map(|sym| *sym);
         let cuDevicePrimaryCtxRetain = __library.get(b"cuDevicePrimaryCtxRetain\0").map(|sym| *sym);
-        let cuDevicePrimaryCtxRelease_v2 = __library
-            .get(b"cuDevicePrimaryCtxRelease_v2\0")
-            .map(|sym| *sym);
+        let cuDevicePrimaryCtxRelease_v2 = __library.get(b"cuDevicePrimaryCtxRelease_v2\0").map(|sym| *sym);
         let cuCtxSetCurrent = __library.get(b"cuCtxSetCurrent\0").map(|sym| *sym);
         let cuCtxGetCurrent = __library.get(b"cuCtxGetCurrent\0").map(|sym| *sym);
         let cuCtxSynchronize = __library.get(b"cuCtxSynchronize\0").map(|sym| *sym);
-        let cuCtxGetStreamPriorityRange = __library
-            .get(b"cuCtxGetStreamPriorityRange\0")
-            .map(|sym| *sym);
+        let cuCtxGetStreamPriorityRange = __library.get(b"cuCtxGetStreamPriorityRange\0").map(|sym| *sym);
         let cuModuleLoadData = __library.get(b"cuModuleLoadData\0").map(|sym| *sym);
         let cuModuleUnload = __library.get(b"cuModuleUnload\0").map(|sym| *sym);
         let cuModuleGetFunction = __library.get(b"cuModuleGetFunction\0").map(|sym| *sym);
@@ -1130,9 +967,7 @@ impl DriverApi {
         let cuMemsetD16Async = __library.get(b"cuMemsetD16Async\0").map(|sym| *sym);
         let cuMemsetD32Async = __library.get(b"cuMemsetD32Async\0").map(|sym| *sym);
         let cuPointerGetAttribute = __library.get(b"cuPointerGetAttribute\0").map(|sym| *sym);
-        let cuStreamCreateWithPriority = __library
-            .get(b"cuStreamCreateWithPriority\0")
-            .map(|sym| *sym);
+        let cuStreamCreateWithPriority = __library.get(b"cuStreamCreateWithPriority\0").map(|sym| *sym);
         let cuStreamWaitEvent = __library.get(b"cuStreamWaitEvent\0").map(|sym| *sym);
         let cuStreamBeginCapture_v2 = __library.get(b"cuStreamBeginCapture_v2\0").map(|sym| *sym);
         let cuStreamEndCapture = __library.get(b"cuStreamEndCapture\0").map(|sym| *sym);
@@ -1148,34 +983,24 @@ impl DriverApi {
         let cuFuncSetAttribute = __library.get(b"cuFuncSetAttribute\0").map(|sym| *sym);
         let cuLaunchKernel = __library.get(b"cuLaunchKernel\0").map(|sym| *sym);
         let cuLaunchKernelEx = __library.get(b"cuLaunchKernelEx\0").map(|sym| *sym);
-        let cuLaunchCooperativeKernel = __library
-            .get(b"cuLaunchCooperativeKernel\0")
-            .map(|sym| *sym);
+        let cuLaunchCooperativeKernel = __library.get(b"cuLaunchCooperativeKernel\0").map(|sym| *sym);
         let cuLaunchHostFunc = __library.get(b"cuLaunchHostFunc\0").map(|sym| *sym);
         let cuGraphCreate = __library.get(b"cuGraphCreate\0").map(|sym| *sym);
         let cuGraphAddKernelNode_v2 = __library.get(b"cuGraphAddKernelNode_v2\0").map(|sym| *sym);
         let cuGraphAddMemcpyNode = __library.get(b"cuGraphAddMemcpyNode\0").map(|sym| *sym);
         let cuGraphAddMemsetNode = __library.get(b"cuGraphAddMemsetNode\0").map(|sym| *sym);
         let cuGraphAddChildGraphNode = __library.get(b"cuGraphAddChildGraphNode\0").map(|sym| *sym);
-        let cuGraphInstantiateWithFlags = __library
-            .get(b"cuGraphInstantiateWithFlags\0")
-            .map(|sym| *sym);
-        let cuGraphExecKernelNodeSetParams_v2 = __library
-            .get(b"cuGraphExecKernelNodeSetParams_v2\0")
-            .map(|sym| *sym);
-        let cuGraphExecMemcpyNodeSetParams = __library
-            .get(b"cuGraphExecMemcpyNodeSetParams\0")
-            .map(|sym| *sym);
-        let cuGraphExecMemsetNodeSetParams = __library
-            .get(b"cuGraphExecMemsetNodeSetParams\0")
-            .map(|sym| *sym);
+        let cuGraphInstantiateWithFlags = __library.get(b"cuGraphInstantiateWithFlags\0").map(|sym| *sym);
+        let cuGraphExecKernelNodeSetParams_v2 = __library.get(b"cuGraphExecKernelNodeSetParams_v2\0").map(|sym| *sym);
+        let cuGraphExecMemcpyNodeSetParams = __library.get(b"cuGraphExecMemcpyNodeSetParams\0").map(|sym| *sym);
+        let cuGraphExecMemsetNodeSetParams = __library.get(b"cuGraphExecMemsetNodeSetParams\0").map(|sym| *sym);
+        let cuGraphExecChildGraphNodeSetParams = __library.get(b"cuGraphExecChildGraphNodeSetParams\0").map(|sym| *sym);
         let cuGraphUpload = __library.get(b"cuGraphUpload\0").map(|sym| *sym);
         let cuGraphLaunch = __library.get(b"cuGraphLaunch\0").map(|sym| *sym);
         let cuGraphExecDestroy = __library.get(b"cuGraphExecDestroy\0").map(|sym| *sym);
         let cuGraphDestroy = __library.get(b"cuGraphDestroy\0").map(|sym| *sym);
-        let cuOccupancyMaxActiveBlocksPerMultiprocessor = __library
-            .get(b"cuOccupancyMaxActiveBlocksPerMultiprocessor\0")
-            .map(|sym| *sym);
+        let cuOccupancyMaxActiveBlocksPerMultiprocessor =
+            __library.get(b"cuOccupancyMaxActiveBlocksPerMultiprocessor\0").map(|sym| *sym);
         let cuDeviceCanAccessPeer = __library.get(b"cuDeviceCanAccessPeer\0").map(|sym| *sym);
         let cuCtxEnablePeerAccess = __library.get(b"cuCtxEnablePeerAccess\0").map(|sym| *sym);
         let cuEventElapsedTime = __library.get(b"cuEventElapsedTime\0").map(|sym| *sym);
@@ -1246,6 +1071,7 @@ impl DriverApi {
             cuGraphExecKernelNodeSetParams_v2,
             cuGraphExecMemcpyNodeSetParams,
             cuGraphExecMemsetNodeSetParams,
+            cuGraphExecChildGraphNodeSetParams,
             cuGraphUpload,
             cuGraphLaunch,
             cuGraphExecDestroy,

@@ -32,25 +32,16 @@ pub struct _nvrtcProgram {
 pub type nvrtcProgram = *mut _nvrtcProgram;
 pub struct NvrtcApi {
     __library: ::libloading::Library,
-    pub nvrtcGetErrorString: Result<
-        unsafe extern "C" fn(result: nvrtcResult) -> *const ::std::os::raw::c_char,
-        ::libloading::Error,
-    >,
+    pub nvrtcGetErrorString:
+        Result<unsafe extern "C" fn(result: nvrtcResult) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub nvrtcVersion: Result<
-        unsafe extern "C" fn(
-            major: *mut ::std::os::raw::c_int,
-            minor: *mut ::std::os::raw::c_int,
-        ) -> nvrtcResult,
+        unsafe extern "C" fn(major: *mut ::std::os::raw::c_int, minor: *mut ::std::os::raw::c_int) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcGetNumSupportedArchs: Result<
-        unsafe extern "C" fn(numArchs: *mut ::std::os::raw::c_int) -> nvrtcResult,
-        ::libloading::Error,
-    >,
-    pub nvrtcGetSupportedArchs: Result<
-        unsafe extern "C" fn(supportedArchs: *mut ::std::os::raw::c_int) -> nvrtcResult,
-        ::libloading::Error,
-    >,
+    pub nvrtcGetNumSupportedArchs:
+        Result<unsafe extern "C" fn(numArchs: *mut ::std::os::raw::c_int) -> nvrtcResult, ::libloading::Error>,
+    pub nvrtcGetSupportedArchs:
+        Result<unsafe extern "C" fn(supportedArchs: *mut ::std::os::raw::c_int) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcCreateProgram: Result<
         unsafe extern "C" fn(
             prog: *mut nvrtcProgram,
@@ -62,8 +53,7 @@ pub struct NvrtcApi {
         ) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcDestroyProgram:
-        Result<unsafe extern "C" fn(prog: *mut nvrtcProgram) -> nvrtcResult, ::libloading::Error>,
+    pub nvrtcDestroyProgram: Result<unsafe extern "C" fn(prog: *mut nvrtcProgram) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcCompileProgram: Result<
         unsafe extern "C" fn(
             prog: nvrtcProgram,
@@ -72,35 +62,26 @@ pub struct NvrtcApi {
         ) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcGetPTXSize: Result<
-        unsafe extern "C" fn(prog: nvrtcProgram, ptxSizeRet: *mut usize) -> nvrtcResult,
-        ::libloading::Error,
-    >,
+    pub nvrtcGetPTXSize:
+        Result<unsafe extern "C" fn(prog: nvrtcProgram, ptxSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcGetPTX: Result<
         unsafe extern "C" fn(prog: nvrtcProgram, ptx: *mut ::std::os::raw::c_char) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcGetCUBINSize: Result<
-        unsafe extern "C" fn(prog: nvrtcProgram, cubinSizeRet: *mut usize) -> nvrtcResult,
-        ::libloading::Error,
-    >,
+    pub nvrtcGetCUBINSize:
+        Result<unsafe extern "C" fn(prog: nvrtcProgram, cubinSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcGetCUBIN: Result<
         unsafe extern "C" fn(prog: nvrtcProgram, cubin: *mut ::std::os::raw::c_char) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcGetProgramLogSize: Result<
-        unsafe extern "C" fn(prog: nvrtcProgram, logSizeRet: *mut usize) -> nvrtcResult,
-        ::libloading::Error,
-    >,
+    pub nvrtcGetProgramLogSize:
+        Result<unsafe extern "C" fn(prog: nvrtcProgram, logSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcGetProgramLog: Result<
         unsafe extern "C" fn(prog: nvrtcProgram, log: *mut ::std::os::raw::c_char) -> nvrtcResult,
         ::libloading::Error,
     >,
     pub nvrtcAddNameExpression: Result<
-        unsafe extern "C" fn(
-            prog: nvrtcProgram,
-            name_expression: *const ::std::os::raw::c_char,
-        ) -> nvrtcResult,
+        unsafe extern "C" fn(prog: nvrtcProgram, name_expression: *const ::std::os::raw::c_char) -> nvrtcResult,
         ::libloading::Error,
     >,
     pub nvrtcGetLoweredName: Result<
@@ -127,9 +108,7 @@ impl NvrtcApi {
         let __library = library.into();
         let nvrtcGetErrorString = __library.get(b"nvrtcGetErrorString\0").map(|sym| *sym);
         let nvrtcVersion = __library.get(b"nvrtcVersion\0").map(|sym| *sym);
-        let nvrtcGetNumSupportedArchs = __library
-            .get(b"nvrtcGetNumSupportedArchs\0")
-            .map(|sym| *sym);
+        let nvrtcGetNumSupportedArchs = __library.get(b"nvrtcGetNumSupportedArchs\0").map(|sym| *sym);
         let nvrtcGetSupportedArchs = __library.get(b"nvrtcGetSupportedArchs\0").map(|sym| *sym);
         let nvrtcCreateProgram = __library.get(b"nvrtcCreateProgram\0").map(|sym| *sym);
         let nvrtcDestroyProgram = __library.get(b"nvrtcDestroyProgram\0").map(|sym| *sym);

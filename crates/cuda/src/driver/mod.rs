@@ -19,6 +19,7 @@ use sys::driver::{CUresult, DriverApi};
 use crate::error::{CudaError, Result};
 
 pub use context::Context;
+pub(crate) use context::{enter, for_drop};
 pub use info::{DeviceInfo, device_count, device_info};
 pub use launch::{ArgBlock, Function, FunctionInfo, LaunchShape, Module};
 pub use memory::{

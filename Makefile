@@ -1,0 +1,135 @@
+# Every target does its own set-up: a fresh clone needs Python >= 3.10, cargo and make, nothing else.
+#
+#   make demo       NumPy beside Cuprous on this machine
+#   make test       everything that needs no GPU: formats, lints, types, Rust and Python tests, kernels compiled
+#   make gpu-test   the suite on a GPU, the GPU-only tests, compute-sanitizer where it is installed
+#   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
+#   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
+#   make lint       formats, lints and types alone
+#   make wheel      dist/cuprous-*.whl
+#   make clean      removes what these targets made, .venv too
+#
+# On a machine that has only a built wheel, name it and the Python to use; nothing is built or downloaded then:
+#   make gpu-test WHEEL=dist/cuprous-0.1.0-cp310-abi3-linux_x86_64.whl PYTHON=python3
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON   ?= python3
+VENV     := .venv
+WHEEL    ?=
+ARGS     ?=
+PROGRAMS ?= 100000
+SEED     ?= 0
+DEVICE   ?= cpu
+CARGO    ?= cargo
+# One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
+PROFILE  := --release
+WHEEL_LIMIT_MB := 30
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE := 1
+export CARGO_TERM_COLOR ?= auto
+
+SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+           $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.cu' -o -name '*.cuh' -o -name '*.h' \))
+
+ifeq ($(strip $(WHEEL)),)
+  PY    := $(abspath $(VENV)/bin/python)
+  READY := $(VENV)/.built
+  BENCH_READY := $(VENV)/.built $(VENV)/.bench
+  ENV   :=
+else
+  # The wheel is unpacked beside the sources; the given Python's own packages serve for the rest.
+  SITE  := build/site
+  PY    := $(PYTHON)
+  READY := $(SITE)/.installed
+  BENCH_READY := $(READY)
+  ENV   := PYTHONPATH=$(abspath $(SITE))
+endif
+
+# Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
+NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
+
+.PHONY: default develop demo test bench gpu-test fuzz lint lint-rust lint-python test-rust test-python wheel clean
+default: test
+
+# --- set-up ---------------------------------------------------------------------------------------------------------
+
+$(VENV)/.dev: requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "Python 3.10 or newer is needed; name one with PYTHON=")'
+	@command -v $(CARGO) >/dev/null || { echo "cargo was not found; install Rust from https://rustup.rs"; exit 1; }
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade --requirement requirements-dev.txt
+	touch $@
+
+$(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet --requirement requirements-bench.txt
+	touch $@
+
+# An editable install: Python files are used in place, the extension lies beside them.
+$(VENV)/.built: $(VENV)/.dev $(SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop $(PROFILE) --quiet
+	touch $@
+
+build/site/.installed: $(WHEEL)
+	rm -rf build/site
+	$(PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --target build/site $(WHEEL)
+	touch $@
+
+develop: $(READY)
+
+# --- what people come for -------------------------------------------------------------------------------------------
+
+demo: $(READY)
+	$(ENV) $(PY) -m cuprous demo $(ARGS)
+
+bench: $(BENCH_READY)
+	$(ENV) $(PY) -m bench.run $(ARGS)
+
+fuzz: $(READY)
+	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
+
+wheel: $(VENV)/.dev
+	rm -rf dist
+	$(VENV)/bin/maturin build --profile wheel --out dist
+	@size=$$(du -k dist/*.whl | cut -f1); echo "dist/$$(basename dist/*.whl): $$((size / 1024)).$$((size % 1024 * 10 / 1024)) MB"; \
+	test $$size -le $$(($(WHEEL_LIMIT_MB) * 1024)) || { echo "the wheel is over $(WHEEL_LIMIT_MB) MB"; exit 1; }
+
+# --- checks ---------------------------------------------------------------------------------------------------------
+
+lint: lint-rust lint-python
+
+lint-rust: $(VENV)/.dev
+	$(CARGO) fmt --all --check
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(PY) $(CARGO) clippy $(PROFILE) --workspace --all-targets --quiet -- --deny warnings
+
+lint-python: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+# The extension crate holds no logic and cannot be linked without Python: the Python tests cover it.
+test-rust: $(VENV)/.dev
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
+
+test-python: $(READY)
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu
+
+# In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
+test:
+	@$(MAKE) --no-print-directory lint-python
+	@$(MAKE) --no-print-directory lint-rust
+	@$(MAKE) --no-print-directory develop
+	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory test-python
+
+gpu-test: $(READY)
+	$(ENV) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(PY) tests/gpu/run.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis python/cuprous/_core*.so
+	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	$(CARGO) clean

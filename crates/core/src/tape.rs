@@ -1,0 +1,164 @@
+//! What a thread has recorded since its last program.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::storage::Head;
+use crate::{Array, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
+
+/// The recorded nodes of one thread on one device, with all that they refer to.
+///
+/// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes; a node's operand is
+/// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
+/// by `layouts`; operands that are pending on another tape have been computed before they become leaves here.
+#[derive(Debug)]
+pub struct Tape {
+    /// This tape's place in the engine.
+    pub index: u32,
+    /// Unique for each stretch from one program to the next.
+    pub serial: u64,
+    /// The operations, in order.
+    pub nodes: Vec<Node>,
+    /// The storage each node writes.
+    pub owners: Vec<Arc<Storage>>,
+    /// Memory from before.
+    pub leaves: Vec<Arc<Storage>>,
+    /// Values of constant operands, in order of use.
+    pub consts: Vec<Scalar>,
+    /// Each layout in use, at least once.
+    pub layouts: Vec<LayoutRef>,
+    /// Other threads record too, so a storage's own note of its leaf slot may be another tape's.
+    pub contended: bool,
+    /// Bytes that the recorded operations would move one by one: what the engine weighs when it asks whether to start.
+    pub bytes: u64,
+}
+
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+impl Tape {
+    /// An empty tape.
+    pub fn new(index: u32) -> Tape {
+        Tape {
+            index,
+            serial: SERIAL.fetch_add(1, Relaxed),
+            nodes: Vec::new(),
+            owners: Vec::new(),
+            leaves: Vec::new(),
+            consts: Vec::new(),
+            layouts: Vec::new(),
+            contended: false,
+            bytes: 0,
+        }
+    }
+
+    /// Keeps a layout alive and gives its id.
+    #[inline]
+    pub fn note(&mut self, layout: &LayoutRef) -> u32 {
+        if layout.noted.load(Relaxed) != self.serial {
+            layout.noted.store(self.serial, Relaxed);
+            self.layouts.push(layout.clone());
+        }
+        layout.id
+    }
+
+    /// A constant operand; `scalar` is a layout of no axes of the constant's dtype.
+    #[inline]
+    pub fn constant(&mut self, value: Scalar, scalar: &LayoutRef) -> In {
+        let layout = self.note(scalar);
+        self.consts.push(value);
+        In { src: Src::constant(self.consts.len() as u32 - 1), layout }
+    }
+
+    /// The newest version of a storage, as an operand's source.
+    ///
+    /// # Safety
+    /// The engine's lock is held, and the storage is not pending on another tape.
+    #[inline]
+    pub unsafe fn source(&mut self, storage: &Arc<Storage>) -> Src {
+        // SAFETY: the caller holds the lock.
+        if let Some(head) = unsafe { storage.head() } {
+            debug_assert_eq!(head.tape, self.index);
+            return Src::node(head.node);
+        }
+        let (serial, slot) = storage.leaf().get();
+        if serial == self.serial {
+            return Src::leaf(slot);
+        }
+        if self.contended
+            && let Some(slot) = self.leaves.iter().position(|leaf| Arc::ptr_eq(leaf, storage))
+        {
+            return Src::leaf(slot as u32);
+        }
+        let slot = self.leaves.len() as u32;
+        storage.leaf().set((self.serial, slot));
+        storage.tape_refs().set(storage.tape_refs().get() + 1);
+        self.leaves.push(storage.clone());
+        Src::leaf(slot)
+    }
+
+    /// Records a node that makes a new array with layout `out` (C-contiguous).
+    #[inline]
+    pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
+        let node = self.nodes.len() as u32;
+        let id = self.note(out);
+        self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        let bytes = out.size as usize * out.dtype.size();
+        self.bytes += bytes as u64;
+        let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
+        self.owners.push(storage.clone());
+        Array { storage, layout: out.clone() }
+    }
+
+    /// Records a write to `target`'s storage: a new version of it.
+    ///
+    /// # Safety
+    /// The engine's lock is held, and the storage is not pending on another tape.
+    pub unsafe fn push_write(&mut self, kind: NodeKind, fun: u8, nin: u8, target: &Array, ins: [In; 3]) {
+        debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter));
+        let node = self.nodes.len() as u32;
+        let id = self.note(&target.layout);
+        self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        self.bytes += target.layout.size as u64 * target.dtype().size() as u64;
+        let storage = &target.storage;
+        // SAFETY: the caller holds the lock.
+        unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
+        storage.tape_refs().set(storage.tape_refs().get() + 1);
+        self.owners.push(storage.clone());
+    }
+
+    /// For each node: does anybody outside the tape still see its value?
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn liveness(&self, live: &mut Vec<bool>) {
+        live.clear();
+        live.extend(self.owners.iter().enumerate().map(|(node, storage)| {
+            // SAFETY: the caller holds the lock.
+            let head = unsafe { storage.head() };
+            head == Some(Head { tape: self.index, node: node as u32 })
+                && Arc::strong_count(storage) > storage.tape_refs().get() as usize
+        }));
+    }
+
+    /// Forgets everything recorded, after it has run (`ran`) or was given up.
+    ///
+    /// # Safety
+    /// The engine's lock is held. Live nodes' storages have got their memory.
+    pub unsafe fn clear(&mut self) {
+        for storage in &self.owners {
+            // SAFETY: the caller holds the lock.
+            unsafe { storage.set_head(None) };
+            storage.tape_refs().set(0);
+        }
+        for storage in &self.leaves {
+            storage.tape_refs().set(0);
+        }
+        self.serial = SERIAL.fetch_add(1, Relaxed);
+        self.nodes.clear();
+        self.owners.clear();
+        self.leaves.clear();
+        self.consts.clear();
+        self.layouts.clear();
+        self.bytes = 0;
+    }
+}

@@ -1,0 +1,172 @@
+//! Memory: 256-byte aligned blocks from a cache, since the page faults of fresh memory cost more than most work on it.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use cuprous_core::{Buffer, Error, Memory, Result};
+
+/// Alignment of every block.
+pub const ALIGN: usize = 256;
+/// Four size classes per power of two, from 256 bytes up: at most a quarter is wasted.
+const CLASSES: usize = 4 * 48;
+
+/// Freed blocks by size class.
+struct Cache {
+    free: Vec<Vec<NonNull<u8>>>,
+    held: usize,
+}
+
+// SAFETY: the cache owns its blocks; nobody else has their addresses.
+unsafe impl Send for Cache {}
+
+static CACHE: LazyLock<Mutex<Cache>> =
+    LazyLock::new(|| Mutex::new(Cache { free: (0..CLASSES).map(|_| Vec::new()).collect(), held: 0 }));
+
+/// The most bytes kept: a quarter of the machine's memory or 2 GiB, whichever is smaller.
+static LIMIT: LazyLock<usize> = LazyLock::new(|| {
+    let total = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| text.lines().next()?.split_whitespace().nth(1)?.parse::<usize>().ok())
+        .map_or(1 << 32, |kib| kib << 10);
+    (total / 4).min(2 << 30)
+});
+
+/// The class that holds `bytes`, and its size; `None` where no machine has so much.
+fn class(bytes: usize) -> Option<(usize, usize)> {
+    let units = bytes.div_ceil(ALIGN).max(1);
+    if units > 1 << 46 {
+        return None;
+    }
+    // Sizes are (4 + quarter) << shift, in units; below four units each size is its own class.
+    let shift = (usize::BITS - 1 - units.leading_zeros()).saturating_sub(2);
+    let quarter = units.div_ceil(1 << shift);
+    let index = if shift == 0 { units } else { 4 * shift as usize + quarter };
+    Some((index, (quarter << shift) * ALIGN))
+}
+
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, ALIGN).ok()
+}
+
+/// A block that goes back to the cache when dropped.
+pub struct Block {
+    at: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a block is plain memory; who may touch it when is the engine's business.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Uninitialised memory.
+    pub fn new(bytes: usize) -> Result<Block> {
+        let fail = || Error::memory(format!("[alloc] the host has no {bytes} bytes of memory left; free arrays first"));
+        let (index, size) = class(bytes).ok_or_else(fail)?;
+        {
+            let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+            if let Some(at) = cache.free[index].pop() {
+                cache.held -= size;
+                return Ok(Block { at, bytes });
+            }
+        }
+        let layout = layout(size).ok_or_else(fail)?;
+        // SAFETY: the size is not zero.
+        let fresh = || NonNull::new(unsafe { alloc(layout) });
+        let at = fresh().or_else(|| {
+            trim();
+            fresh()
+        });
+        Ok(Block { at: at.ok_or_else(fail)?, bytes })
+    }
+
+    /// The first byte.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.at.as_ptr()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let Some((index, size)) = class(self.bytes) else { return };
+        let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+        if cache.held + size <= *LIMIT {
+            cache.held += size;
+            cache.free[index].push(self.at);
+        } else {
+            drop(cache);
+            free(self.at, size);
+        }
+    }
+}
+
+fn free(at: NonNull<u8>, size: usize) {
+    if let Some(layout) = layout(size) {
+        // SAFETY: the block came from `alloc` with this layout and nobody uses it.
+        unsafe { dealloc(at.as_ptr(), layout) }
+    }
+}
+
+/// Gives all cached blocks back to the system.
+pub fn trim() {
+    let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+    for index in 0..CLASSES {
+        let size = size_of_class(index);
+        for at in std::mem::take(&mut cache.free[index]) {
+            free(at, size);
+        }
+    }
+    cache.held = 0;
+}
+
+/// Inverse of [`class`].
+fn size_of_class(index: usize) -> usize {
+    if index <= 8 {
+        return index.max(1) * ALIGN;
+    }
+    // index = 4·shift + quarter with quarter in 5..=8, since a full power belongs to the shift below.
+    let shift = (index - 5) / 4;
+    let quarter = index - 4 * shift;
+    (quarter << shift) * ALIGN
+}
+
+impl Memory for Block {
+    fn address(&self) -> u64 {
+        if self.bytes == 0 { 0 } else { self.at.as_ptr() as u64 }
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// A block as the engine holds it.
+pub fn buffer(bytes: usize) -> Result<Buffer> {
+    Ok(Arc::new(Block::new(bytes)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_hold_what_they_promise() {
+        for bytes in (0..5000).chain([1 << 20, (1 << 20) + 1, 3 << 20, (1 << 33) + 7]) {
+            let (index, size) = class(bytes).unwrap();
+            assert!(size >= bytes && index < CLASSES, "{bytes}");
+            assert_eq!(size_of_class(index), size, "{bytes} in class {index}");
+            assert!(size <= bytes.max(4 * ALIGN) * 5 / 4 + ALIGN);
+        }
+    }
+
+    #[test]
+    fn blocks_are_reused_and_huge_ones_refused() {
+        let a = Block::new(123_456).unwrap();
+        assert_eq!(a.as_ptr() as usize % ALIGN, 0);
+        drop(a);
+        let error = Block::new(usize::MAX / 2).err().unwrap();
+        assert_eq!(error.kind, cuprous_core::error::ErrorKind::Memory);
+    }
+}

@@ -1,0 +1,234 @@
+//! Block functions: a scalar function applied to up to a tile of elements.
+//!
+//! Every loop runs over chunks of [`CHUNK`] elements with a constant trip count: the compiler makes one vector loop and no
+//! remainder. A short last chunk goes through copies on the stack. An operand whose `step` is 0 is one chunk of equal
+//! elements, read again and again, so that scalars need neither full tiles nor functions of their own.
+
+pub mod fold;
+pub mod lanes;
+mod random;
+mod rows;
+mod special;
+#[cfg(test)]
+mod tests;
+
+use std::marker::PhantomData;
+
+use cuprous_core::{DType, Fun};
+
+use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
+use crate::math::{All, is_scalar};
+
+/// Elements in a chunk.
+pub const CHUNK: usize = 128;
+
+/// Operands of a block function.
+///
+/// Contract: `args[k]` points to `n` elements (a chunk of them where `step[k]` is 0), `out` to room for `n`; all are
+/// aligned to their element; `out` overlaps no operand.
+#[derive(Clone, Copy)]
+pub struct MapArgs {
+    /// Number of elements.
+    pub n: usize,
+    /// Where results go.
+    pub out: *mut u8,
+    /// Operands.
+    pub args: [*const u8; 3],
+    /// 1, or 0 for operands that stay.
+    pub step: [usize; 3],
+}
+
+/// A block function.
+pub type MapFn = Entry<MapArgs>;
+
+/// A function of one operand.
+pub(crate) trait Un<E: Copy>: 'static {
+    type Out: Copy;
+    const FUN: Fun;
+    /// Element by element: see [`is_scalar`].
+    const SCALAR: bool = false;
+    fn call(a: E) -> Self::Out;
+    #[inline(always)]
+    fn fast(_a: E) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn slow(a: E) -> Self::Out {
+        Self::call(a)
+    }
+}
+
+/// A function of two operands.
+pub(crate) trait Bin<E: Copy>: 'static {
+    type Out: Copy;
+    const FUN: Fun;
+    const SCALAR: bool = false;
+    fn call(a: E, b: E) -> Self::Out;
+    #[inline(always)]
+    fn fast(_a: E, _b: E) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn slow(a: E, b: E) -> Self::Out {
+        Self::call(a, b)
+    }
+}
+
+/// The next chunk: in place, or a copy padded with zeros where it is short.
+#[inline(always)]
+unsafe fn chunk<'a, T: Copy>(at: *const T, m: usize, step: usize, pad: &'a mut [T; CHUNK]) -> &'a [T; CHUNK] {
+    if m == CHUNK || step == 0 {
+        // SAFETY: a whole chunk is there (contract of `MapArgs`).
+        unsafe { &*(at as *const [T; CHUNK]) }
+    } else {
+        // SAFETY: `m` elements are there, and `pad` is elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(at, pad.as_mut_ptr(), m) };
+        pad
+    }
+}
+
+/// A chunk of zeros: the zero bit pattern is a value of every element type.
+#[inline(always)]
+fn zeros<T: Copy>() -> [T; CHUNK] {
+    // SAFETY: all element types are plain numbers.
+    unsafe { std::mem::zeroed() }
+}
+
+/// [`Un`] over blocks.
+struct Map1<R, E>(PhantomData<(R, E)>);
+
+impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
+    type Args = MapArgs;
+
+    #[inline(always)]
+    unsafe fn run(m: &MapArgs) {
+        let (mut a, mut out) = (m.args[0] as *const E, m.out as *mut R::Out);
+        let mut left = m.n;
+        if R::SCALAR {
+            for i in 0..left {
+                // SAFETY: in range by the contract of `MapArgs`; a stepless operand is read within its chunk.
+                unsafe { *out.add(i) = R::call(*a.add(if m.step[0] == 0 { i % CHUNK } else { i })) };
+            }
+            return;
+        }
+        while left > 0 {
+            let n = left.min(CHUNK);
+            let (mut pad, mut pad_out) = (zeros::<E>(), zeros::<R::Out>());
+            // SAFETY: `n` elements are there; a short chunk's results go to the stack first.
+            unsafe {
+                let src = chunk(a, n, m.step[0], &mut pad);
+                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                let mut fast = true;
+                for i in 0..CHUNK {
+                    dst[i] = R::call(src[i]);
+                    fast &= R::fast(src[i]);
+                }
+                if !fast {
+                    for i in 0..CHUNK {
+                        if !R::fast(src[i]) {
+                            dst[i] = R::slow(src[i]);
+                        }
+                    }
+                }
+                if n < CHUNK {
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                }
+                a = a.add(n * m.step[0]);
+                out = out.add(n);
+            }
+            left -= n;
+        }
+    }
+}
+
+/// [`Bin`] over blocks.
+struct Map2<R, E>(PhantomData<(R, E)>);
+
+impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
+    type Args = MapArgs;
+
+    #[inline(always)]
+    unsafe fn run(m: &MapArgs) {
+        let (mut a, mut b) = (m.args[0] as *const E, m.args[1] as *const E);
+        let mut out = m.out as *mut R::Out;
+        let mut left = m.n;
+        if R::SCALAR {
+            for i in 0..left {
+                let at = |k: usize| if m.step[k] == 0 { i % CHUNK } else { i };
+                // SAFETY: in range by the contract of `MapArgs`.
+                unsafe { *out.add(i) = R::call(*a.add(at(0)), *b.add(at(1))) };
+            }
+            return;
+        }
+        while left > 0 {
+            let n = left.min(CHUNK);
+            let (mut pad_a, mut pad_b, mut pad_out) = (zeros::<E>(), zeros::<E>(), zeros::<R::Out>());
+            // SAFETY: as in `Map1`.
+            unsafe {
+                let p = chunk(a, n, m.step[0], &mut pad_a);
+                let q = chunk(b, n, m.step[1], &mut pad_b);
+                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                let mut fast = true;
+                for i in 0..CHUNK {
+                    dst[i] = R::call(p[i], q[i]);
+                    fast &= R::fast(p[i], q[i]);
+                }
+                if !fast {
+                    for i in 0..n {
+                        if !R::fast(p[i], q[i]) {
+                            dst[i] = R::slow(p[i], q[i]);
+                        }
+                    }
+                }
+                if n < CHUNK {
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                }
+                a = a.add(n * m.step[0]);
+                b = b.add(n * m.step[1]);
+                out = out.add(n);
+            }
+            left -= n;
+        }
+    }
+}
+
+/// True for the types whose loops are worth a third copy for AVX-512.
+const fn has_v4(d: DType) -> bool {
+    matches!(d, DType::F32 | DType::F64 | DType::I32 | DType::I64)
+}
+
+/// The block function of `fun` on operands of `args` dtypes, returning `out`; `None` where NumPy has no loop.
+pub fn map(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
+    match isa::level() {
+        Level::V4 if args.iter().any(|&d| has_v4(d)) || has_v4(out) => map_at::<V4>(fun, args, out),
+        Level::V4 | Level::V3 => map_at::<V3>(fun, args, out),
+        Level::V1 => map_at::<V1>(fun, args, out),
+    }
+}
+
+fn map_at<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
+    let &first = args.first()?;
+    if let Some(found) = special::map::<S>(fun, args, out) {
+        return Some(found);
+    }
+    let arity = usize::from(fun.op().arity);
+    if args.len() != arity || args.iter().any(|&d| d != first) || fun.result(first) != out {
+        return None;
+    }
+    if arity == 1 { rows::unary::<S>(fun, first) } else { rows::binary::<S>(fun, first) }
+}
+
+/// The entry of a unary row.
+fn unary<S: Isa, R: Un<E>, E: All>() -> MapFn {
+    S::entry::<Map1<R, E>>()
+}
+
+/// The entry of a binary row.
+fn binary<S: Isa, R: Bin<E>, E: All>() -> MapFn {
+    S::entry::<Map2<R, E>>()
+}
+
+/// Whether a row's loop vectorises.
+const fn scalar<E: All>(fun: Fun) -> bool {
+    is_scalar(fun, E::DTYPE)
+}

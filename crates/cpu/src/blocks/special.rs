@@ -1,0 +1,291 @@
+//! Rows whose operands differ in type.
+
+use std::marker::PhantomData;
+
+use cuprous_core::{DType, Fun};
+
+use super::{CHUNK, Map1, MapArgs, MapFn, Un, chunk, random, zeros};
+use crate::isa::{Body, Isa};
+use crate::math::cast::{Cast as By, Real};
+use crate::math::{B, BF16, Cx, F16, F32, F64, Float, complex::{C64, C128, Part}};
+
+/// The block function of a special row; `None` where the row is not special or the types do not fit it.
+pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
+    match (fun, args) {
+        (Fun::Where, &[DType::Bool, a, b]) if a == b && a == out => Some(select::<S>(a)),
+        (Fun::Cast, &[from]) if from == out => Some(copy::<S>(out)),
+        (Fun::Cast, &[from]) => cast_from::<S>(from, out),
+        (Fun::Bitcast, &[from]) if from.size() == out.size() => Some(copy::<S>(out)),
+        (Fun::BitwiseCount, &[d]) if out == DType::U8 => count::<S>(d),
+        (Fun::MakeComplex, &[a, b]) if a == b => make_complex::<S>(a, out),
+        (Fun::Ldexp, &[a, DType::I32]) if a == out => ldexp::<S>(a),
+        (Fun::FrexpExponent, &[a]) if out == DType::I32 => exponent::<S>(a),
+        (_, args) => random::map::<S>(fun, args, out),
+    }
+}
+
+/// A function of two operands of different types.
+trait Mixed: 'static {
+    type A: Copy;
+    type B: Copy;
+    type Out: Copy;
+    fn call(a: Self::A, b: Self::B) -> Self::Out;
+}
+
+struct Map2Mixed<R>(PhantomData<R>);
+
+impl<R: Mixed> Body for Map2Mixed<R> {
+    type Args = MapArgs;
+
+    #[inline(always)]
+    unsafe fn run(m: &MapArgs) {
+        for start in (0..m.n).step_by(CHUNK) {
+            let n = (m.n - start).min(CHUNK);
+            let (mut pad_a, mut pad_b, mut pad_out) = (zeros::<R::A>(), zeros::<R::B>(), zeros::<R::Out>());
+            // SAFETY: `n` elements from `start` are there, by the contract of `MapArgs`.
+            unsafe {
+                let a = chunk((m.args[0] as *const R::A).add(start * m.step[0]), n, m.step[0], &mut pad_a);
+                let b = chunk((m.args[1] as *const R::B).add(start * m.step[1]), n, m.step[1], &mut pad_b);
+                let out = (m.out as *mut R::Out).add(start);
+                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                for i in 0..CHUNK {
+                    dst[i] = R::call(a[i], b[i]);
+                }
+                if n < CHUNK {
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                }
+            }
+        }
+    }
+}
+
+/// `where`, on bits of a size.
+struct Select<T>(PhantomData<T>);
+
+impl<T: Copy + 'static> Body for Select<T> {
+    type Args = MapArgs;
+
+    #[inline(always)]
+    unsafe fn run(m: &MapArgs) {
+        for start in (0..m.n).step_by(CHUNK) {
+            let n = (m.n - start).min(CHUNK);
+            let (mut pad_c, mut pad_a, mut pad_b, mut pad_out) = (zeros::<u8>(), zeros::<T>(), zeros::<T>(), zeros::<T>());
+            // SAFETY: as above.
+            unsafe {
+                let c = chunk(m.args[0].add(start * m.step[0]), n, m.step[0], &mut pad_c);
+                let a = chunk((m.args[1] as *const T).add(start * m.step[1]), n, m.step[1], &mut pad_a);
+                let b = chunk((m.args[2] as *const T).add(start * m.step[2]), n, m.step[2], &mut pad_b);
+                let out = (m.out as *mut T).add(start);
+                let dst = if n == CHUNK { &mut *(out as *mut [T; CHUNK]) } else { &mut pad_out };
+                for i in 0..CHUNK {
+                    dst[i] = if c[i] != 0 { a[i] } else { b[i] };
+                }
+                if n < CHUNK {
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                }
+            }
+        }
+    }
+}
+
+fn select<S: Isa>(d: DType) -> MapFn {
+    match d.size() {
+        1 => S::entry::<Select<u8>>(),
+        2 => S::entry::<Select<u16>>(),
+        4 => S::entry::<Select<u32>>(),
+        8 => S::entry::<Select<u64>>(),
+        _ => S::entry::<Select<[u64; 2]>>(),
+    }
+}
+
+/// A copy, by size.
+struct Same<T>(PhantomData<T>);
+
+impl<T: Copy + 'static> Un<T> for Same<T> {
+    type Out = T;
+    const FUN: Fun = Fun::Positive;
+    #[inline(always)]
+    fn call(a: T) -> T {
+        a
+    }
+}
+
+fn copy<S: Isa>(d: DType) -> MapFn {
+    match d.size() {
+        1 => S::entry::<Map1<Same<u8>, u8>>(),
+        2 => S::entry::<Map1<Same<u16>, u16>>(),
+        4 => S::entry::<Map1<Same<u32>, u32>>(),
+        8 => S::entry::<Map1<Same<u64>, u64>>(),
+        _ => S::entry::<Map1<Same<[u64; 2]>, [u64; 2]>>(),
+    }
+}
+
+/// A cast of a real number.
+struct FromReal<T>(PhantomData<T>);
+
+impl<A: Copy + 'static, T: Copy + 'static> Un<A> for FromReal<T>
+where
+    Real<A>: By<T>,
+{
+    type Out = T;
+    const FUN: Fun = Fun::Cast;
+    #[inline(always)]
+    fn call(a: A) -> T {
+        Real(a).cast()
+    }
+}
+
+/// A cast of a complex number to a real one drops the imaginary part; to bool it asks both.
+struct FromComplex<T>(PhantomData<T>);
+
+impl<F: Part, T: Copy + 'static> Un<Cx<F>> for FromComplex<T>
+where
+    Real<F>: By<T>,
+{
+    type Out = T;
+    const FUN: Fun = Fun::Cast;
+    #[inline(always)]
+    fn call(a: Cx<F>) -> T {
+        Real(a.re).cast()
+    }
+}
+
+struct ComplexTruth;
+
+impl<F: Part> Un<Cx<F>> for ComplexTruth {
+    type Out = B;
+    const FUN: Fun = Fun::Cast;
+    #[inline(always)]
+    fn call(a: Cx<F>) -> B {
+        B::from(a.re.ne(F::ZERO) | a.im.ne(F::ZERO))
+    }
+}
+
+struct ComplexComplex<G>(PhantomData<G>);
+
+impl<F: Part, G: Part> Un<Cx<F>> for ComplexComplex<G> {
+    type Out = Cx<G>;
+    const FUN: Fun = Fun::Cast;
+    #[inline(always)]
+    fn call(a: Cx<F>) -> Cx<G> {
+        Cx::new(G::from_f64(a.re.to_f64()), G::from_f64(a.im.to_f64()))
+    }
+}
+
+macro_rules! to {
+    ($row:ident $S:ident $A:ty, $out:ident: $($dtype:ident $t:ty;)*) => {
+        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* _ => return None }
+    };
+}
+
+fn cast_from<S: Isa>(from: DType, out: DType) -> Option<MapFn> {
+    macro_rules! from {
+        ($($dtype:ident $A:ty;)*) => {
+            match from {
+                $(DType::$dtype => to!(FromReal S $A, out: Bool B; I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16;
+                    U32 u32; U64 u64; F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>; C64 C64<S>; C128 C128<S>;),)*
+                DType::C64 => return complex_from::<S, F32<S>>(out),
+                DType::C128 => return complex_from::<S, F64<S>>(out),
+            }
+        };
+    }
+    Some(from!(Bool B; I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64;
+        F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>;))
+}
+
+fn complex_from<S: Isa, F: Part>(out: DType) -> Option<MapFn>
+where
+    F: crate::math::cast::Source,
+{
+    Some(match out {
+        DType::Bool => S::entry::<Map1<ComplexTruth, Cx<F>>>(),
+        DType::C64 => S::entry::<Map1<ComplexComplex<F32<S>>, Cx<F>>>(),
+        DType::C128 => S::entry::<Map1<ComplexComplex<F64<S>>, Cx<F>>>(),
+        _ => to!(FromComplex S Cx<F>, out: I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64;
+            F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>;),
+    })
+}
+
+/// Set bits of the absolute value, as NumPy counts.
+struct Count;
+
+macro_rules! count {
+    ($($dtype:ident $t:ident $($abs:ident)?;)*) => {
+        $(impl Un<$t> for Count {
+            type Out = u8;
+            const FUN: Fun = Fun::BitwiseCount;
+            #[inline(always)]
+            fn call(a: $t) -> u8 { a$(.$abs())?.count_ones() as u8 }
+        })*
+        fn count<S: Isa>(d: DType) -> Option<MapFn> {
+            Some(match d { $(DType::$dtype => S::entry::<Map1<Count, $t>>(),)* _ => return None })
+        }
+    };
+}
+count!(I8 i8 unsigned_abs; I16 i16 unsigned_abs; I32 i32 unsigned_abs; I64 i64 unsigned_abs;
+    U8 u8; U16 u16; U32 u32; U64 u64;);
+
+struct Pair<F, C>(PhantomData<(F, C)>);
+
+impl<F: Float, C: Part> Mixed for Pair<F, C> {
+    type A = F;
+    type B = F;
+    type Out = Cx<C>;
+    #[inline(always)]
+    fn call(a: F, b: F) -> Cx<C> {
+        Cx::new(C::from_f64(a.to_f64()), C::from_f64(b.to_f64()))
+    }
+}
+
+fn make_complex<S: Isa>(d: DType, out: DType) -> Option<MapFn> {
+    Some(match (d, out) {
+        (DType::F64, DType::C128) => S::entry::<Map2Mixed<Pair<F64<S>, F64<S>>>>(),
+        (DType::F32, DType::C64) => S::entry::<Map2Mixed<Pair<F32<S>, F32<S>>>>(),
+        (DType::F16, DType::C64) => S::entry::<Map2Mixed<Pair<F16<S>, F32<S>>>>(),
+        (DType::BF16, DType::C64) => S::entry::<Map2Mixed<Pair<BF16<S>, F32<S>>>>(),
+        _ => return None,
+    })
+}
+
+struct Ldexp<F>(PhantomData<F>);
+
+impl<F: Float> Mixed for Ldexp<F> {
+    type A = F;
+    type B = i32;
+    type Out = F;
+    #[inline(always)]
+    fn call(a: F, b: i32) -> F {
+        a.ldexp(b)
+    }
+}
+
+/// The exponent of `frexp`.
+struct Exponent;
+
+impl<F: Float> Un<F> for Exponent {
+    type Out = i32;
+    const FUN: Fun = Fun::FrexpExponent;
+    const SCALAR: bool = true;
+    #[inline(always)]
+    fn call(a: F) -> i32 {
+        a.frexp_exponent()
+    }
+}
+
+macro_rules! floats {
+    ($name:ident) => {
+        fn $name<S: Isa>(d: DType) -> Option<MapFn> {
+            Some(match d {
+                DType::F16 => S::entry::<floats!(@ $name F16<S>)>(),
+                DType::BF16 => S::entry::<floats!(@ $name BF16<S>)>(),
+                DType::F32 => S::entry::<floats!(@ $name F32<S>)>(),
+                DType::F64 => S::entry::<floats!(@ $name F64<S>)>(),
+                _ => return None,
+            })
+        }
+    };
+    (@ ldexp $F:ty) => { Map2Mixed<Ldexp<$F>> };
+    (@ exponent $F:ty) => { Map1<Exponent, $F> };
+}
+floats!(ldexp);
+floats!(exponent);

@@ -1,0 +1,117 @@
+//! Run-time choice of the instruction set: one generic loop, compiled once per level.
+//!
+//! A loop is a type that implements [`Body`]; [`Isa::entry`] wraps it in a function with the level's target features.
+//! Everything that the loop calls must be `#[inline(always)]`, or it is compiled without those features.
+
+use std::sync::LazyLock;
+
+/// A function that was compiled for some level.
+pub type Entry<A> = unsafe fn(&A);
+
+/// A loop over its arguments.
+pub trait Body: 'static {
+    /// What it works on.
+    type Args;
+    /// Runs it.
+    ///
+    /// # Safety
+    /// The pointers in `args` are valid for what the body's documentation says.
+    unsafe fn run(args: &Self::Args);
+}
+
+/// A set of target features.
+pub trait Isa: Copy + Default + Send + Sync + 'static {
+    /// Fused multiply-add is one instruction. Where it is not, `mul_add` is a library call and must be avoided.
+    const FMA: bool;
+    /// `B` compiled for this level.
+    fn entry<B: Body>() -> Entry<B::Args>;
+}
+
+macro_rules! levels {
+    ($($(#[$doc:meta])* $name:ident fma $fma:expr; $(#[$attr:meta])*;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default)]
+        pub struct $name;
+
+        impl Isa for $name {
+            const FMA: bool = $fma;
+            fn entry<B: Body>() -> Entry<B::Args> {
+                $(#[$attr])*
+                unsafe fn go<B: Body>(args: &B::Args) {
+                    // SAFETY: the caller keeps the body's contract.
+                    unsafe { B::run(args) }
+                }
+                go::<B>
+            }
+        }
+    )*};
+}
+
+levels! {
+    /// What every machine of the architecture has (x86-64: SSE2).
+    V1 fma cfg!(target_arch = "aarch64"); ;
+    /// x86-64-v3: AVX2 and FMA.
+    V3 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
+    /// x86-64-v4: AVX-512.
+    V4 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+        #[cfg_attr(target_arch = "x86_64", target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
+}
+
+/// The best level that this machine has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// [`V1`].
+    V1,
+    /// [`V3`].
+    V3,
+    /// [`V4`].
+    V4,
+}
+
+static LEVEL: LazyLock<Level> = LazyLock::new(|| {
+    let best = detect();
+    // For tests and for chasing bugs.
+    match std::env::var("CUPROUS_CPU_LEVEL").as_deref() {
+        Ok("v1") => Level::V1,
+        Ok("v3") => best.min(Level::V3),
+        _ => best,
+    }
+});
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    let has = |all: &[bool]| all.iter().all(|&b| b);
+    let v3 = has(&[
+        is_x86_feature_detected!("avx2"),
+        is_x86_feature_detected!("fma"),
+        is_x86_feature_detected!("bmi1"),
+        is_x86_feature_detected!("bmi2"),
+        is_x86_feature_detected!("lzcnt"),
+        is_x86_feature_detected!("popcnt"),
+        is_x86_feature_detected!("f16c"),
+    ]);
+    let v4 = has(&[
+        is_x86_feature_detected!("avx512f"),
+        is_x86_feature_detected!("avx512bw"),
+        is_x86_feature_detected!("avx512cd"),
+        is_x86_feature_detected!("avx512dq"),
+        is_x86_feature_detected!("avx512vl"),
+    ]);
+    match (v3, v4) {
+        (true, true) => Level::V4,
+        (true, false) => Level::V3,
+        _ => Level::V1,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::V1
+}
+
+/// The level in use.
+pub fn level() -> Level {
+    *LEVEL
+}

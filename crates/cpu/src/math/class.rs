@@ -1,0 +1,175 @@
+//! The element classes, as traits. Each provides the methods that rows of its class use.
+
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+use cuprous_core::{DType, Fun};
+
+/// Every element type.
+pub trait All: Copy + Send + Sync + 'static {
+    /// Its dtype.
+    const DTYPE: DType;
+    /// What `abs`, `real` and `imag` return.
+    type Component: All;
+    /// All bits zero.
+    const ZERO: Self;
+
+    fn maximum(self, o: Self) -> Self;
+    fn minimum(self, o: Self) -> Self;
+    fn fmax(self, o: Self) -> Self;
+    fn fmin(self, o: Self) -> Self;
+    fn absolute(self) -> Self::Component;
+    fn eq(self, o: Self) -> bool;
+    fn ne(self, o: Self) -> bool;
+    fn lt(self, o: Self) -> bool;
+    fn le(self, o: Self) -> bool;
+
+    /// True if the method for `fun` is right for this operand. Where it is not, its whole chunk goes through
+    /// [`All::slow`]: that keeps the loop over the fast method free of branches.
+    #[inline(always)]
+    fn fast(self, _fun: Fun) -> bool {
+        true
+    }
+    /// `fun` for any operand.
+    fn slow(self, _fun: Fun) -> Self {
+        self
+    }
+    /// As [`All::fast`], for two operands.
+    #[inline(always)]
+    fn fast2(self, _o: Self, _fun: Fun) -> bool {
+        true
+    }
+    /// `fun` for any operands.
+    fn slow2(self, _o: Self, _fun: Fun) -> Self {
+        self
+    }
+}
+
+/// Numbers: all but bool.
+pub trait Num: All {
+    const ONE: Self;
+    fn add(self, o: Self) -> Self;
+    fn sub(self, o: Self) -> Self;
+    fn mul(self, o: Self) -> Self;
+    fn neg(self) -> Self;
+    fn sign(self) -> Self;
+    fn reciprocal(self) -> Self;
+    fn power(self, o: Self) -> Self;
+    fn conj(self) -> Self;
+}
+
+/// Integers and floats.
+pub trait Real: Num {
+    fn floor_divide(self, o: Self) -> Self;
+    fn remainder(self, o: Self) -> Self;
+    fn fmod(self, o: Self) -> Self;
+}
+
+/// What can be rounded to a whole number.
+pub trait RealBool: All {
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn trunc(self) -> Self;
+}
+
+/// Integers.
+pub trait Int: Real {
+    fn left_shift(self, o: Self) -> Self;
+    fn right_shift(self, o: Self) -> Self;
+    fn gcd(self, o: Self) -> Self;
+    fn lcm(self, o: Self) -> Self;
+}
+
+/// Types with bits.
+pub trait IntBool:
+    All + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
+
+/// Bool.
+pub trait Bool: IntBool {}
+
+/// Floats and complex numbers.
+pub trait Inexact: Num {
+    fn div(self, o: Self) -> Self;
+    fn sqrt(self) -> Self;
+    fn rint(self) -> Self;
+    fn exp(self) -> Self;
+    fn exp2(self) -> Self;
+    fn expm1(self) -> Self;
+    fn ln(self) -> Self;
+    fn log2(self) -> Self;
+    fn log10(self) -> Self;
+    fn ln_1p(self) -> Self;
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn tan(self) -> Self;
+    fn asin(self) -> Self;
+    fn acos(self) -> Self;
+    fn atan(self) -> Self;
+    fn sinh(self) -> Self;
+    fn cosh(self) -> Self;
+    fn tanh(self) -> Self;
+    fn asinh(self) -> Self;
+    fn acosh(self) -> Self;
+    fn atanh(self) -> Self;
+    fn is_nan(self) -> bool;
+    fn is_inf(self) -> bool;
+    fn is_finite(self) -> bool;
+}
+
+/// What true division is computed in.
+pub trait Divide: Inexact {}
+impl<E: Inexact> Divide for E {}
+
+/// What `float_power` is computed in.
+pub trait Double: Num {}
+
+/// Floats.
+pub trait Float: Inexact + Real + RealBool + All<Component = Self> {
+    fn rsqrt(self) -> Self;
+    fn cbrt(self) -> Self;
+    fn hypot(self, o: Self) -> Self;
+    fn copysign(self, o: Self) -> Self;
+    fn nextafter(self, o: Self) -> Self;
+    fn spacing(self) -> Self;
+    fn heaviside(self, o: Self) -> Self;
+    fn ldexp(self, e: i32) -> Self;
+    fn frexp_mantissa(self) -> Self;
+    fn frexp_exponent(self) -> i32;
+    fn modf_fraction(self) -> Self;
+    fn logaddexp(self, o: Self) -> Self;
+    fn logaddexp2(self, o: Self) -> Self;
+    fn atan2(self, o: Self) -> Self;
+    fn degrees(self) -> Self;
+    fn radians(self) -> Self;
+    fn signbit(self) -> bool;
+    fn erf(self) -> Self;
+    fn erfc(self) -> Self;
+    fn erfinv(self) -> Self;
+    fn gamma(self) -> Self;
+    fn gammaln(self) -> Self;
+    fn digamma(self) -> Self;
+    fn expit(self) -> Self;
+    fn ndtr(self) -> Self;
+    fn i0(self) -> Self;
+    fn sinc(self) -> Self;
+    /// As float64, exactly.
+    fn to_f64(self) -> f64;
+    /// The nearest float of this type.
+    fn from_f64(v: f64) -> Self;
+}
+
+/// Functions that go element by element: a loop over them does not vectorise, so work on a padded tail is wasted.
+pub const fn is_scalar(fun: Fun, dtype: DType) -> bool {
+    use Fun::*;
+    let float = matches!(
+        fun,
+        Cbrt | Nextafter | Spacing | FrexpMantissa | Erfinv | Gamma | Gammaln | Digamma | I0 | Hypot | Gcd | Lcm
+    );
+    let complex = !matches!(
+        fun,
+        Add | Subtract | Multiply | Negative | Positive | Square | Conjugate | Real | Imag | Equal | NotEqual | Rint
+            | Isnan | Isinf | Isfinite
+    );
+    float || dtype.is_complex() && complex || dtype.is_int() && matches!(fun, Power | FloorDivide | Remainder | Fmod)
+}

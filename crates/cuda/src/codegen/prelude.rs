@@ -1,0 +1,131 @@
+//! The prelude's parts, and which of them a kernel needs.
+
+use cuprous_core::{DType, Fun};
+
+macro_rules! parts {
+    ($($(#[$doc:meta])* $variant:ident $file:literal,)*) => {
+        /// A file of the prelude. The order is that of inclusion.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum Part { $($(#[$doc])* $variant),* }
+
+        impl Part {
+            /// Every part, in the order of inclusion.
+            pub const ALL: &'static [Part] = &[$(Part::$variant),*];
+
+            /// The file's text.
+            pub const fn text(self) -> &'static str {
+                match self { $(Part::$variant => include_str!(concat!("../prelude/", $file))),* }
+            }
+        }
+    };
+}
+parts! {
+    /// Types, casts, vectors, index arithmetic.
+    Base "base.cuh",
+    /// 16-bit floats in inline PTX.
+    Convert "convert.cuh",
+    /// 16-bit floats.
+    Half "half.cuh",
+    /// Arithmetic, comparison, bits.
+    Arith "arith.cuh",
+    /// Complex numbers.
+    Complex "complex.cuh",
+    /// Their functions.
+    ComplexMath "complex_math.cuh",
+    /// Real functions.
+    Math "math.cuh",
+    /// Special functions.
+    Special "special.cuh",
+    /// Philox.
+    Random "random.cuh",
+    /// Normal deviates.
+    Normal "normal.cuh",
+    /// Deviates by rejection.
+    Reject "reject.cuh",
+    /// Least and greatest values, trees.
+    Limits "limits.cuh",
+    /// Reductions.
+    Folds "folds.cuh",
+    /// Folds over threads.
+    Block "block.cuh",
+    /// Atomic combinations.
+    Atomics "atomics.cuh",
+    /// Running folds.
+    Scan "scan.cuh",
+    /// Order-preserving keys.
+    Keys "keys.cuh",
+    /// Radix sort.
+    Radix "radix.cuh",
+    /// Positions beyond an edge.
+    Edges "edges.cuh",
+}
+
+/// The parts that a kernel needs.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Parts(u32);
+
+impl Parts {
+    /// The base alone.
+    pub(crate) fn new() -> Parts {
+        Parts(1 << Part::Base as u32)
+    }
+
+    /// Adds a part and what it stands on.
+    pub(crate) fn add(&mut self, part: Part) {
+        self.0 |= 1 << part as u32;
+        let below: &[Part] = match part {
+            Part::Half => &[Part::Convert],
+            Part::Complex | Part::Random | Part::Limits => &[Part::Arith],
+            Part::ComplexMath => &[Part::Complex],
+            Part::Math => &[Part::Arith],
+            Part::Special => &[Part::Math],
+            Part::Normal => &[Part::Random],
+            Part::Reject => &[Part::Random, Part::Math, Part::Normal],
+            Part::Folds => &[Part::Limits],
+            Part::Block => &[Part::Folds],
+            Part::Atomics => &[Part::Arith],
+            Part::Scan => &[Part::Block],
+            Part::Radix => &[Part::Keys],
+            _ => &[],
+        };
+        for &p in below {
+            self.add(p);
+        }
+    }
+
+    /// What values of a dtype need.
+    pub(crate) fn dtype(&mut self, d: DType) {
+        match d {
+            DType::F16 | DType::BF16 => self.add(Part::Half),
+            DType::C64 | DType::C128 => self.add(Part::Complex),
+            _ => {}
+        }
+    }
+
+    /// What a function computing in a dtype needs.
+    pub(crate) fn fun(&mut self, fun: Fun, d: DType) {
+        use Fun::*;
+        match fun {
+            Where | Cast | Bitcast | Positive | LogicalAnd | LogicalOr | LogicalXor | LogicalNot | Real | Imag
+            | MakeComplex => return,
+            Erf | Erfc | Erfinv | Gamma | Gammaln | Digamma | Expit | Ndtr | I0 | Sinc => self.add(Part::Special),
+            RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => self.add(Part::Random),
+            RandomNormal32 | RandomNormal64 => self.add(Part::Normal),
+            RandomGamma | RandomPoisson | RandomBinomial => self.add(Part::Reject),
+            Sqrt | Rsqrt | Cbrt | Hypot | Nextafter | Spacing | Ldexp | FrexpMantissa | FrexpExponent | ModfFraction
+            | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Logaddexp | Logaddexp2 | Sin | Cos | Tan | Arcsin
+            | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Degrees | Radians
+            | Angle => self.add(Part::Math),
+            _ => self.add(Part::Arith),
+        }
+        let plain = matches!(fun, Add | Subtract | Multiply | Divide | Square | Negative | Conjugate | Absolute | Equal | NotEqual);
+        if d.is_complex() && !plain {
+            self.add(Part::ComplexMath);
+        }
+    }
+
+    /// The texts, in order.
+    pub(crate) fn texts(&self) -> Vec<&'static str> {
+        Part::ALL.iter().filter(|&&p| self.0 >> p as u32 & 1 == 1).map(|p| p.text()).collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! Writing indented C++.
+
+use std::fmt::Write as _;
+
+/// Lines of code with the current indentation.
+#[derive(Default)]
+pub(crate) struct Code {
+    /// What was written.
+    pub(crate) text: String,
+    depth: usize,
+}
+
+impl Code {
+    /// Starts at a depth.
+    pub(crate) fn at(depth: usize) -> Code {
+        Code { text: String::new(), depth }
+    }
+
+    /// One line.
+    pub(crate) fn line(&mut self, line: impl AsRef<str>) {
+        let _infallible = writeln!(self.text, "{:1$}{2}", "", 4 * self.depth, line.as_ref());
+    }
+
+    /// Several lines, each indented.
+    pub(crate) fn lines(&mut self, lines: &str) {
+        for line in lines.lines() {
+            if line.is_empty() { self.text.push('\n') } else { self.line(line) }
+        }
+    }
+
+    /// `head {`, what `body` writes, `}`.
+    pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Code)) {
+        self.line(format!("{} {{", head.as_ref()));
+        self.depth += 1;
+        body(self);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    /// An unrolled loop of `var` below `n`; only the body in a block if there is one turn.
+    pub(crate) fn unrolled(&mut self, var: &str, n: u32, body: impl FnOnce(&mut Code)) {
+        self.line("#pragma unroll");
+        self.block(format!("for (int {var} = 0; {var} < {n}; {var}++)"), body);
+    }
+}

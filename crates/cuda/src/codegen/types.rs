@@ -1,0 +1,239 @@
+//! What the generator gives: data only.
+
+use std::fmt;
+
+use cuprous_core::DType;
+
+/// The device that code is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arch {
+    /// Compute capability, before the dot. At least 8.
+    pub major: u32,
+    /// Compute capability, after the dot.
+    pub minor: u32,
+    /// Streaming multiprocessors.
+    pub sms: u32,
+    /// Size of the second-level cache.
+    pub l2_bytes: usize,
+    /// Shared memory that a block may have at most, with opt-in.
+    pub max_shared: usize,
+}
+
+impl Arch {
+    /// An H200, for tests and examples.
+    pub const H200: Arch = Arch { major: 9, minor: 0, sms: 132, l2_bytes: 50 << 20, max_shared: 227 << 10 };
+}
+
+/// Knobs of launch shapes, for experiments. The defaults are what was chosen by reasoning or measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// Threads of a map's block.
+    pub map_threads: u32,
+    /// Vectors that a map's thread loads before it computes.
+    pub map_vectors: u32,
+    /// Threads of a block that streams a row.
+    pub row_threads: u32,
+    /// Vectors in flight per thread of such a block.
+    pub row_vectors: u32,
+    /// Blocks per multiprocessor when few rows are split among many blocks.
+    pub split_blocks: u32,
+    /// Bytes of a row that one thread holds in registers at most.
+    pub resident_bytes: u32,
+    /// Rows in flight per thread of a column reduction.
+    pub column_rows: u32,
+    /// Threads of a column reduction's block, down the columns.
+    pub column_height: u32,
+    /// Blocks per multiprocessor of a column reduction.
+    pub column_blocks: u32,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            map_threads: 256,
+            map_vectors: 2,
+            row_threads: 512,
+            row_vectors: 4,
+            split_blocks: 4,
+            resident_bytes: 160,
+            column_rows: 8,
+            column_height: 8,
+            column_blocks: 8,
+        }
+    }
+}
+
+/// How to generate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Approximate functions and divisions (`--use_fast_math`). Off: results of fused and unfused execution are equal.
+    pub fast_math: bool,
+    /// Every buffer starts at a multiple of 16 bytes. False forbids vector accesses.
+    pub aligned: bool,
+    /// Launch shapes.
+    pub tuning: Tuning,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fast_math: false, aligned: true, tuning: Tuning::default() }
+    }
+}
+
+impl Options {
+    /// NVRTC options, besides architecture and language, that the sources need.
+    pub fn compiler_flags(&self) -> &'static [&'static str] {
+        // No contraction: a fused kernel must round as its operations would one by one.
+        if self.fast_math { &["--use_fast_math"] } else { &["--fmad=false"] }
+    }
+}
+
+/// One argument of a kernel, in order; each is one parameter of the `__global__` function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arg {
+    /// Address of the program's buffer of that index.
+    Buffer(u32),
+    /// The program's scalar, as many bytes as its dtype has.
+    Scalar {
+        /// Index into the program's scalars.
+        slot: u32,
+        /// Its type.
+        dtype: DType,
+    },
+    /// Four bytes.
+    I32(i32),
+    /// Eight bytes.
+    I64(i64),
+    /// Address at that byte of the scratch: contents need not survive the run.
+    Scratch(usize),
+    /// Address at that byte of the state: private to this [`Generated`], zero before its first run, kept between
+    /// runs, touched by nobody else. Kernels leave it ready for the next run, so graphs can replay.
+    State(usize),
+}
+
+impl Arg {
+    /// Bytes of the parameter, which is aligned to as many (16-byte scalars too).
+    pub fn size(&self) -> usize {
+        match self {
+            Arg::Scalar { dtype, .. } => dtype.size(),
+            Arg::I32(_) => 4,
+            Arg::Buffer(_) | Arg::I64(_) | Arg::Scratch(_) | Arg::State(_) => 8,
+        }
+    }
+}
+
+/// One launch. Stages of a [`Generated`] run in order on one stream.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stage {
+    /// Name of the `extern "C"` kernel.
+    pub name: String,
+    /// The prelude's parts that the kernel uses, in order.
+    pub prelude: Vec<&'static str>,
+    /// The kernel itself. With the prelude and the compiler's flags, this is the compile cache's key: it holds no
+    /// extents, strides, offsets or addresses.
+    pub code: String,
+    /// The arguments.
+    pub args: Vec<Arg>,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory; above 48 KiB the function's limit must be raised first.
+    pub shared: u32,
+}
+
+impl Stage {
+    /// The translation unit.
+    pub fn source(&self) -> String {
+        let mut text = String::with_capacity(self.code.len() + 16 * 1024);
+        for part in &self.prelude {
+            text.push_str(part);
+            text.push('\n');
+        }
+        text.push_str(&self.code);
+        text
+    }
+}
+
+/// The launches that a kernel or call becomes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Generated {
+    /// The launches, in order.
+    pub stages: Vec<Stage>,
+    /// Scratch for one run, aligned to 256; runs on one stream may share it.
+    pub scratch_bytes: usize,
+    /// State, aligned to 256: see [`Arg::State`].
+    pub state_bytes: usize,
+}
+
+impl Generated {
+    /// Room for `bytes` of scratch.
+    pub(crate) fn scratch(&mut self, bytes: usize) -> Arg {
+        let at = self.scratch_bytes;
+        self.scratch_bytes += bytes.next_multiple_of(256);
+        Arg::Scratch(at)
+    }
+
+    /// Room for `bytes` of state.
+    pub(crate) fn state(&mut self, bytes: usize) -> Arg {
+        let at = self.state_bytes;
+        self.state_bytes += bytes.next_multiple_of(256);
+        Arg::State(at)
+    }
+}
+
+impl fmt::Display for Generated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, stage) in self.stages.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            let ([x, y, z], [bx, by, bz]) = (stage.grid, stage.block);
+            writeln!(f, "// launched as <<<({x}, {y}, {z}), ({bx}, {by}, {bz}), {}>>>", stage.shared)?;
+            f.write_str(&stage.code)?;
+        }
+        Ok(())
+    }
+}
+
+/// The C++ type of a dtype, as the prelude names it.
+pub(crate) fn ctype(d: DType) -> &'static str {
+    match d {
+        DType::Bool => "bool",
+        DType::I8 => "int8",
+        DType::I16 => "int16",
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::U8 => "uint8",
+        DType::U16 => "uint16",
+        DType::U32 => "uint32",
+        DType::U64 => "uint64",
+        DType::F16 => "half",
+        DType::BF16 => "bf16",
+        DType::F32 => "float",
+        DType::F64 => "double",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+    }
+}
+
+/// A short name of a dtype, for kernels' names.
+pub(crate) fn short(d: DType) -> &'static str {
+    match d {
+        DType::Bool => "bool",
+        DType::I8 => "i8",
+        DType::I16 => "i16",
+        DType::I32 => "i32",
+        DType::I64 => "i64",
+        DType::U8 => "u8",
+        DType::U16 => "u16",
+        DType::U32 => "u32",
+        DType::U64 => "u64",
+        DType::F16 => "f16",
+        DType::BF16 => "bf16",
+        DType::F32 => "f32",
+        DType::F64 => "f64",
+        DType::C64 => "c64",
+        DType::C128 => "c128",
+    }
+}

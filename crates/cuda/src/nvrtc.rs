@@ -1,0 +1,270 @@
+//! Compiles CUDA C++ to cubin with NVRTC. Needs no GPU and no driver.
+//!
+//! Cubin and not PTX: a driver older than NVRTC refuses its PTX, and a cubin loads without the driver's compiler.
+
+use std::ffi::{CStr, CString, c_char};
+use std::fmt::Write as _;
+
+use cuprous_cuda_sys as sys;
+use sys::nvrtc::{NvrtcApi, nvrtcProgram, nvrtcResult};
+
+use crate::error::{CudaError, Result};
+
+/// How a source is compiled. Everything here is part of the cache's key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CompileOptions {
+    /// The target, such as `sm_90` or `sm_90a`; `best_arch` picks one for a device.
+    pub arch: String,
+    /// Lets a multiplication and an addition become one instruction with one rounding. Off where results must equal
+    /// NumPy's.
+    pub fmad: bool,
+    /// Further options, such as `--use_fast_math`.
+    pub extra: Vec<String>,
+}
+
+impl CompileOptions {
+    /// The defaults for a target: `--fmad=true`, nothing extra.
+    #[must_use]
+    pub fn new(arch: impl Into<String>) -> Self {
+        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new() }
+    }
+
+    /// The options as NVRTC gets them.
+    #[must_use]
+    pub fn arguments(&self, nvrtc: (u32, u32)) -> Vec<String> {
+        let mut list = vec![format!("--gpu-architecture={}", self.arch), "--std=c++17".into()];
+        list.push("-default-device".into());
+        // Leaves out built-in texture and heap functions: 5 ms of 31. Older versions refuse the option.
+        if nvrtc >= (12, 8) {
+            list.push("--minimal".into());
+        }
+        list.push(format!("--fmad={}", self.fmad));
+        list.extend(self.extra.iter().cloned());
+        list
+    }
+}
+
+/// Compiled code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiled {
+    /// The device code.
+    pub cubin: Vec<u8>,
+    /// The compiler's warnings; mostly empty.
+    pub log: String,
+}
+
+macro_rules! call {
+    ($api:expr, $name:ident($($arg:expr),* $(,)?)) => {
+        match &$api.$name {
+            Ok(function) => check($api, stringify!($name), function($($arg),*)),
+            Err(e) => Err(crate::driver::missing_symbol(stringify!($name), e)),
+        }
+    };
+}
+
+fn check(api: &NvrtcApi, call: &'static str, status: nvrtcResult) -> Result<()> {
+    if status == nvrtcResult::NVRTC_SUCCESS {
+        return Ok(());
+    }
+    Err(CudaError::Library { call, status: status_text(api, status), what: "a kernel source".into() })
+}
+
+fn status_text(api: &NvrtcApi, status: nvrtcResult) -> String {
+    let Ok(describe) = &api.nvrtcGetErrorString else { return format!("status {}", status.0) };
+    // SAFETY: NVRTC returns a static string for every status, known or not.
+    unsafe { CStr::from_ptr(describe(status)) }.to_string_lossy().into_owned()
+}
+
+/// NVRTC's version, (major, minor).
+///
+/// # Errors
+/// NVRTC is not installed.
+pub fn version() -> Result<(u32, u32)> {
+    let api = sys::nvrtc()?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the call writes two ints.
+    unsafe { call!(api, nvrtcVersion(&raw mut major, &raw mut minor)) }?;
+    Ok((major.unsigned_abs(), minor.unsigned_abs()))
+}
+
+/// The targets that NVRTC knows, such as 90 for `sm_90`, ascending.
+///
+/// # Errors
+/// NVRTC is not installed.
+pub fn supported_archs() -> Result<Vec<u32>> {
+    let api = sys::nvrtc()?;
+    let mut count = 0;
+    // SAFETY: the call writes one int.
+    unsafe { call!(api, nvrtcGetNumSupportedArchs(&raw mut count)) }?;
+    let mut archs = vec![0; count.unsigned_abs() as usize];
+    // SAFETY: the call writes as many ints as it has just announced.
+    unsafe { call!(api, nvrtcGetSupportedArchs(archs.as_mut_ptr())) }?;
+    let mut archs: Vec<u32> = archs.into_iter().map(i32::unsigned_abs).collect();
+    archs.sort_unstable();
+    Ok(archs)
+}
+
+/// The target whose code runs on a device of this compute capability: its own, or the nearest below it within the
+/// same major version where NVRTC is older than the device.
+///
+/// # Errors
+/// NVRTC is not installed or knows nothing near the device.
+pub fn best_arch(compute_capability: (u32, u32)) -> Result<String> {
+    let archs = supported_archs()?;
+    pick_arch(&archs, compute_capability).ok_or_else(|| {
+        let (major, minor) = compute_capability;
+        CudaError::Unsupported(format!(
+            "the installed NVRTC cannot compile for compute capability {major}.{minor}; it knows {archs:?}; \
+             install a matching nvidia-cuda-nvrtc"
+        ))
+    })
+}
+
+fn pick_arch(archs: &[u32], (major, minor): (u32, u32)) -> Option<String> {
+    let device = major * 10 + minor;
+    let best = archs.iter().filter(|&&arch| arch / 10 == major && arch <= device).max()?;
+    Some(format!("sm_{best}"))
+}
+
+/// Frees the program on every path.
+struct Program<'a> {
+    api: &'a NvrtcApi,
+    raw: nvrtcProgram,
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the program was made by nvrtcCreateProgram and is freed once.
+        let _at_worst_leaked = unsafe { call!(self.api, nvrtcDestroyProgram(&raw mut self.raw)) };
+    }
+}
+
+impl Program<'_> {
+    fn log(&self) -> Result<String> {
+        let mut size = 0;
+        // SAFETY: the call writes one size.
+        unsafe { call!(self.api, nvrtcGetProgramLogSize(self.raw, &raw mut size)) }?;
+        let mut log = vec![0u8; size.max(1)];
+        // SAFETY: the call writes as many bytes as it has just announced, with its final zero.
+        unsafe { call!(self.api, nvrtcGetProgramLog(self.raw, log.as_mut_ptr().cast::<c_char>())) }?;
+        Ok(String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned())
+    }
+
+    fn cubin(&self) -> Result<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: the call writes one size.
+        unsafe { call!(self.api, nvrtcGetCUBINSize(self.raw, &raw mut size)) }?;
+        let mut cubin = vec![0u8; size];
+        // SAFETY: the call writes as many bytes as it has just announced.
+        unsafe { call!(self.api, nvrtcGetCUBIN(self.raw, cubin.as_mut_ptr().cast::<c_char>())) }?;
+        Ok(cubin)
+    }
+}
+
+/// Compiles a source. `name` is what messages call it. May run in several threads at once.
+///
+/// # Errors
+/// NVRTC is not installed, or the source has errors: then the message holds the log and the lines around the first.
+pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
+    let api = sys::nvrtc()?;
+    let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} holds a zero byte"));
+    let text = CString::new(source).map_err(has_zero)?;
+    let title = CString::new(name).map_err(has_zero)?;
+    let arguments = options.arguments(version()?).into_iter().map(CString::new);
+    let arguments = arguments.collect::<std::result::Result<Vec<_>, _>>().map_err(has_zero)?;
+    let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+
+    let mut program = Program { api, raw: std::ptr::null_mut() };
+    let none = std::ptr::null();
+    // SAFETY: the strings end in a zero and live through the call, which copies them; no headers are passed.
+    unsafe { call!(api, nvrtcCreateProgram(&raw mut program.raw, text.as_ptr(), title.as_ptr(), 0, none, none)) }?;
+    let run = api.nvrtcCompileProgram.as_ref().map_err(|e| crate::driver::missing_symbol("nvrtcCompileProgram", e))?;
+    // SAFETY: the program was made above; the options live through the call.
+    let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
+    let log = program.log().unwrap_or_default();
+    if status != nvrtcResult::NVRTC_SUCCESS {
+        let excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered(source, line));
+        return Err(CudaError::Compile { name: name.into(), status: status_text(api, status), log, excerpt });
+    }
+    Ok(Compiled { cubin: program.cubin()?, log })
+}
+
+/// The line of the first `name(LINE): error` in a log.
+fn first_error_line(log: &str, name: &str) -> Option<usize> {
+    let with_errors = log.lines().filter(|line| line.contains("error"));
+    let mut numbers = with_errors.filter_map(|line| line.strip_prefix(name)?.strip_prefix('(')?.split_once(')'));
+    numbers.find_map(|(number, _)| number.parse().ok())
+}
+
+/// The source around a line, each line with its number, the line itself marked.
+fn numbered(source: &str, line: usize) -> String {
+    const AROUND: usize = 4;
+    let mut out = String::new();
+    let shown = source.lines().enumerate().map(|(i, text)| (i + 1, text));
+    for (number, text) in shown.filter(|(number, _)| number.abs_diff(line) <= AROUND) {
+        let mark = if number == line { '>' } else { ' ' };
+        let _infallible = writeln!(out, "{mark}{number:5} | {text}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tells the loader where the wheels are; false where NVRTC is not there, so that the test has nothing to do.
+    pub(crate) fn nvrtc_is_here() -> bool {
+        if let Some(roots) = std::env::var_os("CUPROUS_NVIDIA_ROOTS") {
+            sys::set_roots(std::env::split_paths(&roots).collect());
+        }
+        let here = sys::nvrtc().is_ok();
+        if !here {
+            eprintln!("skipped: NVRTC was not found; name the wheels' folder in CUPROUS_NVIDIA_ROOTS");
+        }
+        here
+    }
+
+    #[test]
+    fn empty_kernels_compile_without_a_gpu() {
+        if !nvrtc_is_here() {
+            return;
+        }
+        for arch in ["sm_80", "sm_90", "sm_90a", "sm_100"] {
+            let source = "extern \"C\" __global__ void nothing() {}";
+            let compiled = compile(source, "nothing.cu", &CompileOptions::new(arch)).expect(arch);
+            assert_eq!(&compiled.cubin[..4], b"\x7fELF", "{arch}");
+            assert_eq!(compiled.log, "");
+        }
+        assert!(supported_archs().expect("NVRTC is here").contains(&90));
+        assert_eq!(best_arch((9, 0)).expect("NVRTC is here"), "sm_90");
+    }
+
+    #[test]
+    fn an_error_shows_its_line() {
+        if !nvrtc_is_here() {
+            return;
+        }
+        let source = "extern \"C\" __global__ void broken(float* x) {\n  int i = 0;\n  x[i] = undefined_name;\n}\n";
+        let error = compile(source, "broken.cu", &CompileOptions::new("sm_90")).expect_err("the name is undefined");
+        let text = error.to_string();
+        assert!(text.contains("undefined_name"), "{text}");
+        assert!(text.contains(">    3 |   x[i] = undefined_name;"), "{text}");
+    }
+
+    #[test]
+    fn a_device_newer_than_nvrtc_gets_its_own_majors_code() {
+        let archs = [75, 80, 86, 90, 100, 120];
+        assert_eq!(pick_arch(&archs, (9, 0)).as_deref(), Some("sm_90"));
+        assert_eq!(pick_arch(&archs, (8, 9)).as_deref(), Some("sm_86"));
+        assert_eq!(pick_arch(&archs, (10, 3)).as_deref(), Some("sm_100"));
+        assert_eq!(pick_arch(&archs, (7, 0)), None);
+    }
+
+    #[test]
+    fn options_follow_the_version() {
+        let options = CompileOptions { fmad: false, ..CompileOptions::new("sm_90") };
+        assert!(options.arguments((13, 5)).contains(&"--minimal".to_owned()));
+        assert!(!options.arguments((12, 0)).contains(&"--minimal".to_owned()));
+        assert!(options.arguments((12, 0)).contains(&"--fmad=false".to_owned()));
+    }
+}

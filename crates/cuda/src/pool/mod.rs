@@ -1,0 +1,303 @@
+//! The device's memory: a caching allocator for one compute stream.
+//!
+//! Invariants:
+//! - Stream order: a block freed is handed out again at once. That is safe for work of the compute stream, which runs
+//!   in the order of submission. Memory that another stream still uses must be freed only after the compute stream
+//!   was made to wait for that stream's event.
+//! - Determinism: which block is handed out follows from the sequence of calls alone (size, then age of the segment,
+//!   then offset), so a repeated step gets the same addresses and its graph needs no patch.
+//! - Each segment is tiled by its blocks without gap or overlap, and no two neighbours are both free.
+
+mod segments;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::driver::DevPtr;
+use crate::error::{CudaError, Result};
+
+pub use segments::{DeviceSegments, SegmentSource};
+
+/// Every address and size is a multiple of this.
+pub const GRANULE: u64 = 512;
+/// Requests up to this share small segments, so that they do not splinter large ones.
+const SMALL: u64 = 1 << 20;
+const SMALL_SEGMENT: u64 = 8 << 20;
+/// Requests up to this share large segments; beyond, a segment is made to measure.
+const MEDIUM: u64 = 16 << 20;
+const LARGE_SEGMENT: u64 = 64 << 20;
+/// The driver maps memory in pieces of this size.
+const DRIVER_PAGE: u64 = 2 << 20;
+
+/// Sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolStats {
+    /// In use, rounded as handed out.
+    pub used_bytes: u64,
+    /// Held and not in use.
+    pub free_bytes: u64,
+    /// Held of the device's memory.
+    pub total_bytes: u64,
+    /// The largest `used_bytes` so far.
+    pub peak_bytes: u64,
+    /// Free blocks.
+    pub n_free_blocks: usize,
+    /// The largest free block.
+    pub largest_free: u64,
+}
+
+/// One piece of memory from the source.
+#[derive(Debug)]
+struct Segment {
+    base: u64,
+    bytes: u64,
+    small: bool,
+    /// Offset to block; tiles the segment.
+    blocks: BTreeMap<u64, Block>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    bytes: u64,
+    free: bool,
+}
+
+/// A free block, in the order in which they are tried.
+type FreeKey = (u64, u64, u64);
+
+/// The allocator. Not synchronised: its device owns it behind a lock.
+#[derive(Debug)]
+pub struct Pool<S> {
+    source: S,
+    /// By number, which counts up and is never reused: the age.
+    segments: BTreeMap<u64, Segment>,
+    next_segment: u64,
+    /// (bytes, segment, offset), apart for small and large segments.
+    free: [BTreeSet<FreeKey>; 2],
+    /// Address to (segment, offset), for the blocks in use.
+    live: HashMap<u64, (u64, u64)>,
+    used: u64,
+    total: u64,
+    peak: u64,
+    limit: Option<u64>,
+}
+
+impl<S: SegmentSource> Pool<S> {
+    /// An empty pool.
+    pub fn new(source: S) -> Self {
+        Pool {
+            source,
+            segments: BTreeMap::new(),
+            next_segment: 0,
+            free: [BTreeSet::new(), BTreeSet::new()],
+            live: HashMap::new(),
+            used: 0,
+            total: 0,
+            peak: 0,
+            limit: None,
+        }
+    }
+
+    /// Memory for `bytes` bytes at a multiple of 512; null for none.
+    ///
+    /// # Errors
+    /// Out of memory, after the free segments were given back; or the driver fails.
+    pub fn alloc(&mut self, bytes: u64) -> Result<DevPtr> {
+        self.alloc_or(bytes, |_| {})
+    }
+
+    /// As `alloc`; before it gives up, `drop_caches` may free blocks of this pool, and it tries once more.
+    ///
+    /// # Errors
+    /// As for `alloc`.
+    pub fn alloc_or(&mut self, bytes: u64, drop_caches: impl FnOnce(&mut Self)) -> Result<DevPtr> {
+        if bytes == 0 {
+            return Ok(DevPtr::NULL);
+        }
+        let Some(want) = round_up(bytes) else { return Err(self.out_of_memory(bytes)) };
+        if let Some(block) = self.take_free(want) {
+            return Ok(block);
+        }
+        if self.grow(want)? || self.free_all_blocks()? > 0 && self.grow(want)? {
+            return self.take_free(want).ok_or_else(|| self.out_of_memory(bytes));
+        }
+        drop_caches(self);
+        if let Some(block) = self.take_free(want) {
+            return Ok(block);
+        }
+        self.free_all_blocks()?;
+        if self.grow(want)?
+            && let Some(block) = self.take_free(want)
+        {
+            return Ok(block);
+        }
+        Err(self.out_of_memory(bytes))
+    }
+
+    /// Takes a block back. Null is ignored; so is an address that is not in use, which returns false.
+    pub fn free(&mut self, address: DevPtr) -> bool {
+        if address.is_null() {
+            return true;
+        }
+        let Some((number, offset)) = self.live.remove(&address.0) else { return false };
+        let Some(segment) = self.segments.get_mut(&number) else { return false };
+        let Some(block) = segment.blocks.get(&offset).copied() else { return false };
+        self.used -= block.bytes;
+        let free = &mut self.free[usize::from(segment.small)];
+        let (mut start, mut bytes) = (offset, block.bytes);
+        let end = offset + block.bytes;
+        if let Some(next) = segment.blocks.get(&end).copied().filter(|b| b.free) {
+            segment.blocks.remove(&end);
+            free.remove(&(next.bytes, number, end));
+            bytes += next.bytes;
+        }
+        let before = segment.blocks.range(..offset).next_back().map(|(&at, &b)| (at, b));
+        if let Some((at, previous)) = before.filter(|(_, b)| b.free) {
+            segment.blocks.remove(&offset);
+            free.remove(&(previous.bytes, number, at));
+            start = at;
+            bytes += previous.bytes;
+        }
+        segment.blocks.insert(start, Block { bytes, free: true });
+        free.insert((bytes, number, start));
+        true
+    }
+
+    /// The size of the block in use at an address, rounded as handed out.
+    #[must_use]
+    pub fn block_bytes(&self, address: DevPtr) -> Option<u64> {
+        let (number, offset) = self.live.get(&address.0)?;
+        Some(self.segments.get(number)?.blocks.get(offset)?.bytes)
+    }
+
+    /// Gives every wholly free segment back to the driver; returns their bytes. Waits for the device.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn free_all_blocks(&mut self) -> Result<u64> {
+        let whole = |s: &Segment| s.blocks.get(&0).is_some_and(|b| b.free && b.bytes == s.bytes);
+        let numbers: Vec<u64> = self.segments.iter().filter(|(_, s)| whole(s)).map(|(&number, _)| number).collect();
+        let mut given = 0;
+        for number in numbers {
+            let Some(segment) = self.segments.remove(&number) else { continue };
+            self.free[usize::from(segment.small)].remove(&(segment.bytes, number, 0));
+            self.total -= segment.bytes;
+            given += segment.bytes;
+            self.source.release(segment.base, segment.bytes)?;
+        }
+        Ok(given)
+    }
+
+    /// Bounds the bytes held of the device's memory; `None` for no bound. What is held already stays.
+    pub fn set_limit(&mut self, bytes: Option<u64>) {
+        self.limit = bytes;
+    }
+
+    /// Bounds them to a fraction of the device's memory, 0 to 1.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn set_limit_fraction(&mut self, fraction: f64) -> Result<()> {
+        let capacity = self.source.capacity()?;
+        self.limit = Some((capacity as f64 * fraction.clamp(0.0, 1.0)) as u64);
+        Ok(())
+    }
+
+    /// The bound, if any.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// The figures now.
+    #[must_use]
+    pub fn stats(&self) -> PoolStats {
+        PoolStats {
+            used_bytes: self.used,
+            free_bytes: self.total - self.used,
+            total_bytes: self.total,
+            peak_bytes: self.peak,
+            n_free_blocks: self.free.iter().map(BTreeSet::len).sum(),
+            largest_free: self.free.iter().filter_map(|set| set.last()).map(|key| key.0).max().unwrap_or(0),
+        }
+    }
+
+    /// Starts `peak_bytes` anew from what is in use.
+    pub fn reset_peak(&mut self) {
+        self.peak = self.used;
+    }
+
+    /// The smallest free block that fits; the rest of it stays free where it is worth keeping.
+    fn take_free(&mut self, want: u64) -> Option<DevPtr> {
+        let small = want <= SMALL;
+        let free = &mut self.free[usize::from(small)];
+        let key = *free.range((want, 0, 0)..).next()?;
+        let (bytes, number, offset) = key;
+        free.remove(&key);
+        let segment = self.segments.get_mut(&number)?;
+        let rest = bytes - want;
+        // A little waste (with the rounding an eighth at most) is cheaper than splinters that nothing fits into.
+        let taken = if small || rest > want / 32 { want } else { bytes };
+        segment.blocks.insert(offset, Block { bytes: taken, free: false });
+        if bytes > taken {
+            segment.blocks.insert(offset + taken, Block { bytes: bytes - taken, free: true });
+            free.insert((bytes - taken, number, offset + taken));
+        }
+        let address = segment.base + offset;
+        self.live.insert(address, (number, offset));
+        self.used += taken;
+        self.peak = self.peak.max(self.used);
+        Some(DevPtr(address))
+    }
+
+    /// Adds a segment that holds `want`; false where the limit or the device's memory forbids it.
+    fn grow(&mut self, want: u64) -> Result<bool> {
+        let small = want <= SMALL;
+        let usual = match want {
+            _ if small => SMALL_SEGMENT,
+            _ if want <= MEDIUM => LARGE_SEGMENT,
+            _ => want.next_multiple_of(DRIVER_PAGE),
+        };
+        // Where the usual size does not fit any more, just what is needed may.
+        for bytes in [usual, want.next_multiple_of(DRIVER_PAGE), want] {
+            if self.limit.is_some_and(|limit| self.total + bytes > limit) {
+                continue;
+            }
+            let base = match self.source.allocate(bytes) {
+                Ok(base) => base,
+                Err(error) if error.is_out_of_memory() => continue,
+                Err(error) => return Err(error),
+            };
+            let number = self.next_segment;
+            self.next_segment += 1;
+            let blocks = BTreeMap::from([(0, Block { bytes, free: true })]);
+            self.segments.insert(number, Segment { base, bytes, small, blocks });
+            self.free[usize::from(small)].insert((bytes, number, 0));
+            self.total += bytes;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn out_of_memory(&self, requested: u64) -> CudaError {
+        let stats = self.stats();
+        CudaError::OutOfMemory {
+            requested,
+            live: stats.used_bytes,
+            limit: self.limit,
+            total: stats.total_bytes,
+            largest_free: stats.largest_free,
+        }
+    }
+}
+
+/// The size that is handed out: whole granules, and for large requests sixteenths of the power of two below, so that
+/// nearly equal requests reuse one another's blocks. `None` beyond any memory.
+fn round_up(bytes: u64) -> Option<u64> {
+    if bytes > 1 << 60 {
+        return None;
+    }
+    let step = if bytes <= SMALL { GRANULE } else { 1 << (bytes.ilog2() - 4) };
+    Some(bytes.next_multiple_of(step.max(GRANULE)))
+}

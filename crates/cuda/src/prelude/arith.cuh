@@ -1,0 +1,214 @@
+// Arithmetic, comparison and bits, by the names of the operation table; NumPy's rules.
+template <class T> DEV T add(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(widen(a) + widen(b));
+    else if constexpr (cplx<T>) return T{a.re + b.re, a.im + b.im};
+    else if constexpr (integral<T>) return (T)((wrapped<T>)a + (wrapped<T>)b);
+    else return a + b;
+}
+template <class T> DEV T sub(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(widen(a) - widen(b));
+    else if constexpr (cplx<T>) return T{a.re - b.re, a.im - b.im};
+    else if constexpr (integral<T>) return (T)((wrapped<T>)a - (wrapped<T>)b);
+    else return a - b;
+}
+template <class T> DEV T mul(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(widen(a) * widen(b));
+    else if constexpr (cplx<T>) return T{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    else if constexpr (integral<T>) return (T)((wrapped<T>)a * (wrapped<T>)b);
+    else return a * b;
+}
+template <class T> DEV T neg(T a) {
+    if constexpr (low<T>) return T{(uint16)(a.bits ^ 0x8000)};
+    else if constexpr (cplx<T>) return T{-a.re, -a.im};
+    else if constexpr (integral<T>) return (T)(0 - (wrapped<T>)a);
+    else return -a;
+}
+// Integers: 0 for a divisor of 0, and no trap for MIN / -1.
+template <class T> DEV T quotient_toward_zero(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (is_signed<T>) if (b == (T)-1) return neg(a);
+    return a / b;
+}
+template <class T> DEV T fmod_(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(fmod_(widen(a), widen(b)));
+    else if constexpr (integral<T>) {
+        if (b == 0) return 0;
+        if constexpr (is_signed<T>) if (b == (T)-1) return 0;
+        return a % b;
+    } else return fmod(a, b);
+}
+template <class T> DEV T div(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(widen(a) / widen(b));
+    else if constexpr (cplx<T>) return quotient_of(a, b);
+    else if constexpr (integral<T>) return quotient_toward_zero(a, b);
+    else return a / b;
+}
+template <class T> DEV T remainder_(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(remainder_(widen(a), widen(b)));
+    else if constexpr (integral<T>) {
+        T r = fmod_(a, b);
+        if constexpr (is_signed<T>) if (r != 0 && (r < 0) != (b < 0)) r = (T)(r + b);
+        return r;
+    } else {
+        T r = fmod(a, b);
+        if (b == 0) return r;
+        if (r == 0) return copysign((T)0, b);
+        return (b < 0) != (r < 0) ? r + b : r;
+    }
+}
+template <class T> DEV T floor_divide(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(floor_divide(widen(a), widen(b)));
+    else if constexpr (integral<T>) {
+        T q = quotient_toward_zero(a, b);
+        if constexpr (is_signed<T>) if (b != 0 && fmod_(a, b) != 0 && (a < 0) != (b < 0)) q = (T)(q - 1);
+        return q;
+    } else {
+        if (b == 0) return a / b;
+        T r = fmod(a, b), q = (a - r) / b;
+        if (r != 0 && (b < 0) != (r < 0)) q -= 1;
+        if (q == 0) return copysign((T)0, a / b);
+        T whole = floor(q);
+        return q - whole > (T)0.5 ? whole + 1 : whole;
+    }
+}
+template <class T> DEV_FAR T power(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(pow(widen(a), widen(b)));
+    else if constexpr (cplx<T>) return power_of(a, b);
+    else if constexpr (integral<T>) {
+        if constexpr (is_signed<T>) if (b < 0) return a == 1 ? (T)1 : a == (T)-1 ? ((b & 1) ? a : (T)1) : (T)0;
+        T y = 1;
+        for (; b > 0; b >>= 1, a = mul(a, a)) if (b & 1) y = mul(y, a);
+        return y;
+    } else return pow(a, b);
+}
+template <class T> DEV T reciprocal(T a) {
+    if constexpr (low<T>) return narrow<T>(1.0f / widen(a));
+    else if constexpr (cplx<T>) return quotient_of(T{1, 0}, a);
+    else if constexpr (integral<T>) return quotient_toward_zero((T)1, a);
+    else return 1 / a;
+}
+
+// --- comparison; complex numbers compare lexicographically, and with a NaN anywhere they are unordered
+template <class T> DEV bool isnan_(T a) {
+    if constexpr (low<T>) return isnan_(widen(a));
+    else if constexpr (cplx<T>) return a.re != a.re || a.im != a.im;
+    else if constexpr (floating<T>) return a != a;
+    else return false;
+}
+template <class T> DEV bool isfinite_(T a) {
+    if constexpr (low<T>) return isfinite_(widen(a));
+    else if constexpr (cplx<T>) return isfinite_(a.re) && isfinite_(a.im);
+    else if constexpr (floating<T>) return a - a == 0;
+    else return true;
+}
+template <class T> DEV bool isinf_(T a) {
+    if constexpr (low<T>) return isinf_(widen(a));
+    else if constexpr (cplx<T>) return isinf_(a.re) || isinf_(a.im);
+    else if constexpr (floating<T>) return a == a && a - a != 0;
+    else return false;
+}
+template <class T> DEV bool equal(T a, T b) {
+    if constexpr (low<T>) return widen(a) == widen(b);
+    else if constexpr (cplx<T>) return a.re == b.re && a.im == b.im;
+    else return a == b;
+}
+template <class T> DEV bool not_equal(T a, T b) { return !equal(a, b); }
+template <class T> DEV bool less(T a, T b) {
+    if constexpr (low<T>) return widen(a) < widen(b);
+    else if constexpr (cplx<T>) return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im < b.im);
+    else return a < b;
+}
+template <class T> DEV bool less_equal(T a, T b) {
+    if constexpr (low<T>) return widen(a) <= widen(b);
+    else if constexpr (cplx<T>) return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im <= b.im);
+    else return a <= b;
+}
+// A NaN wins, the first of two.
+template <class T> DEV T maximum(T a, T b) { return less_equal(b, a) || isnan_(a) ? a : b; }
+template <class T> DEV T minimum(T a, T b) { return less_equal(a, b) || isnan_(a) ? a : b; }
+// A NaN loses.
+template <class T> DEV T fmax_(T a, T b) { return less_equal(b, a) || isnan_(b) ? a : b; }
+template <class T> DEV T fmin_(T a, T b) { return less_equal(a, b) || isnan_(b) ? a : b; }
+
+// --- sign
+template <class T> DEV T copysign_(T a, T b) {
+    if constexpr (low<T>) return T{(uint16)((a.bits & 0x7fff) | (b.bits & 0x8000))};
+    else return copysign(a, b);
+}
+template <class T> DEV bool signbit_(T a) {
+    if constexpr (low<T>) return (a.bits & 0x8000) != 0;
+    else if constexpr (same<T, float>) return __float_as_int(a) < 0;
+    else return __double_as_longlong(a) < 0;
+}
+template <class T> DEV component<T> absolute(T a) {
+    if constexpr (low<T>) return T{(uint16)(a.bits & 0x7fff)};
+    else if constexpr (cplx<T>) return hypot(a.re, a.im);
+    else if constexpr (floating<T>) return fabs(a);
+    else if constexpr (is_signed<T>) return a < 0 ? neg(a) : a;
+    else return a;
+}
+template <class T> DEV T sign(T a) {
+    if constexpr (low<T>) return narrow<T>(sign(widen(a)));
+    else if constexpr (cplx<T>) return unit_of(a);
+    else if constexpr (floating<T>) return a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a;
+    else if constexpr (is_signed<T>) return (T)((a > 0) - (a < 0));
+    else return (T)(a > 0);
+}
+template <class T> DEV T conj_(T a) {
+    if constexpr (cplx<T>) return T{a.re, -a.im};
+    else return a;
+}
+template <class T> DEV T heaviside(T a, T b) {
+    if constexpr (low<T>) return narrow<T>(heaviside(widen(a), widen(b)));
+    else return a != a ? a : a == 0 ? b : a < 0 ? (T)0 : (T)1;
+}
+
+// --- rounding
+#define CUPROUS_ROUND(name, function)                                                 \
+    template <class T> DEV T name(T a) {                                              \
+        if constexpr (low<T>) return narrow<T>(function(widen(a)));                   \
+        else if constexpr (cplx<T>) return T{function(a.re), function(a.im)};         \
+        else if constexpr (floating<T>) return function(a);                           \
+        else return a;                                                                \
+    }
+CUPROUS_ROUND(rint_, rint)
+CUPROUS_ROUND(floor_, floor)
+CUPROUS_ROUND(ceil_, ceil)
+CUPROUS_ROUND(trunc_, trunc)
+#undef CUPROUS_ROUND
+
+// --- integers and bits; a shift by the width or more (or by a negative number) moves every bit out
+template <class T> DEV T bit_and(T a, T b) { return (T)(a & b); }
+template <class T> DEV T bit_or(T a, T b) { return (T)(a | b); }
+template <class T> DEV T bit_xor(T a, T b) { return (T)(a ^ b); }
+template <class T> DEV T bit_not(T a) {
+    if constexpr (same<T, bool>) return !a;
+    else return (T)~a;
+}
+template <class T> DEV T left_shift(T a, T b) {
+    return (wrapped<T>)b < 8 * sizeof(T) ? (T)((wrapped<T>)a << b) : (T)0;
+}
+template <class T> DEV T right_shift(T a, T b) {
+    if ((wrapped<T>)b < 8 * sizeof(T)) return (T)(a >> b);
+    return a < 0 ? (T)-1 : (T)0;
+}
+template <class T> DEV uint8 bitwise_count(T a) {
+    T m = absolute(a);
+    if constexpr (sizeof(T) == 8) return (uint8)__popcll((uint64)m);
+    else if constexpr (sizeof(T) == 4) return (uint8)__popc((uint32)m);
+    else return (uint8)__popc((uint32)m & ((1u << 8 * sizeof(T)) - 1));
+}
+template <class T> DEV_FAR T gcd(T a, T b) {
+    wrapped<T> x = (wrapped<T>)absolute(a), y = (wrapped<T>)absolute(b);
+    if constexpr (sizeof(T) < 4) x &= (1u << 8 * sizeof(T)) - 1, y &= (1u << 8 * sizeof(T)) - 1;
+    while (y != 0) {
+        wrapped<T> r = x % y;
+        x = y;
+        y = r;
+    }
+    return (T)x;
+}
+template <class T> DEV_FAR T lcm(T a, T b) {
+    T g = gcd(a, b);
+    return g == 0 ? (T)0 : absolute(mul(quotient_toward_zero(a, g), b));
+}

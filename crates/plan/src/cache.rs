@@ -1,0 +1,253 @@
+//! Programs recognised and replayed: nodes, leaf layouts, alias classes and liveness are the key; addresses and scalar
+//! values are not.
+
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use cuprous_core::{Buffer, LayoutRef, Node, Result, Tape};
+
+use crate::device::Executable;
+use crate::emit;
+use crate::engine::{Engine, Replay, Stats};
+use crate::explain::Journal;
+use crate::fuse::Input;
+use crate::program::{Place, Program};
+
+/// Programs kept before the least recently used go.
+const MAX_PROGRAMS: usize = 1024;
+/// Nodes kept, over all programs.
+const MAX_NODES: usize = 1 << 18;
+
+/// What makes two tapes the same program.
+struct Key {
+    nodes: Vec<Node>,
+    live: Vec<bool>,
+    /// Size and alignment class (log2, up to 4) of each leaf.
+    leaves: Vec<(usize, u8)>,
+}
+
+struct Entry {
+    hash: u64,
+    key: Key,
+    program: Arc<Program>,
+    executable: Box<dyn Executable>,
+    used: u64,
+    /// The layouts whose ids stand in the key: kept, so that the ids stay theirs.
+    _layouts: Vec<LayoutRef>,
+}
+
+/// The programs of one device.
+#[derive(Default)]
+pub(crate) struct Programs {
+    table: HashMap<u64, Vec<Entry>>,
+    count: usize,
+    nodes: usize,
+    clock: u64,
+    live: Vec<bool>,
+    leaves: Vec<(usize, u8)>,
+    addresses: Vec<u64>,
+    last: Option<Arc<Program>>,
+}
+
+impl Programs {
+    /// Runs a tape: finds or makes its program, binds memory, submits, and hands the results to their storages.
+    pub(crate) fn run(
+        &mut self,
+        tape: &mut Tape,
+        engine: &Engine,
+        replay: Replay,
+        journal: &mut Journal,
+        stats: &mut Stats,
+    ) -> Result<()> {
+        // SAFETY: the engine calls this with its lock held.
+        unsafe { tape.liveness(&mut self.live) };
+        if !self.live.contains(&true) {
+            // SAFETY: as above; nobody sees any of it.
+            unsafe { tape.clear() };
+            return Ok(());
+        }
+        self.leaves.clear();
+        let mut leaf_buffers: Vec<Option<Buffer>> = Vec::with_capacity(tape.leaves.len());
+        for leaf in &tape.leaves {
+            // SAFETY: as above.
+            let buffer = unsafe { leaf.buffer() };
+            let align = buffer.as_ref().map_or(4, |b| b.address().trailing_zeros().min(4) as u8);
+            self.leaves.push((leaf.bytes, align));
+            leaf_buffers.push(buffer);
+        }
+        let hash = self.hash(&tape.nodes);
+        self.clock += 1;
+        let clock = self.clock;
+        let found = self.table.get(&hash).and_then(|entries| {
+            entries.iter().position(|e| {
+                e.key.nodes == tape.nodes && e.key.live == self.live && e.key.leaves == self.leaves
+            })
+        });
+        let at = match found {
+            Some(at) => {
+                stats.replayed += 1;
+                journal.replayed(hash);
+                at
+            }
+            None => {
+                self.make_room();
+                let entry = self.plan(hash, tape, engine)?;
+                journal.planned(hash, &entry.key.nodes, &entry.program);
+                stats.planned += 1;
+                self.count += 1;
+                self.nodes += tape.nodes.len();
+                let entries = self.table.entry(hash).or_default();
+                entries.push(entry);
+                entries.len() - 1
+            }
+        };
+        let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
+        entry.used = clock;
+        self.last = Some(entry.program.clone());
+        stats.steps += entry.program.steps.len() as u64;
+
+        let program = &entry.program;
+        let mut outputs: Vec<Buffer> = Vec::with_capacity(program.outputs.len());
+        let arena = if program.arena_bytes > 0 { Some(engine.device.alloc(program.arena_bytes)?) } else { None };
+        for &node in &program.outputs {
+            outputs.push(engine.device.alloc(tape.owners[node as usize].bytes)?);
+        }
+        self.addresses.clear();
+        self.addresses.extend(program.buffers.iter().map(|b| match b.place {
+            Place::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
+            Place::Output(k) => outputs[k as usize].address(),
+            Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
+        }));
+        entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto)?;
+        for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
+            // SAFETY: the engine's lock is held.
+            unsafe { tape.owners[node as usize].set_buffer(buffer) };
+        }
+        // SAFETY: as above; the live values have their memory.
+        unsafe { tape.clear() };
+        Ok(())
+    }
+
+    fn hash(&self, nodes: &[Node]) -> u64 {
+        let mut h = Mix(0x243f_6a88_85a3_08d3);
+        for node in nodes {
+            h.write_u64(
+                u64::from(node.kind as u8)
+                    | u64::from(node.fun) << 8
+                    | u64::from(node.nin) << 16
+                    | u64::from(node.out) << 32,
+            );
+            for i in node.ins {
+                h.write_u64(u64::from(i.src.0) | u64::from(i.layout) << 32);
+            }
+        }
+        for (k, &live) in self.live.iter().enumerate() {
+            if live {
+                h.write_u64(k as u64);
+            }
+        }
+        for &(bytes, align) in &self.leaves {
+            h.write_u64(bytes as u64 ^ u64::from(align) << 60);
+        }
+        h.finish()
+    }
+
+    fn plan(&self, hash: u64, tape: &Tape, engine: &Engine) -> Result<Entry> {
+        let program = Arc::new(self.program(tape));
+        #[cfg(debug_assertions)]
+        if let Err(fault) = crate::spec::check(&program) {
+            panic!("the planner broke its own rules: {fault}");
+        }
+        let executable = engine.device.compile(&program)?;
+        let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
+        Ok(Entry { hash, key, program, executable, used: self.clock, _layouts: tape.layouts.clone() })
+    }
+
+    /// Plans a tape whose liveness has been taken.
+    fn program(&self, tape: &Tape) -> Program {
+        let layouts: HashMap<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
+        let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
+        let mut known: HashMap<usize, u32> =
+            tape.leaves.iter().enumerate().map(|(k, s)| (Arc::as_ptr(s) as usize, k as u32)).collect();
+        let storage_of: Vec<u32> = tape
+            .owners
+            .iter()
+            .map(|s| {
+                *known.entry(Arc::as_ptr(s) as usize).or_insert_with(|| {
+                    storage_bytes.push(s.bytes);
+                    storage_bytes.len() as u32 - 1
+                })
+            })
+            .collect();
+        let mut program = emit::plan(Input {
+            nodes: &tape.nodes,
+            live: &self.live,
+            storage_of: &storage_of,
+            storage_bytes: &storage_bytes,
+            leaves: tape.leaves.len(),
+            layouts: &layouts,
+        });
+        program.scalars = tape.consts.len();
+        program
+    }
+
+    /// Generated code of the tape's program if something is recorded, else of the last one that ran.
+    pub(crate) fn source(&mut self, tape: &mut Tape, engine: &Engine) -> Result<String> {
+        if !tape.nodes.is_empty() {
+            // SAFETY: the engine calls this with its lock held.
+            unsafe { tape.liveness(&mut self.live) };
+            let program = self.program(tape);
+            if !program.steps.is_empty() {
+                return engine.device.source(&program);
+            }
+        }
+        match &self.last {
+            Some(program) => engine.device.source(program),
+            None => Ok("nothing has been recorded yet\n".into()),
+        }
+    }
+
+    fn make_room(&mut self) {
+        while self.count >= MAX_PROGRAMS || self.nodes >= MAX_NODES {
+            let Some((hash, used)) =
+                self.table.values().flatten().map(|e| (e.hash, e.used)).min_by_key(|&(_, used)| used)
+            else {
+                return;
+            };
+            let entries = self.table.get_mut(&hash).expect("just seen");
+            let at = entries.iter().position(|e| e.used == used).expect("just seen");
+            let entry = entries.swap_remove(at);
+            self.count -= 1;
+            self.nodes -= entry.key.nodes.len();
+            if entries.is_empty() {
+                self.table.remove(&hash);
+            }
+        }
+    }
+
+    /// Forgets every program.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        (self.count, self.nodes, self.last) = (0, 0, None);
+    }
+}
+
+/// A multiply-xor hash: keys are compared in full, so it need only be fast and even.
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, x: u64) {
+        let product = u128::from(self.0 ^ x) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product as u64) ^ (product >> 64) as u64 ^ self.0.rotate_left(23);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,365 @@
+//! From groups to steps: each group becomes a kernel or a call on the program's buffers.
+
+use std::collections::HashMap;
+
+use cuprous_core::layout::contiguous_strides;
+use cuprous_core::node::SrcKind;
+use cuprous_core::{CallOp, Dims, Fun, In, Layout, NodeKind};
+use smallvec::SmallVec;
+
+use crate::fuse::{Depth, Fusion, Group, Input};
+use crate::kernel::{Access, Call, Inst, Kernel, Level, Typed, Val};
+use crate::memory;
+use crate::program::{BufferInfo, Place, Program, Step};
+
+/// Plans a tape.
+pub(crate) fn plan(input: Input) -> Program {
+    let fusion = Fusion::new(input);
+    let stored = fusion.stored();
+    let mut emit = Emit {
+        buffers: Buffers { of_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
+        stored,
+        fusion,
+        steps: Vec::new(),
+    };
+    for g in 0..emit.fusion.groups.len() {
+        emit.group(g as u32);
+    }
+    emit.finish()
+}
+
+/// The program's buffers, one for each storage in use.
+struct Buffers {
+    of_storage: HashMap<u32, u32>,
+    infos: Vec<BufferInfo>,
+    storages: Vec<u32>,
+}
+
+impl Buffers {
+    fn of(&mut self, storage: u32, input: &Input) -> u32 {
+        *self.of_storage.entry(storage).or_insert_with(|| {
+            let place =
+                if (storage as usize) < input.leaves { Place::Leaf(storage) } else { Place::Arena(usize::MAX) };
+            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], place });
+            self.storages.push(storage);
+            self.infos.len() as u32 - 1
+        })
+    }
+}
+
+struct Emit<'a> {
+    fusion: Fusion<'a>,
+    stored: Vec<bool>,
+    buffers: Buffers,
+    steps: Vec<Step>,
+}
+
+/// A kernel under construction.
+struct Body {
+    typed: Vec<Typed>,
+    buffers: Vec<u32>,
+    /// Loads, constants and indices made so far; a store to a buffer forgets its loads.
+    known: HashMap<(Inst, u8, bool), Val>,
+    of_node: HashMap<u32, Val>,
+}
+
+impl Body {
+    fn push(&mut self, inst: Inst, dtype: cuprous_core::DType, level: Level) -> Val {
+        self.typed.push(Typed { inst, dtype, level });
+        (self.typed.len() - 1) as Val
+    }
+
+    fn once(&mut self, inst: Inst, dtype: cuprous_core::DType, level: Level) -> Val {
+        let key = (inst.clone(), dtype as u8, level == Level::Row);
+        if let Some(&v) = self.known.get(&key) {
+            return v;
+        }
+        let v = self.push(inst, dtype, level);
+        self.known.insert(key, v);
+        v
+    }
+
+    fn buffer(&mut self, buffer: u32) -> u16 {
+        let k = self.buffers.iter().position(|&b| b == buffer).unwrap_or_else(|| {
+            self.buffers.push(buffer);
+            self.buffers.len() - 1
+        });
+        k as u16
+    }
+
+    fn forget(&mut self, buffer: u16) {
+        self.known.retain(|(inst, ..), _| !matches!(inst, Inst::Load { buf, .. } if *buf == buffer));
+    }
+}
+
+impl Emit<'_> {
+    fn group(&mut self, g: u32) {
+        let nodes = self.fusion.groups[g as usize].nodes.clone();
+        let Some(&first) = nodes.first() else { return };
+        if self.fusion.node(first).kind == NodeKind::Call {
+            return self.call(first);
+        }
+        let mut body =
+            Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
+        for &n in &nodes {
+            self.emit(n, g, &mut body);
+        }
+        let group = &self.fusion.groups[g as usize];
+        let mut kernel = Kernel {
+            outer: axes(&group.shape, group.mask, false),
+            inner: axes(&group.shape, group.mask, true),
+            body: body.typed,
+            buffers: body.buffers,
+        };
+        prune(&mut kernel);
+        if !kernel.body.is_empty() {
+            collapse(&mut kernel);
+            self.steps.push(Step::Kernel(kernel));
+        }
+    }
+
+    fn emit(&mut self, n: u32, g: u32, body: &mut Body) {
+        let node = *self.fusion.node(n);
+        let depth = self.fusion.depth[n as usize];
+        let out = self.fusion.layout(node.out).clone();
+        let level = match depth {
+            Depth::Row => Level::Row,
+            Depth::Full => Level::Full,
+        };
+        match node.kind {
+            NodeKind::Map => {
+                let args: SmallVec<[Val; 3]> =
+                    node.operands().iter().map(|i| self.value(n, i, g, depth, body)).collect();
+                let v = match node.map_fun() {
+                    // A copy is its operand, unless it has to change type or level.
+                    Fun::Positive if body.typed[args[0] as usize].level == level => args[0],
+                    fun => body.push(Inst::Map { fun, args }, out.dtype, level),
+                };
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Gather => {
+                let index = self.value(n, &node.ins[1], g, depth, body);
+                let storage = self.storage(&node.ins[0]);
+                let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+                let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
+                let v = body.push(Inst::Gather { buf, len, index }, out.dtype, level);
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Reduce => {
+                let arg = self.value(n, &node.ins[0], g, Depth::Full, body);
+                let v = body.push(Inst::Reduce { op: node.reduce_op(), arg }, out.dtype, Level::Row);
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Update => {
+                let v = self.value(n, &node.ins[1], g, depth, body);
+                body.of_node.insert(n, v);
+                if self.stored[n as usize] {
+                    let storage = self.fusion.input.storage_of[n as usize];
+                    let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+                    let access = self.access(&out, g, depth);
+                    body.push(Inst::Store { buf, access, arg: v }, out.dtype, level);
+                    body.forget(buf);
+                }
+            }
+            NodeKind::Scatter => {
+                let index = self.value(n, &node.ins[1], g, depth, body);
+                let arg = self.value(n, &node.ins[2], g, depth, body);
+                let storage = self.fusion.input.storage_of[n as usize];
+                let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+                let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
+                body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
+            }
+            NodeKind::Call => unreachable!("calls stand alone"),
+        }
+    }
+
+    fn storage(&self, operand: &In) -> u32 {
+        match operand.src.kind() {
+            SrcKind::Node(p) => self.fusion.input.storage_of[p as usize],
+            SrcKind::Leaf(slot) => slot,
+            _ => unreachable!("only arrays have storage"),
+        }
+    }
+
+    /// The value of an operand of `n`, inside the kernel.
+    fn value(&mut self, n: u32, operand: &In, g: u32, depth: Depth, body: &mut Body) -> Val {
+        let reduces = self.fusion.groups[g as usize].mask != 0;
+        let layout = self.fusion.layout(operand.layout).clone();
+        if let SrcKind::Const(slot) = operand.src.kind() {
+            let level = if reduces { Level::Row } else { Level::Full };
+            return body.once(Inst::Scalar { slot }, layout.dtype, level);
+        }
+        if let SrcKind::Node(p) = operand.src.kind()
+            && self.fusion.needed[p as usize]
+            && self.fusion.group(p) == g
+            && self.fusion.passes(p, operand.layout, n)
+        {
+            return body.of_node[&p];
+        }
+        let mut access = self.access(&layout, g, depth);
+        let mut level = if depth == Depth::Row { Level::Row } else { Level::Full };
+        let outer = axes(&self.fusion.groups[g as usize].shape, self.fusion.groups[g as usize].mask, false).len();
+        let folded = self.fusion.node(n).kind == NodeKind::Reduce;
+        if reduces && level == Level::Full && !folded && access.strides[outer..].iter().all(|&s| s == 0) {
+            access.strides.truncate(outer);
+            level = Level::Row;
+        }
+        if operand.src.kind() == SrcKind::Iota {
+            return body.once(Inst::Iota { access }, layout.dtype, level);
+        }
+        let storage = self.storage(operand);
+        let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+        body.once(Inst::Load { buf, access }, layout.dtype, level)
+    }
+
+    /// A layout as an access of the group's iteration space.
+    fn access(&self, layout: &Layout, g: u32, depth: Depth) -> Access {
+        let Group { shape, mask, .. } = &self.fusion.groups[g as usize];
+        let strides: Dims = match depth {
+            Depth::Full if layout.shape == *shape => layout.strides.clone(),
+            // Flat: the elements in order, whatever the shape.
+            Depth::Full => contiguous_strides(shape),
+            Depth::Row => {
+                let mut given = layout.shape.iter().zip(&layout.strides).filter(|(n, _)| **n != 1).map(|(_, &s)| s);
+                (0..shape.len())
+                    .map(|k| if mask >> k & 1 == 1 || shape[k] == 1 { 0 } else { given.next().unwrap_or(0) })
+                    .collect()
+            }
+        };
+        let pick = |folded: bool| (0..shape.len()).filter(move |k| (mask >> k & 1 == 1) == folded);
+        let mut ordered: Dims = pick(false).map(|k| strides[k]).collect();
+        if depth == Depth::Full {
+            ordered.extend(pick(true).map(|k| strides[k]));
+        }
+        Access { offset: layout.offset, strides: ordered }
+    }
+
+    /// Writes a node's value to its storage where somebody needs it there.
+    fn store(&mut self, n: u32, g: u32, arg: Val, body: &mut Body) {
+        if !self.stored[n as usize] {
+            return;
+        }
+        let out = self.fusion.layout(self.fusion.node(n).out).clone();
+        let depth = self.fusion.depth[n as usize];
+        let storage = self.fusion.input.storage_of[n as usize];
+        let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+        let access = self.access(&out, g, depth);
+        let level = if depth == Depth::Row { Level::Row } else { Level::Full };
+        body.push(Inst::Store { buf, access, arg }, out.dtype, level);
+    }
+
+    fn call(&mut self, n: u32) {
+        let node = *self.fusion.node(n);
+        let ins = node
+            .operands()
+            .iter()
+            .map(|i| {
+                let storage = self.storage(i);
+                (self.buffers.of(storage, &self.fusion.input), self.fusion.layout(i.layout).clone())
+            })
+            .collect();
+        let out = self.fusion.layout(node.out).clone();
+        let buffer = self.buffers.of(self.fusion.input.storage_of[n as usize], &self.fusion.input);
+        self.steps.push(Step::Call(Call { op: CallOp::interned(node.call_id()), ins, out: (buffer, out) }));
+    }
+
+    fn finish(mut self) -> Program {
+        let input = &self.fusion.input;
+        let mut outputs = Vec::new();
+        for (n, &live) in input.live.iter().enumerate() {
+            let storage = input.storage_of[n];
+            if live && storage as usize >= input.leaves {
+                let buffer = self.buffers.of(storage, input);
+                self.buffers.infos[buffer as usize].place = Place::Output(outputs.len() as u32);
+                outputs.push(n as u32);
+            }
+        }
+        let mut program = Program { steps: self.steps, buffers: self.buffers.infos, arena_bytes: 0, outputs, scalars: 0 };
+        memory::place(&mut program);
+        program
+    }
+}
+
+fn axes(shape: &[i64], mask: u32, folded: bool) -> Dims {
+    shape.iter().enumerate().filter(|(k, _)| (mask >> k & 1 == 1) == folded).map(|(_, &n)| n).collect()
+}
+
+/// Removes instructions whose results nobody uses.
+fn prune(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    let mut used = vec![false; body.len()];
+    for (i, t) in body.iter().enumerate().rev() {
+        used[i] |= matches!(t.inst, Inst::Store { .. } | Inst::Scatter { .. });
+        if used[i] {
+            t.inst.operands(|v| used[v as usize] = true);
+        }
+    }
+    let mut renamed: Vec<Val> = vec![0; body.len()];
+    for (i, mut t) in body.into_iter().enumerate() {
+        if used[i] {
+            t.inst.operands_mut(|v| *v = renamed[*v as usize]);
+            renamed[i] = kernel.body.len() as Val;
+            kernel.body.push(t);
+        }
+    }
+    let mut kept: Vec<u32> = Vec::new();
+    for t in &mut kernel.body {
+        if let Some(buf) = t.inst.buffer_mut() {
+            let global = kernel.buffers[*buf as usize];
+            *buf = kept.iter().position(|&b| b == global).unwrap_or_else(|| {
+                kept.push(global);
+                kept.len() - 1
+            }) as u16;
+        }
+    }
+    kernel.buffers = kept;
+}
+
+/// Drops axes of extent 1 and merges axes that every access treats as one.
+fn collapse(kernel: &mut Kernel) {
+    let outer = kernel.outer.len();
+    let extents: Dims = kernel.outer.iter().chain(&kernel.inner).copied().collect();
+    let mut strides: Vec<(usize, Dims)> = Vec::new();
+    for (i, t) in kernel.body.iter().enumerate() {
+        if let Some(access) = t.inst.access() {
+            strides.push((i, access.strides.clone()));
+        }
+    }
+    // Runs of axes that stay together: (last axis of the run, extent).
+    let mut runs: Vec<(usize, i64)> = Vec::new();
+    for k in 0..extents.len() {
+        if extents[k] == 1 {
+            continue;
+        }
+        let same_side = |j: usize| (j < outer) == (k < outer);
+        if let Some(&mut (ref mut last, ref mut extent)) = runs.last_mut()
+            && same_side(*last)
+            && strides.iter().all(|(_, s)| k >= s.len() || s[*last] == s[k] * extents[k])
+        {
+            *extent *= extents[k];
+            *last = k;
+        } else {
+            runs.push((k, extents[k]));
+        }
+    }
+    kernel.outer = runs.iter().filter(|(k, _)| *k < outer).map(|&(_, n)| n).collect();
+    kernel.inner = runs.iter().filter(|(k, _)| *k >= outer).map(|&(_, n)| n).collect();
+    for (i, old) in strides {
+        let new = runs.iter().filter(|(k, _)| *k < old.len()).map(|&(k, _)| old[k]).collect();
+        kernel.body[i].inst.access_mut().expect("listed because it has one").strides = new;
+    }
+    // A fold over one element still folds.
+    if kernel.inner.is_empty() && kernel.reduces() {
+        kernel.inner.push(1);
+        for t in &mut kernel.body {
+            if t.level == Level::Full
+                && let Some(access) = t.inst.access_mut()
+            {
+                access.strides.push(0);
+            }
+        }
+    }
+}

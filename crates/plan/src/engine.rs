@@ -1,0 +1,585 @@
+//! One device's engine: the tapes of all threads, the programs they became, and the lock around both.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cuprous_core::layout::show;
+use cuprous_core::{
+    Array, Buffer, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar,
+    ScatterOp, Src, Storage, Tape,
+};
+
+use crate::cache::Programs;
+use crate::device::Device;
+use crate::explain::Journal;
+use crate::record::{self, Memo, Operand};
+
+/// Nodes after which a tape ends by itself.
+const NODE_CAP: usize = 512;
+/// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
+const BIG_WORK: u64 = 64 << 20;
+
+/// How much of the machinery runs; for tests and measurements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Replay {
+    /// Everything.
+    #[default]
+    Auto,
+    /// Each operation on its own, at once.
+    Single,
+    /// Fused, without graph replay.
+    Fused,
+}
+
+/// Counters since the start.
+#[derive(Clone, Copy, Default, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Stats {
+    pub nodes: u64,
+    pub planned: u64,
+    pub replayed: u64,
+    pub steps: u64,
+}
+
+/// Everything behind the lock.
+pub(crate) struct State {
+    tapes: Vec<Tape>,
+    free_tapes: Vec<u32>,
+    memo: Memo,
+    pub(crate) programs: Programs,
+    pub(crate) journal: Journal,
+    pub(crate) replay: Replay,
+    pub(crate) stats: Stats,
+}
+
+/// Records operations for one device and runs them.
+///
+/// Invariants: `state` guards all tapes and the cells of all storages of this device; a program runs with the lock
+/// held, so whoever waits for a value finds it computed; nothing that runs under the lock needs Python.
+pub struct Engine {
+    /// This engine's place in the registry: [`Storage::device`].
+    pub id: u8,
+    /// The device.
+    pub device: Arc<dyn Device>,
+    state: Mutex<State>,
+    /// The last recorded operation ended a tape: somebody should call [`Engine::flush`] (without Python's lock).
+    due: AtomicBool,
+    threads: AtomicU32,
+}
+
+/// The calling thread's tape on each device; gives the tapes back when the thread ends.
+struct Lease {
+    tapes: Vec<(Arc<Engine>, u32)>,
+}
+
+thread_local! {
+    static LEASE: std::cell::RefCell<Lease> = const { std::cell::RefCell::new(Lease { tapes: Vec::new() }) };
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        for (engine, tape) in self.tapes.drain(..) {
+            let mut state = engine.lock();
+            // What a thread leaves behind pending is computed here; an error shows at the next read of the value.
+            let _ = engine.run_tape(&mut state, tape);
+            state.free_tapes.push(tape);
+            engine.threads.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+impl Engine {
+    /// An engine for a device.
+    pub fn new(id: u8, device: Arc<dyn Device>) -> Arc<Engine> {
+        Arc::new(Engine {
+            id,
+            device,
+            state: Mutex::new(State {
+                tapes: Vec::new(),
+                free_tapes: Vec::new(),
+                memo: Memo::default(),
+                programs: Programs::default(),
+                journal: Journal::default(),
+                replay: Replay::default(),
+                stats: Stats::default(),
+            }),
+            due: AtomicBool::new(false),
+            threads: AtomicU32::new(0),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock leaves at worst a tape to be run again.
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The calling thread's tape.
+    #[inline]
+    fn tape(self: &Arc<Engine>) -> u32 {
+        LEASE.with_borrow_mut(|lease| {
+            for (engine, tape) in &lease.tapes {
+                if engine.id == self.id {
+                    return *tape;
+                }
+            }
+            let mut state = self.lock();
+            let contended = self.threads.fetch_add(1, Relaxed) > 0;
+            let index = state.free_tapes.pop().unwrap_or_else(|| {
+                let index = state.tapes.len() as u32;
+                state.tapes.push(Tape::new(index));
+                index
+            });
+            if contended {
+                state.tapes.iter_mut().for_each(|tape| tape.contended = true);
+            }
+            lease.tapes.push((self.clone(), index));
+            index
+        })
+    }
+
+    /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
+    fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
+        let tape = self.tape();
+        let mut state = self.lock();
+        for array in operands {
+            self.check(array)?;
+            // SAFETY: the lock is held.
+            if let Some(head) = unsafe { array.storage.head() }
+                && head.tape != tape
+            {
+                self.run_tape(&mut state, head.tape)?;
+            }
+        }
+        Ok((state, tape))
+    }
+
+    #[inline]
+    fn check(&self, array: &Array) -> Result<()> {
+        if array.storage.device != self.id {
+            return Err(Error::value(format!(
+                "an array on another device was mixed with arrays on {}. Move it first, for example with \
+                 cuprous.asarray(x, device=\"{}\").",
+                self.device.name(),
+                self.device.name()
+            )));
+        }
+        Ok(())
+    }
+
+    /// After recording: decides whether the tape ends here.
+    #[inline]
+    fn close(&self, state: &mut State, tape: u32, big: bool, external: bool) {
+        state.stats.nodes += 1;
+        let t = &state.tapes[tape as usize];
+        if external
+            || t.nodes.len() >= NODE_CAP
+            || state.replay == Replay::Single
+            || (big && t.bytes > BIG_WORK && self.device.is_asynchronous())
+        {
+            self.due.store(true, Relaxed);
+        }
+    }
+
+    /// True once after an operation that ended the tape; then the caller runs [`Engine::flush`].
+    #[inline]
+    pub fn take_due(&self) -> bool {
+        self.due.load(Relaxed) && self.due.swap(false, Relaxed)
+    }
+
+    /// Records an elementwise function.
+    pub fn map(self: &Arc<Engine>, fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Array> {
+        let tape = self.tape();
+        let mut state = self.lock();
+        let mut external = false;
+        for operand in operands {
+            if let Operand::Array(a) = operand {
+                self.check(a)?;
+                external |= a.storage.is_external();
+                // SAFETY: the lock is held.
+                if let Some(head) = unsafe { a.storage.head() }
+                    && head.tape != tape
+                {
+                    self.run_tape(&mut state, head.tape)?;
+                }
+            }
+        }
+        let s = &mut *state;
+        let t = &mut s.tapes[tape as usize];
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let out = unsafe { s.memo.map(t, self.id, fun, operands, forced)? };
+        self.close(s, tape, false, external);
+        Ok(out)
+    }
+
+    /// Records a cast to `dtype`: always a fresh, C-contiguous array.
+    pub fn cast(self: &Arc<Engine>, a: &Array, dtype: DType) -> Result<Array> {
+        let (mut state, tape) = self.open(&[a])?;
+        let fresh = Layout::contiguous(dtype, a.shape());
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let out = unsafe { record::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
+        self.close(&mut state, tape, false, a.storage.is_external());
+        Ok(out)
+    }
+
+    /// Records an array of index values through `layout` (int64).
+    pub fn iota(self: &Arc<Engine>, layout: &LayoutRef) -> Result<Array> {
+        let (mut state, tape) = self.open(&[])?;
+        let t = &mut state.tapes[tape as usize];
+        let read = record::iota(t, layout);
+        let out = Layout::contiguous(DType::I64, &layout.shape);
+        let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
+        self.close(&mut state, tape, false, false);
+        Ok(out)
+    }
+
+    /// Records an array of one value.
+    pub fn full(self: &Arc<Engine>, shape: &[i64], value: Scalar, dtype: DType) -> Result<Array> {
+        let (mut state, tape) = self.open(&[])?;
+        let t = &mut state.tapes[tape as usize];
+        let read = t.constant(value, &Layout::contiguous(dtype, &[]));
+        let out = Layout::contiguous(dtype, shape);
+        let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
+        self.close(&mut state, tape, false, false);
+        Ok(out)
+    }
+
+    /// Records random numbers: element i of the stream (seed, offset). `parameter` has the result's shape.
+    pub fn random(
+        self: &Arc<Engine>,
+        fun: Fun,
+        shape: &[i64],
+        seed: u64,
+        offset: u64,
+        parameter: Option<&Array>,
+    ) -> Result<Array> {
+        let operands: Vec<&Array> = parameter.into_iter().collect();
+        let (mut state, tape) = self.open(&operands)?;
+        let t = &mut state.tapes[tape as usize];
+        let word = Layout::contiguous(DType::U64, &[]);
+        let index = record::iota(t, &Layout::contiguous(DType::I64, shape));
+        let constant = |t: &mut Tape, v: u64| {
+            t.constant(Scalar::new(cuprous_core::scalar::Number::Int(v.into()), DType::U64), &word)
+        };
+        let (ins, dtype) = match parameter {
+            None => {
+                let (seed, offset) = (constant(t, seed), constant(t, offset));
+                let dtype = match fun {
+                    Fun::RandomBits32 => DType::U32,
+                    Fun::RandomBits64 => DType::U64,
+                    Fun::RandomUnit32 | Fun::RandomNormal32 => DType::F32,
+                    _ => DType::F64,
+                };
+                ([index, seed, offset], dtype)
+            }
+            Some(p) => {
+                // Each call has a key of its own: there is no room for an offset beside the parameter.
+                let key = constant(t, splitmix(seed ^ splitmix(offset)));
+                // SAFETY: the lock is held, foreign tapes are settled.
+                let src = unsafe { t.source(&p.storage) };
+                let layout = p.layout.broadcast_to(shape)?;
+                let dtype = if fun == Fun::RandomGamma { DType::F64 } else { DType::I64 };
+                ([index, key, In { src, layout: t.note(&layout) }], dtype)
+            }
+        };
+        let out = t.push(NodeKind::Map, fun as u8, 3, &Layout::contiguous(dtype, shape), ins, self.id);
+        self.close(&mut state, tape, false, parameter.is_some_and(|p| p.storage.is_external()));
+        Ok(out)
+    }
+
+    /// Records a fold over `axes` (bits); the result has the other axes.
+    pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
+        let (mut state, tape) = self.open(&[a])?;
+        let t = &mut state.tapes[tape as usize];
+        let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();
+        let dtype = match op {
+            ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,
+            ReduceOp::M2 => a.dtype().component(),
+            _ => a.dtype(),
+        };
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let src = unsafe { t.source(&a.storage) };
+        let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
+        t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
+        let out = t.push(NodeKind::Reduce, op as u8, 1, &Layout::contiguous(dtype, &kept), ins, self.id);
+        self.close(&mut state, tape, false, a.storage.is_external());
+        Ok(out)
+    }
+
+    /// Records `out[i] = a's storage at a's offset + index[i]`.
+    pub fn gather(self: &Arc<Engine>, a: &Array, index: &Array) -> Result<Array> {
+        let index = self.shifted(index, a.layout.offset)?;
+        let (mut state, tape) = self.open(&[a, &index])?;
+        let t = &mut state.tapes[tape as usize];
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let (src, at) = unsafe { (t.source(&a.storage), t.source(&index.storage)) };
+        let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
+        let out = Layout::contiguous(a.dtype(), index.shape());
+        let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
+        self.close(&mut state, tape, false, a.storage.is_external());
+        Ok(out)
+    }
+
+    fn shifted(self: &Arc<Engine>, index: &Array, by: i64) -> Result<Array> {
+        if index.dtype() != DType::I64 {
+            return Err(Error::type_(format!("[gather] the index must be int64, not {}", index.dtype().name())));
+        }
+        if by == 0 {
+            return Ok(index.clone());
+        }
+        self.map(Fun::Add, &[Operand::Array(index), Operand::Weak(cuprous_core::scalar::Number::Int(by.into()))], None)
+    }
+
+    /// Records `a[...] = value`, with broadcasting and casting. A value that overlaps the target is copied first.
+    pub fn update(self: &Arc<Engine>, a: &Array, value: Operand) -> Result<()> {
+        let shape = a.shape();
+        let dtype = a.dtype();
+        let prepared;
+        let value = match value {
+            Operand::Array(v) => {
+                self.check(v)?;
+                // NumPy lets leading axes of extent 1 go when it assigns.
+                let extra = v.shape().len().saturating_sub(shape.len());
+                let mut layout = v.layout.clone();
+                if extra > 0 && v.shape()[..extra].iter().all(|&n| n == 1) {
+                    layout = layout.with(&v.shape()[extra..], &v.layout.strides[extra..], v.layout.offset);
+                }
+                let fits = layout.broadcast_to(shape).map_err(|_| {
+                    Error::value(format!(
+                        "could not broadcast input array from shape {} into shape {}",
+                        show(v.shape()),
+                        show(shape)
+                    ))
+                })?;
+                let mut v = v.view(layout);
+                let aliased = Arc::ptr_eq(&v.storage, &a.storage);
+                let same = aliased && fits.id == a.layout.id;
+                if same {
+                    return Ok(());
+                }
+                let overlap = aliased
+                    && match (v.layout.span(), a.layout.span()) {
+                        (Some((l1, h1)), Some((l2, h2))) => v.dtype() != dtype || (l1 <= h2 && l2 <= h1),
+                        _ => false,
+                    };
+                if v.dtype() != dtype || overlap {
+                    v = self.cast(&v, dtype)?;
+                }
+                prepared = v;
+                Operand::Array(&prepared)
+            }
+            scalar => scalar,
+        };
+        let arrays: Vec<&Array> = match &value {
+            Operand::Array(v) => vec![a, v],
+            _ => vec![a],
+        };
+        let (mut state, tape) = self.open(&arrays)?;
+        if a.layout.size == 0 {
+            return Ok(());
+        }
+        let t = &mut state.tapes[tape as usize];
+        let mut external = a.storage.is_external();
+        let read = match value {
+            Operand::Array(v) => {
+                external |= v.storage.is_external();
+                let layout = v.layout.broadcast_to(shape)?;
+                // SAFETY: the lock is held, foreign tapes are settled.
+                let src = unsafe { t.source(&v.storage) };
+                In { src, layout: t.note(&layout) }
+            }
+            Operand::Weak(n) | Operand::Typed(n, _) => {
+                t.constant(Scalar::new(n, dtype), &Layout::contiguous(dtype, &[]))
+            }
+        };
+        // SAFETY: as above.
+        let src = unsafe { t.source(&a.storage) };
+        let ins = [In { src, layout: t.note(&a.layout) }, read, In::default()];
+        // SAFETY: as above.
+        unsafe { t.push_write(NodeKind::Update, 0, 2, a, ins) };
+        self.close(&mut state, tape, false, external);
+        Ok(())
+    }
+
+    /// Records writes of `value[i]` to a's storage at a's offset + index[i].
+    pub fn scatter(self: &Arc<Engine>, a: &Array, index: &Array, value: &Array, op: ScatterOp) -> Result<()> {
+        let index = self.shifted(index, a.layout.offset)?;
+        let dtype = a.dtype();
+        // The value is read while the target is written, so it must not be a view of it.
+        let value = if value.dtype() != dtype || Arc::ptr_eq(&value.storage, &a.storage) {
+            self.cast(value, dtype)?
+        } else {
+            value.clone()
+        };
+        let index = if Arc::ptr_eq(&index.storage, &a.storage) { self.cast(&index, DType::I64)? } else { index };
+        let (mut state, tape) = self.open(&[a, &index, &value])?;
+        if index.layout.size == 0 {
+            return Ok(());
+        }
+        let t = &mut state.tapes[tape as usize];
+        let read = value.layout.broadcast_to(index.shape())?;
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let (src, at, v) = unsafe { (t.source(&a.storage), t.source(&index.storage), t.source(&value.storage)) };
+        let ins = [
+            In { src, layout: t.note(&a.layout) },
+            In { src: at, layout: t.note(&index.layout) },
+            In { src: v, layout: t.note(&read) },
+        ];
+        // SAFETY: as above.
+        unsafe { t.push_write(NodeKind::Scatter, op as u8, 3, a, ins) };
+        self.close(&mut state, tape, false, a.storage.is_external());
+        Ok(())
+    }
+
+    /// Records a routine on whole arrays whose result has that dtype and shape.
+    pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+        let (mut state, tape) = self.open(ins)?;
+        let t = &mut state.tapes[tape as usize];
+        let mut operands = [In::default(); 3];
+        for (operand, a) in operands.iter_mut().zip(ins) {
+            // SAFETY: the lock is held, foreign tapes are settled.
+            let src = unsafe { t.source(&a.storage) };
+            *operand = In { src, layout: t.note(&a.layout) };
+            t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
+        }
+        operands[2].src = Src(op.intern());
+        let external = ins.iter().any(|a| a.storage.is_external());
+        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        self.close(&mut state, tape, true, external);
+        Ok(out)
+    }
+
+    /// Submits what the calling thread has recorded.
+    pub fn flush(self: &Arc<Engine>) -> Result<()> {
+        let tape = self.tape();
+        self.due.store(false, Relaxed);
+        let mut state = self.lock();
+        self.run_tape(&mut state, tape)
+    }
+
+    /// Submits it and waits for the device.
+    pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
+        self.flush()?;
+        self.device.synchronize()
+    }
+
+    /// The memory of a storage, with everything recorded for it submitted.
+    pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        let mut state = self.lock();
+        // SAFETY: the lock is held.
+        if let Some(head) = unsafe { storage.head() } {
+            self.run_tape(&mut state, head.tape)?;
+        }
+        // SAFETY: as above.
+        unsafe { storage.buffer() }.ok_or_else(|| {
+            Error::runtime("the value of this array was lost when the operation that computes it failed earlier")
+        })
+    }
+
+    /// Submits what is pending for a storage and marks it as shared with the outside.
+    pub fn export(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        let buffer = self.realize(storage)?;
+        storage.external.store(true, Relaxed);
+        Ok(buffer)
+    }
+
+    /// Plans (or recognises) and runs a tape; on an error nothing is lost: the tape stays as it was.
+    fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
+        let State { tapes, programs, journal, replay, stats, .. } = state;
+        let tape = &mut tapes[tape as usize];
+        if tape.nodes.is_empty() {
+            return Ok(());
+        }
+        programs.run(tape, self, *replay, journal, stats)
+    }
+
+    /// How programs run.
+    pub fn set_replay(&self, replay: Replay) {
+        let mut state = self.lock();
+        state.replay = replay;
+        state.programs.clear();
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> Stats {
+        self.lock().stats
+    }
+
+    /// Why the last programs were replayed or planned anew.
+    pub fn explain(&self) -> String {
+        self.lock().journal.text()
+    }
+
+    /// Generated code of the pending program of this thread or, without one, of the last.
+    pub fn show_code(self: &Arc<Engine>) -> Result<String> {
+        let tape = self.tape();
+        let mut state = self.lock();
+        let State { tapes, programs, .. } = &mut *state;
+        programs.source(&mut tapes[tape as usize], self)
+    }
+
+    /// Lets go of cached programs and memory.
+    pub fn trim(&self) {
+        self.lock().programs.clear();
+        self.device.trim();
+    }
+
+    /// An array of uninitialised memory.
+    pub fn empty(&self, dtype: DType, shape: &[i64]) -> Result<Array> {
+        let layout = Layout::contiguous(dtype, shape);
+        let bytes = checked_bytes(shape, dtype)?;
+        let storage = Storage::ready(self.device.alloc(bytes)?, self.id);
+        Ok(Array { storage: Arc::new(storage), layout })
+    }
+
+    /// A copy of host bytes in C order.
+    pub fn upload(&self, bytes: &[u8], dtype: DType, shape: &[i64]) -> Result<Array> {
+        let array = self.empty(dtype, shape)?;
+        // SAFETY: nobody else knows the new storage.
+        if let Some(buffer) = unsafe { array.storage.buffer() }
+            && !bytes.is_empty()
+        {
+            self.device.upload(bytes, buffer.address())?;
+        }
+        Ok(array)
+    }
+
+    /// The elements in C order.
+    pub fn download(self: &Arc<Engine>, a: &Array, to: &mut [u8]) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
+        let buffer = self.realize(&packed.storage)?;
+        let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
+        self.device.download(buffer.address() + start, to)
+    }
+
+    /// Number of distinct storages among some arrays; for tests.
+    pub fn distinct(arrays: &[&Array]) -> usize {
+        arrays.iter().map(|a| Arc::as_ptr(&a.storage)).collect::<HashSet<_>>().len()
+    }
+}
+
+/// Bytes of an array, refused where they exceed the address space.
+pub fn checked_bytes(shape: &[i64], dtype: DType) -> Result<usize> {
+    shape
+        .iter()
+        .try_fold(dtype.size() as i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) })
+        .map(|n| n as usize)
+        .ok_or_else(|| {
+            if shape.iter().any(|&d| d < 0) {
+                Error::value("negative dimensions are not allowed")
+            } else {
+                Error::value(format!("array is too big: shape {} exceeds the maximum number of bytes", show(shape)))
+            }
+        })
+}
+
+/// A mixing step of SplitMix64 (Steele, Lea, Flood 2014).
+fn splitmix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,113 @@
+//! Why a program was or was not replayed.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write;
+
+use cuprous_core::{Node, NodeKind};
+
+use crate::program::{Program, Step};
+
+/// Events kept.
+const MAX_EVENTS: usize = 64;
+
+enum Event {
+    Replayed { hash: u64, times: u64 },
+    Planned { hash: u64, nodes: usize, kernels: usize, calls: usize, why: String },
+}
+
+/// The last programs and what became of them.
+#[derive(Default)]
+pub(crate) struct Journal {
+    events: VecDeque<Event>,
+    /// Nodes of the program that followed each program last time.
+    expected: HashMap<u64, Vec<Node>>,
+    last: u64,
+}
+
+impl Journal {
+    /// A program was recognised.
+    pub(crate) fn replayed(&mut self, hash: u64) {
+        self.last = hash;
+        if let Some(Event::Replayed { hash: h, times }) = self.events.back_mut()
+            && *h == hash
+        {
+            *times += 1;
+            return;
+        }
+        self.push(Event::Replayed { hash, times: 1 });
+    }
+
+    /// A program was seen for the first time.
+    pub(crate) fn planned(&mut self, hash: u64, nodes: &[Node], program: &Program) {
+        let why = match self.expected.get(&self.last) {
+            None => "nothing was recorded after this point before".to_owned(),
+            Some(before) => difference(before, nodes),
+        };
+        if self.expected.len() > 256 {
+            self.expected.clear();
+        }
+        self.expected.insert(self.last, nodes.to_vec());
+        self.last = hash;
+        let kernels = program.steps.iter().filter(|s| matches!(s, Step::Kernel(_))).count();
+        let calls = program.steps.len() - kernels;
+        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, why });
+    }
+
+    fn push(&mut self, event: Event) {
+        if self.events.len() == MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// The journal, a line an event, oldest first.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for event in &self.events {
+            let _ = match event {
+                Event::Replayed { hash, times } => writeln!(text, "program {:08x}: replayed {times}×", *hash as u32),
+                Event::Planned { hash, nodes, kernels, calls, why } => writeln!(
+                    text,
+                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {calls} calls: {why}",
+                    *hash as u32
+                ),
+            };
+        }
+        if text.is_empty() {
+            text.push_str("nothing has run yet\n");
+        }
+        text
+    }
+}
+
+/// The first node in which two programs differ, in words.
+fn difference(before: &[Node], now: &[Node]) -> String {
+    match before.iter().zip(now).position(|(a, b)| a != b) {
+        Some(k) => {
+            let (a, b) = (&before[k], &now[k]);
+            let what = if (a.kind, a.fun) != (b.kind, b.fun) {
+                format!("{} instead of {}", name(b), name(a))
+            } else if a.out != b.out {
+                format!("{} with another shape or dtype", name(b))
+            } else {
+                format!("{} of other operands", name(b))
+            };
+            format!("operation {} of {} differs from last time: {what}", k + 1, now.len())
+        }
+        None if before.len() != now.len() => {
+            format!("{} operations instead of {}", now.len(), before.len())
+        }
+        None => "the same operations, but other values are still in use or other memory is read".into(),
+    }
+}
+
+fn name(node: &Node) -> String {
+    match node.kind {
+        NodeKind::Map => node.map_fun().op().name.into(),
+        NodeKind::Reduce => format!("{:?}", node.reduce_op()).to_lowercase(),
+        NodeKind::Gather => "indexing".into(),
+        NodeKind::Update => "assignment".into(),
+        NodeKind::Scatter => "indexed assignment".into(),
+        NodeKind::Call => cuprous_core::CallOp::interned(node.call_id()).name().into(),
+    }
+}

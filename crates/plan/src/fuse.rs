@@ -1,0 +1,500 @@
+//! Fusion: which recorded operations run together.
+//!
+//! Nodes are taken in tape order and put into **groups**; the list of groups is a valid schedule at every moment. A node
+//! may join any group that comes no earlier than all it depends on; it may share a group with a dependency only where
+//! the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
+//! write-after-write are dependencies like any other, so no load moves across a write of its storage.
+
+use std::collections::HashMap;
+
+use cuprous_core::node::SrcKind;
+use cuprous_core::{Dims, LayoutRef, Node, NodeKind, Src};
+
+/// A tape as the planner sees it.
+pub(crate) struct Input<'a> {
+    pub(crate) nodes: &'a [Node],
+    /// Somebody outside the tape sees the node's value.
+    pub(crate) live: &'a [bool],
+    /// Which storage each node writes; leaves come first, in slot order.
+    pub(crate) storage_of: &'a [u32],
+    /// Size of each storage.
+    pub(crate) storage_bytes: &'a [usize],
+    pub(crate) leaves: usize,
+    pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
+}
+
+/// Where a value stands in its group's two-level iteration space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Depth {
+    Full,
+    Row,
+}
+
+/// Nodes that run in one step.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Iteration space of full-level nodes.
+    pub(crate) shape: Dims,
+    /// Folded axes of `shape`, as bits; 0 where nothing folds.
+    pub(crate) mask: u32,
+    /// In tape order.
+    pub(crate) nodes: Vec<u32>,
+    /// May take further nodes.
+    open: bool,
+    /// Every node reads and writes in flat order, so only the size of `shape` matters.
+    flat: bool,
+    /// Groups that must not run before this one, and whether through direct edges only.
+    successors: Vec<(u32, bool)>,
+}
+
+/// Limits that keep generated code small.
+const MAX_NODES: usize = 160;
+/// Longest row that a kernel keeps at hand between passes.
+const MAX_ROW: i64 = 1 << 15;
+/// How far ahead a node looks for a group to join.
+const LOOKAHEAD: usize = 12;
+
+/// The grouping of a tape.
+pub(crate) struct Fusion<'a> {
+    pub(crate) input: Input<'a>,
+    pub(crate) needed: Vec<bool>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) depth: Vec<Depth>,
+    group_of: Vec<u32>,
+    /// Where the nodes of a merged group went.
+    moved: Vec<u32>,
+    /// (reader, layout id) of each version, by node and by leaf.
+    node_readers: Vec<Vec<(u32, u32)>>,
+    leaf_readers: Vec<Vec<(u32, u32)>>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<'a> Fusion<'a> {
+    /// Groups the needed nodes of a tape.
+    pub(crate) fn new(input: Input<'a>) -> Fusion<'a> {
+        let n = input.nodes.len();
+        let mut fusion = Fusion {
+            needed: needed(&input),
+            groups: Vec::new(),
+            depth: vec![Depth::Full; n],
+            group_of: vec![NONE; n],
+            moved: Vec::new(),
+            node_readers: vec![Vec::new(); n],
+            leaf_readers: vec![Vec::new(); input.leaves],
+            input,
+        };
+        for node in 0..n as u32 {
+            if fusion.needed[node as usize] {
+                fusion.place(node);
+            }
+        }
+        fusion
+    }
+
+    pub(crate) fn layout(&self, id: u32) -> &LayoutRef {
+        &self.input.layouts[&id]
+    }
+
+    pub(crate) fn node(&self, node: u32) -> &Node {
+        &self.input.nodes[node as usize]
+    }
+
+    /// The group a node is in, after merges.
+    pub(crate) fn group(&self, node: u32) -> u32 {
+        let mut g = self.group_of[node as usize];
+        while self.moved[g as usize] != g {
+            g = self.moved[g as usize];
+        }
+        g
+    }
+
+    /// A write that leaves nothing of the version before.
+    pub(crate) fn overwrites(&self, node: u32) -> bool {
+        overwrites(&self.input, node as usize)
+    }
+
+    fn place(&mut self, n: u32) {
+        let node = *self.node(n);
+        if self.layout(node.out).size == 0 {
+            // Empty values need no work; reading one reads nothing.
+            self.needed[n as usize] = false;
+            return;
+        }
+        let alone = matches!(node.kind, NodeKind::Call | NodeKind::Scatter);
+        let (shape, mask) = match node.kind {
+            NodeKind::Reduce => (self.layout(node.ins[0].layout).shape.clone(), node.reduced_axes()),
+            NodeKind::Scatter => (self.layout(node.ins[1].layout).shape.clone(), 0),
+            _ => (self.layout(node.out).shape.clone(), 0),
+        };
+        let flat = self.is_flat(&node);
+        let mut dependencies = self.dependencies(n);
+        let target = if alone {
+            None
+        } else {
+            self.gather_producers(n, &dependencies);
+            dependencies = self.dependencies(n);
+            self.find(n, &shape, mask, flat, &dependencies)
+        };
+        let (group, depth) = target.unwrap_or_else(|| {
+            let group = self.groups.len() as u32;
+            self.groups.push(Group {
+                shape: shape.clone(),
+                mask: 0,
+                nodes: Vec::new(),
+                open: !alone,
+                flat: true,
+                successors: Vec::new(),
+            });
+            self.moved.push(group);
+            let depth = if node.kind == NodeKind::Reduce { Depth::Row } else { Depth::Full };
+            (group, depth)
+        });
+        self.depth[n as usize] = depth;
+        self.group_of[n as usize] = group;
+        let g = &mut self.groups[group as usize];
+        g.nodes.push(n);
+        if node.kind == NodeKind::Reduce {
+            g.mask = mask;
+            g.shape = shape;
+            g.flat = false;
+        } else if depth == Depth::Full && !flat {
+            g.shape = shape;
+            g.flat = false;
+        }
+        for (dep, _) in dependencies {
+            let from = self.group(dep);
+            if from != group {
+                let direct = false;
+                self.groups[from as usize].successors.push((group, direct));
+            }
+        }
+        for operand in node.operands() {
+            let readers = match operand.src.kind() {
+                SrcKind::Node(p) => &mut self.node_readers[p as usize],
+                SrcKind::Leaf(slot) => &mut self.leaf_readers[slot as usize],
+                _ => continue,
+            };
+            readers.push((n, operand.layout));
+        }
+    }
+
+    /// All operands are read, and the result written, in flat order.
+    fn is_flat(&self, node: &Node) -> bool {
+        match node.kind {
+            NodeKind::Map => {}
+            NodeKind::Update if self.layout(node.out).identity => {}
+            _ => return false,
+        }
+        let inputs = if node.kind == NodeKind::Update { &node.ins[1..2] } else { node.operands() };
+        inputs.iter().all(|i| match i.src.kind() {
+            SrcKind::Const(_) => true,
+            SrcKind::Iota => self.layout(i.layout).is_c_contiguous(),
+            _ => self.layout(i.layout).identity,
+        })
+    }
+
+    /// Nodes that must run before `n`, each with: may `n` run in its group?
+    fn dependencies(&self, n: u32) -> Vec<(u32, bool)> {
+        let node = self.node(n);
+        let mut found: Vec<(u32, bool)> = Vec::new();
+        let write = node.is_write();
+        for (k, operand) in node.operands().iter().enumerate() {
+            let in_memory = node.kind == NodeKind::Gather && k == 0;
+            if write && k == 0 {
+                continue;
+            }
+            if let SrcKind::Node(p) = operand.src.kind()
+                && self.needed[p as usize]
+            {
+                found.push((p, !in_memory && self.passes(p, operand.layout, n)));
+            }
+        }
+        if write {
+            let base = node.ins[0].src;
+            let readers = match base.kind() {
+                SrcKind::Node(p) => {
+                    if self.needed[p as usize] {
+                        let writer = self.node(p);
+                        let same = node.kind == NodeKind::Update
+                            && (self.overwrites(n) || (writer.kind == NodeKind::Update && writer.out == node.out))
+                            && writer.kind != NodeKind::Scatter
+                            && writer.kind != NodeKind::Call;
+                        found.push((p, same));
+                    }
+                    &self.node_readers[p as usize]
+                }
+                SrcKind::Leaf(slot) => &self.leaf_readers[slot as usize],
+                _ => unreachable!("only storages are written"),
+            };
+            for &(reader, layout) in readers {
+                if reader == n || !self.needed[reader as usize] {
+                    continue;
+                }
+                let r = self.node(reader);
+                let same_element = node.kind == NodeKind::Update
+                    && layout == node.out
+                    && self.depth[reader as usize] == Depth::Full
+                    && match r.kind {
+                        NodeKind::Map => true,
+                        NodeKind::Update => r.ins[0].src != base,
+                        NodeKind::Gather => r.ins[0].src != base,
+                        _ => false,
+                    };
+                // The earlier write of a base is a dependency in its own right; its own read of the base is none.
+                if r.is_write() && r.ins[0].src == base && !r.ins[1..].iter().any(|i| i.src == base) {
+                    continue;
+                }
+                found.push((reader, same_element));
+            }
+        }
+        found
+    }
+
+    /// Can the value of `p`, read through that layout, pass to `n` inside one iteration if both are in one group?
+    pub(crate) fn passes(&self, p: u32, layout: u32, n: u32) -> bool {
+        let writer = self.node(p);
+        let read = self.layout(layout);
+        let out = self.layout(writer.out);
+        match writer.kind {
+            NodeKind::Call | NodeKind::Scatter => return false,
+            // The version after a write is the written value only where it was written.
+            NodeKind::Update => return layout == writer.out && self.node(n).kind != NodeKind::Reduce,
+            _ => {}
+        }
+        if read.dtype != out.dtype {
+            return false;
+        }
+        let group = &self.groups[self.group(p) as usize];
+        match self.depth[p as usize] {
+            Depth::Full => read.identity && read.size == out.size,
+            Depth::Row => {
+                let row = read.identity && read.size == out.size && self.node(n).kind != NodeKind::Reduce;
+                let node = self.node(n);
+                let full = node.kind != NodeKind::Reduce
+                    && self.layout(node.out).shape == group.shape
+                    && spreads_rows(&read.strides, read.offset, &group.shape, group.mask)
+                    && row_fits(group);
+                (row && !full && self.layout(node.out).size == out.size) || full
+            }
+        }
+    }
+
+    /// Brings the producers of `n` that stand in different groups together where the schedule allows it.
+    fn gather_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
+        let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
+        for &(dep, direct) in dependencies {
+            let from = self.group(dep);
+            if from == last || !direct {
+                continue;
+            }
+            let (a, b) = (&self.groups[from as usize], &self.groups[last as usize]);
+            let shapes_agree = a.shape == b.shape
+                || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
+            let free = a.successors.iter().all(|&(s, _)| self.settled(s) > last);
+            if !(a.open && b.open && shapes_agree && free)
+                || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
+                || a.nodes.len() + b.nodes.len() >= MAX_NODES
+            {
+                continue;
+            }
+            // Row values of one must not be taken for full values of the other.
+            let n_shape = &self.layout(self.node(n).out).shape;
+            if a.mask != b.mask && *n_shape != b.shape && !(a.flat && b.flat) {
+                continue;
+            }
+            let moving = std::mem::take(&mut self.groups[from as usize].nodes);
+            let successors = std::mem::take(&mut self.groups[from as usize].successors);
+            let mask = self.groups[from as usize].mask;
+            let flat = self.groups[from as usize].flat;
+            let shape = self.groups[from as usize].shape.clone();
+            self.groups[from as usize].open = false;
+            self.moved[from as usize] = last;
+            let b = &mut self.groups[last as usize];
+            if b.flat && !flat {
+                b.shape = shape;
+            }
+            b.flat &= flat;
+            b.mask |= mask;
+            b.nodes.extend(moving);
+            b.nodes.sort_unstable();
+            b.successors.extend(successors);
+        }
+    }
+
+    fn settled(&self, mut g: u32) -> u32 {
+        while self.moved[g as usize] != g {
+            g = self.moved[g as usize];
+        }
+        g
+    }
+
+    /// The first group that can take `n`.
+    fn find(
+        &self,
+        n: u32,
+        shape: &Dims,
+        mask: u32,
+        flat: bool,
+        dependencies: &[(u32, bool)],
+    ) -> Option<(u32, Depth)> {
+        let count = self.groups.len();
+        let first = if dependencies.is_empty() {
+            count.checked_sub(1)?
+        } else {
+            dependencies
+                .iter()
+                .map(|&(d, direct)| self.group(d) as usize + usize::from(!direct))
+                .max()
+                .expect("not empty")
+        };
+        (first..count.min(first + LOOKAHEAD)).find_map(|g| {
+            let depth = self.fits(g as u32, n, shape, mask, flat)?;
+            // A direct edge holds at the depth that the group gives the node.
+            let holds = dependencies.iter().all(|&(d, _)| {
+                self.group(d) as usize != g || self.holds(d, n, depth)
+            });
+            holds.then_some((g as u32, depth))
+        })
+    }
+
+    /// The level at which `n` would run in a group, if it can.
+    fn fits(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Depth> {
+        let group = &self.groups[g as usize];
+        if !group.open || group.nodes.len() >= MAX_NODES {
+            return None;
+        }
+        let node = self.node(n);
+        if node.kind == NodeKind::Reduce {
+            let read = self.layout(node.ins[0].layout);
+            let same_space = group.shape == *shape
+                || (group.flat && group.mask == 0 && read.identity && size(&group.shape) == size(shape));
+            let ok = same_space && (group.mask == 0 || group.mask == mask);
+            return ok.then_some(Depth::Row);
+        }
+        if group.shape == *shape || ((flat || group.flat) && group.mask == 0 && size(&group.shape) == size(shape)) {
+            // A group that is flat takes the shape of the first node that is not.
+            if group.shape == *shape || flat || group.flat {
+                return Some(Depth::Full);
+            }
+        }
+        let is_row = group.mask != 0
+            && matches!(node.kind, NodeKind::Map)
+            && kept(shape, 0).eq(kept(&group.shape, group.mask));
+        is_row.then_some(Depth::Row)
+    }
+
+    /// Does the edge from `d` to `n` (in one group) pass inside the iteration with `n` at `depth`?
+    fn holds(&self, d: u32, n: u32, depth: Depth) -> bool {
+        let node = self.node(n);
+        node.operands().iter().enumerate().all(|(k, operand)| {
+            if operand.src != Src::node(d) || (node.is_write() && k == 0) {
+                return true;
+            }
+            let read = self.layout(operand.layout);
+            let group = &self.groups[self.group(d) as usize];
+            match (self.depth[d as usize], depth) {
+                (Depth::Full, Depth::Full) => true,
+                (Depth::Full, Depth::Row) => node.kind == NodeKind::Reduce,
+                (Depth::Row, Depth::Row) => node.kind != NodeKind::Reduce && read.identity,
+                (Depth::Row, Depth::Full) => {
+                    spreads_rows(&read.strides, read.offset, &group.shape, group.mask) && row_fits(group)
+                }
+            }
+        })
+    }
+
+    /// Must the value of a needed node be in memory after its group has run?
+    pub(crate) fn stored(&self) -> Vec<bool> {
+        let n = self.input.nodes.len();
+        let mut stored: Vec<bool> = (0..n).map(|i| self.needed[i] && self.input.live[i]).collect();
+        let mut stays: Vec<bool> = stored.clone();
+        for i in 0..n as u32 {
+            if !self.needed[i as usize] {
+                continue;
+            }
+            let node = self.node(i);
+            for (k, operand) in node.operands().iter().enumerate() {
+                let SrcKind::Node(p) = operand.src.kind() else { continue };
+                if !self.needed[p as usize] {
+                    continue;
+                }
+                let apart = self.group(p) != self.group(i);
+                let base = node.is_write() && k == 0;
+                let in_memory = node.kind == NodeKind::Gather && k == 0;
+                let needs = if base {
+                    let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
+                    !self.overwrites(i) && !(again && !apart && node.kind == NodeKind::Update)
+                } else {
+                    apart || in_memory || !self.passes(p, operand.layout, i)
+                };
+                stays[p as usize] |= needs;
+            }
+        }
+        for i in 0..n {
+            stored[i] |= stays[i];
+        }
+        stored
+    }
+}
+
+fn overwrites(input: &Input, node: usize) -> bool {
+    let n = &input.nodes[node];
+    let out = &input.layouts[&n.out];
+    n.kind == NodeKind::Update
+        && out.identity
+        && out.size as usize * out.dtype.size() == input.storage_bytes[input.storage_of[node] as usize]
+}
+
+/// Nodes whose value somebody sees, and all that those need.
+fn needed(input: &Input) -> Vec<bool> {
+    let mut needed = input.live.to_vec();
+    for (i, node) in input.nodes.iter().enumerate().rev() {
+        if !needed[i] {
+            continue;
+        }
+        for (k, operand) in node.operands().iter().enumerate() {
+            let replaced = k == 0 && node.is_write() && overwrites(input, i);
+            if let SrcKind::Node(p) = operand.src.kind()
+                && !replaced
+            {
+                needed[p as usize] = true;
+            }
+        }
+    }
+    needed
+}
+
+/// Do these strides of a view of shape `shape` repeat a contiguous array of the kept axes along the folded ones?
+fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
+    let mut expect = 1;
+    offset == 0
+        && strides.len() == shape.len()
+        && (0..shape.len()).rev().all(|k| {
+            if shape[k] == 1 {
+                return true;
+            }
+            if mask >> k & 1 == 1 {
+                return strides[k] == 0;
+            }
+            let fits = strides[k] == expect;
+            expect *= shape[k];
+            fits
+        })
+}
+
+/// Are a group's folded axes the last ones, and few enough elements to go over again?
+fn row_fits(group: &Group) -> bool {
+    let first = (0..group.shape.len()).find(|k| group.mask >> k & 1 == 1).unwrap_or(group.shape.len());
+    let trailing = (first..group.shape.len()).all(|k| group.mask >> k & 1 == 1 || group.shape[k] == 1);
+    trailing && group.shape[first..].iter().product::<i64>() <= MAX_ROW
+}
+
+/// Extents other than 1 of the axes that are not folded.
+fn kept(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
+    shape.iter().enumerate().filter(move |(k, n)| mask >> k & 1 == 0 && **n != 1).map(|(_, &n)| n)
+}
+
+fn size(shape: &[i64]) -> i64 {
+    shape.iter().product()
+}

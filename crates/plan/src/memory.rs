@@ -1,0 +1,45 @@
+//! The arena: scratch that intermediate values share, by lifetime.
+
+use crate::program::{Place, Program, Step};
+
+const ALIGN: usize = 256;
+
+/// Gives every arena buffer an offset: largest first, at the lowest place where no buffer alive at the same time lies.
+pub(crate) fn place(program: &mut Program) {
+    let mut life: Vec<Option<(usize, usize)>> = vec![None; program.buffers.len()];
+    for (step, s) in program.steps.iter().enumerate() {
+        let mut touch = |buffer: u32| {
+            let span = life[buffer as usize].get_or_insert((step, step));
+            span.1 = step;
+        };
+        match s {
+            Step::Kernel(kernel) => kernel.buffers.iter().copied().for_each(&mut touch),
+            Step::Call(call) => {
+                call.ins.iter().for_each(|(b, _)| touch(*b));
+                touch(call.out.0);
+            }
+        }
+    }
+    let mut order: Vec<usize> =
+        (0..life.len()).filter(|&b| matches!(program.buffers[b].place, Place::Arena(_))).collect();
+    order.sort_by_key(|&b| (std::cmp::Reverse(program.buffers[b].bytes), b));
+    // (offset, end, first step, last step) of what is placed.
+    let mut placed: Vec<(usize, usize, usize, usize)> = Vec::new();
+    for b in order {
+        let bytes = program.buffers[b].bytes.next_multiple_of(ALIGN).max(ALIGN);
+        let (first, last) = life[b].unwrap_or((0, 0));
+        let mut in_the_way: Vec<(usize, usize)> =
+            placed.iter().filter(|p| p.2 <= last && first <= p.3).map(|p| (p.0, p.1)).collect();
+        in_the_way.sort_unstable();
+        let mut offset = 0;
+        for (start, end) in in_the_way {
+            if offset + bytes <= start {
+                break;
+            }
+            offset = offset.max(end);
+        }
+        placed.push((offset, offset + bytes, first, last));
+        program.buffers[b].place = Place::Arena(offset);
+    }
+    program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0);
+}

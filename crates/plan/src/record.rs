@@ -1,0 +1,331 @@
+//! Recording elementwise operations: broadcasting, promotion and the rows' dtype rules, remembered so that a repeated
+//! operation costs a table look-up.
+
+use cuprous_core::layout::{broadcast_shapes, show};
+use cuprous_core::promote::{default_dtype, promote, promote_weak};
+use cuprous_core::scalar::Number;
+use cuprous_core::ops::Returns;
+use cuprous_core::{Array, DType, Dims, Error, Fun, In, Kind, Layout, LayoutRef, NodeKind, Result, Scalar, Src, Tape};
+
+/// An operand of an elementwise operation.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// An array.
+    Array(&'a Array),
+    /// A Python scalar: its dtype adapts to the others'.
+    Weak(Number),
+    /// A NumPy scalar: a number with a dtype of its own.
+    Typed(Number, DType),
+}
+
+impl Operand<'_> {
+    /// What the dtype and shape rules see of the operand, as a number.
+    fn tag(&self) -> u32 {
+        match self {
+            Operand::Array(a) => a.layout.id,
+            Operand::Weak(n) => u32::MAX - n.kind() as u32,
+            Operand::Typed(_, d) => u32::MAX - 16 - *d as u32,
+        }
+    }
+}
+
+/// How one operand is brought to the operation.
+#[derive(Clone, Debug)]
+enum Feed {
+    /// Read through this layout.
+    Read(LayoutRef),
+    /// First cast to a fresh array of the first layout, which is then read through the second.
+    Cast { fresh: LayoutRef, read: LayoutRef },
+    /// A constant of this dtype (a layout without axes).
+    Const(LayoutRef),
+}
+
+/// A worked-out operation: all that depends only on the function and the operands' layouts.
+#[derive(Clone, Debug)]
+struct Rule {
+    fun: Fun,
+    out: LayoutRef,
+    feeds: [Option<Feed>; 3],
+}
+
+struct Entry {
+    key: (u8, u8, [u32; 3]),
+    rule: Rule,
+    /// The layouts whose ids stand in the key: kept, so that the ids stay theirs.
+    _held: [Option<LayoutRef>; 3],
+}
+
+/// Remembered rules, direct-mapped.
+pub struct Memo {
+    entries: Vec<Option<Entry>>,
+}
+
+const SLOTS: usize = 1 << 10;
+
+impl Default for Memo {
+    fn default() -> Self {
+        Memo { entries: (0..SLOTS).map(|_| None).collect() }
+    }
+}
+
+impl Memo {
+    /// Records `fun` of the operands on a tape. `forced` is the dtype it must compute in.
+    ///
+    /// # Safety
+    /// The engine's lock is held; no operand is pending on another tape or lives on another device.
+    pub unsafe fn map(
+        &mut self,
+        tape: &mut Tape,
+        device: u8,
+        fun: Fun,
+        operands: &[Operand],
+        forced: Option<DType>,
+    ) -> Result<Array> {
+        let fun = simpler(fun, operands);
+        let mut tags = [0; 3];
+        for (tag, operand) in tags.iter_mut().zip(operands) {
+            *tag = operand.tag();
+        }
+        let key = (fun as u8, forced.map_or(u8::MAX, |d| d as u8), tags);
+        let slot = hash(&key) & (SLOTS - 1);
+        // The dtype of a comparison with a Python integer depends on the integer too.
+        let by_value = fun.op().returns == Returns::Bool
+            && operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if !(0..128).contains(i)));
+        let unkept;
+        let entry = match &mut self.entries[slot] {
+            _ if by_value => {
+                unkept = Rule::work_out(fun, operands, forced)?;
+                &unkept
+            }
+            Some(entry) if entry.key == key => &self.entries[slot].as_ref().expect("just seen").rule,
+            place => {
+                let rule = Rule::work_out(fun, operands, forced)?;
+                let held = std::array::from_fn(|i| match operands.get(i) {
+                    Some(Operand::Array(a)) => Some(a.layout.clone()),
+                    _ => None,
+                });
+                &place.insert(Entry { key, rule, _held: held }).rule
+            }
+        };
+        let mut ins = [In::default(); 3];
+        for (i, operand) in operands.iter().enumerate() {
+            let feed = entry.feeds[i].as_ref().expect("one feed an operand");
+            ins[i] = match (feed, operand) {
+                (Feed::Read(layout), Operand::Array(a)) => {
+                    // SAFETY: the caller holds the lock and has settled foreign tapes.
+                    let src = unsafe { tape.source(&a.storage) };
+                    In { src, layout: tape.note(layout) }
+                }
+                (Feed::Cast { fresh, read }, Operand::Array(a)) => {
+                    // SAFETY: as above.
+                    let cast = unsafe { record_cast(tape, device, a, fresh) };
+                    // SAFETY: as above; the fresh storage is pending on this tape.
+                    let src = unsafe { tape.source(&cast.storage) };
+                    In { src, layout: tape.note(read) }
+                }
+                (Feed::Const(layout), Operand::Weak(n)) => {
+                    tape.constant(checked(entry.fun, *n, layout.dtype)?, layout)
+                }
+                (Feed::Const(layout), Operand::Typed(n, _)) => {
+                    tape.constant(Scalar::new(*n, layout.dtype), layout)
+                }
+                _ => unreachable!("the tag distinguishes arrays from scalars"),
+            };
+        }
+        Ok(tape.push(NodeKind::Map, entry.fun as u8, operands.len() as u8, &entry.out, ins, device))
+    }
+}
+
+/// The dtype that recording `fun` would return.
+pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
+    Ok(Rule::work_out(simpler(fun, operands), operands, None)?.out.dtype)
+}
+
+/// Records a cast to the dtype of `fresh`, a contiguous layout of the array's shape.
+///
+/// # Safety
+/// As for [`Memo::map`].
+pub unsafe fn record_cast(tape: &mut Tape, device: u8, a: &Array, fresh: &LayoutRef) -> Array {
+    // SAFETY: the caller's.
+    let src = unsafe { tape.source(&a.storage) };
+    let read = In { src, layout: tape.note(&a.layout) };
+    let fun = if a.dtype() == fresh.dtype { Fun::Positive } else { Fun::Cast };
+    tape.push(NodeKind::Map, fun as u8, 1, fresh, [read, In::default(), In::default()], device)
+}
+
+/// Index values through `layout` (int64), as an operand.
+pub fn iota(tape: &mut Tape, layout: &LayoutRef) -> In {
+    In { src: Src::IOTA, layout: tape.note(layout) }
+}
+
+fn hash(key: &(u8, u8, [u32; 3])) -> usize {
+    let mut h = u64::from(key.0) << 8 | u64::from(key.1);
+    for &k in &key.2 {
+        h = (h ^ u64::from(k)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        h ^= h >> 29;
+    }
+    (h >> 20) as usize
+}
+
+/// What NumPy computes instead for some constant exponents.
+fn simpler(fun: Fun, operands: &[Operand]) -> Fun {
+    if fun == Fun::Power
+        && let [Operand::Array(a), Operand::Weak(n)] = operands
+        && (a.dtype().is_float() || a.dtype().is_complex() || matches!(n, Number::Int(_)))
+        && matches!(n, Number::Int(2) | Number::Float(2.0))
+        && a.dtype() != DType::Bool
+    {
+        return Fun::Square;
+    }
+    fun
+}
+
+/// A Python scalar in `dtype`, refused where it does not fit.
+fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
+    if let Number::Int(i) = number {
+        let bits = dtype.size() as u32 * 8;
+        let fits = match dtype.kind() {
+            Kind::Int => i >= -(1i128 << (bits - 1)) && i < 1i128 << (bits - 1),
+            Kind::UInt => i >= 0 && i < 1i128 << bits,
+            _ => true,
+        };
+        if !fits {
+            return Err(Error::overflow(format!("Python integer {i} out of bounds for {}", dtype.name())));
+        }
+        if fun == Fun::Power && i < 0 && dtype.is_int() {
+            return Err(Error::value("Integers to negative integer powers are not allowed."));
+        }
+    }
+    Ok(Scalar::new(number, dtype))
+}
+
+impl Rule {
+    fn work_out(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Rule> {
+        let op = fun.op();
+        if operands.len() != op.arity as usize {
+            return Err(Error::type_(format!(
+                "{}() takes from {n} to {n} positional arguments but {} were given",
+                op.name,
+                operands.len(),
+                n = op.arity
+            )));
+        }
+        let mut shape = Dims::new();
+        for operand in operands {
+            if let Operand::Array(a) = operand {
+                shape = broadcast_shapes(&shape, a.shape()).ok_or_else(|| mismatch(operands))?;
+            }
+        }
+        let (fun, wants, result) = types(fun, operands, forced)?;
+        let feeds = std::array::from_fn(|i| {
+            let want = wants[i];
+            Some(match operands.get(i)? {
+                Operand::Array(a) if a.dtype() == want => {
+                    Feed::Read(a.layout.broadcast_to(&shape).expect("the shapes agree"))
+                }
+                Operand::Array(a) => {
+                    let fresh = Layout::contiguous(want, a.shape());
+                    let read = fresh.broadcast_to(&shape).expect("the shapes agree");
+                    Feed::Cast { fresh, read }
+                }
+                _ => Feed::Const(Layout::contiguous(want, &[])),
+            })
+        });
+        Ok(Rule { fun, out: Layout::contiguous(result, &shape), feeds })
+    }
+}
+
+fn mismatch(operands: &[Operand]) -> Error {
+    let shapes: Vec<String> =
+        operands.iter().filter_map(|o| if let Operand::Array(a) = o { Some(show(a.shape())) } else { None }).collect();
+    Error::value(format!("operands could not be broadcast together with shapes {} ", shapes.join(" ")))
+}
+
+/// The dtype of some operands together, by NEP 50.
+pub fn common_dtype(operands: &[Operand]) -> DType {
+    let strong = operands
+        .iter()
+        .filter_map(|o| match o {
+            Operand::Array(a) => Some(a.dtype()),
+            Operand::Typed(_, d) => Some(*d),
+            Operand::Weak(_) => None,
+        })
+        .reduce(promote);
+    let weak = operands
+        .iter()
+        .filter_map(|o| if let Operand::Weak(n) = o { Some(n.kind()) } else { None })
+        .max();
+    match (strong, weak) {
+        (Some(d), Some(kind)) => promote_weak(d, kind),
+        (Some(d), None) => d,
+        (None, kind) => default_dtype(kind.unwrap_or(Kind::Float)),
+    }
+}
+
+/// The function to record, the dtype each operand is brought to, and the result's.
+fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, [DType; 3], DType)> {
+    let no_loop = |d: DType| {
+        Error::type_(format!(
+            "ufunc '{name}' not supported for the input types ({}), and the inputs could not be safely coerced to any \
+             supported types according to the casting rule ''safe''. Cast them first, for example with astype().",
+            d.name(),
+            name = fun.op().name
+        ))
+    };
+    let seed = [DType::I64, DType::U64, DType::U64];
+    Ok(match fun {
+        Fun::Where => {
+            let d = forced.unwrap_or_else(|| common_dtype(&operands[1..]));
+            (fun, [DType::Bool, d, d], d)
+        }
+        Fun::RandomBits32 => (fun, seed, DType::U32),
+        Fun::RandomBits64 => (fun, seed, DType::U64),
+        Fun::RandomUnit32 | Fun::RandomNormal32 => (fun, seed, DType::F32),
+        Fun::RandomUnit64 | Fun::RandomNormal64 => (fun, seed, DType::F64),
+        Fun::RandomGamma => (fun, [DType::I64, DType::U64, DType::F64], DType::F64),
+        Fun::RandomPoisson => (fun, [DType::I64, DType::U64, DType::F64], DType::I64),
+        Fun::RandomBinomial => (fun, [DType::I64, DType::U64, DType::C128], DType::I64),
+        Fun::Ldexp => {
+            let d = forced.unwrap_or_else(|| common_dtype(&operands[..1]));
+            let d = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;
+            if !matches!(common_dtype(&operands[1..]).kind(), Kind::Int | Kind::UInt | Kind::Bool) {
+                return Err(no_loop(common_dtype(&operands[1..])));
+            }
+            (fun, [d, DType::I32, d], d)
+        }
+        Fun::Cast | Fun::Bitcast => {
+            let from = common_dtype(operands);
+            (fun, [from; 3], forced.unwrap_or(from))
+        }
+        _ => {
+            let d = forced.unwrap_or_else(|| common_dtype(operands));
+            if d == DType::Bool {
+                if matches!(fun, Fun::Subtract | Fun::Negative) {
+                    let (sign, name, instead) = match fun {
+                        Fun::Subtract => ("-", "subtract", "bitwise_xor, the `^` operator, or the logical_xor function"),
+                        _ => ("-", "negative", "`~` operator or the logical_not function"),
+                    };
+                    return Err(Error::type_(format!(
+                        "numpy boolean {name}, the `{sign}` operator, is not supported, use the {instead} instead."
+                    )));
+                }
+                if let Some(other) = fun.for_bool() {
+                    return Ok((other, [d; 3], d));
+                }
+            }
+            let compute = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;
+            // Weak integers too large for a comparison's dtype compare in a wider one, as in NumPy 2.
+            let compute = if fun.result(compute) == DType::Bool { wide_enough(compute, operands) } else { compute };
+            (fun, [compute; 3], fun.result(compute))
+        }
+    })
+}
+
+fn wide_enough(compute: DType, operands: &[Operand]) -> DType {
+    operands.iter().fold(compute, |d, o| match o {
+        Operand::Weak(n @ Number::Int(_)) if checked(Fun::Equal, *n, d).is_err() => {
+            if checked(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }
+        }
+        _ => d,
+    })
+}

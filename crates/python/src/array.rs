@@ -1,0 +1,480 @@
+//! The `ndarray` type: attributes, operators, and what must be native to be quick.
+
+use cuprous_core::layout::show;
+use cuprous_core::promote::can_cast_same_kind;
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, DType, Dims, Fun, Scalar};
+use cuprous_plan::Operand;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyComplex, PyTuple};
+
+use crate::errors::OrRaise;
+use crate::operand::{self, Value, finish, settle};
+use crate::{devices, hooks, index, numpy};
+
+/// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
+#[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
+pub(crate) struct PyArray(pub(crate) Array);
+
+/// A binary operator: records it, or leaves it to the other operand.
+#[inline]
+fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+    match (operand::value(a)?, operand::value(b)?) {
+        (Some(x), Some(y)) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
+        _ => Ok(py.NotImplemented()),
+    }
+}
+
+#[inline]
+fn unary(slf: &Bound<'_, PyArray>, fun: Fun) -> PyResult<PyArray> {
+    operand::map(slf.py(), fun, &[Value::Array(slf.clone())], None)
+}
+
+/// An in-place operator: the operation and a write of its result.
+fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = slf.py();
+    let Some(value) = operand::value(other)? else {
+        return Err(PyTypeError::new_err(format!(
+            "Unsupported type {}: convert it with cuprous.asarray first",
+            other.get_type().repr()?
+        )));
+    };
+    let target = &slf.get().0;
+    let result = operand::map(py, fun, &[Value::Array(slf.clone()), value], None)?;
+    let (from, to) = (result.0.dtype(), target.dtype());
+    if !can_cast_same_kind(from, to) {
+        return Err(PyTypeError::new_err(format!(
+            "Cannot cast ufunc '{}' output from dtype('{}') to dtype('{}') with casting rule 'same_kind'",
+            fun.op().name,
+            from.name(),
+            to.name()
+        )));
+    }
+    if result.0.shape() != target.shape() {
+        return Err(PyValueError::new_err(format!(
+            "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
+            show(target.shape()),
+            show(result.0.shape())
+        )));
+    }
+    let engine = devices::of(target);
+    engine.update(target, Operand::Array(&result.0)).or_raise()?;
+    settle(py, engine)
+}
+
+macro_rules! operators {
+    ($($fun:ident $forward:ident $reflected:ident $inplace:ident;)*) => {
+        #[pymethods]
+        impl PyArray {$(
+            fn $forward<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                binary(slf.py(), Fun::$fun, slf.as_any(), o)
+            }
+            fn $reflected<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                binary(slf.py(), Fun::$fun, o, slf.as_any())
+            }
+            fn $inplace(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+                in_place(slf, Fun::$fun, o)
+            }
+        )*}
+    };
+}
+
+operators! {
+    Add __add__ __radd__ __iadd__;
+    Subtract __sub__ __rsub__ __isub__;
+    Multiply __mul__ __rmul__ __imul__;
+    Divide __truediv__ __rtruediv__ __itruediv__;
+    FloorDivide __floordiv__ __rfloordiv__ __ifloordiv__;
+    Remainder __mod__ __rmod__ __imod__;
+    BitwiseAnd __and__ __rand__ __iand__;
+    BitwiseOr __or__ __ror__ __ior__;
+    BitwiseXor __xor__ __rxor__ __ixor__;
+    LeftShift __lshift__ __rlshift__ __ilshift__;
+    RightShift __rshift__ __rrshift__ __irshift__;
+}
+
+#[pymethods]
+impl PyArray {
+    // --- attributes
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.shape())
+    }
+
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let bytes = self.0.dtype().size() as i64;
+        PyTuple::new(py, self.0.layout.strides.iter().map(|s| s * bytes))
+    }
+
+    #[getter]
+    fn element_strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.0.layout.strides)
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.0.layout.ndim()
+    }
+
+    #[getter]
+    fn size(&self) -> i64 {
+        self.0.layout.size
+    }
+
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.dtype().size()
+    }
+
+    #[getter]
+    fn nbytes(&self) -> i64 {
+        self.0.layout.size * self.0.dtype().size() as i64
+    }
+
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        numpy::dtype(py, self.0.dtype())
+    }
+
+    #[getter]
+    fn dtype_name(&self) -> &'static str {
+        self.0.dtype().name()
+    }
+
+    #[getter]
+    #[pyo3(name = "T")]
+    fn transposed(&self) -> PyArray {
+        let axes: Vec<usize> = (0..self.0.layout.ndim()).rev().collect();
+        PyArray(self.0.view(self.0.layout.permute(&axes)))
+    }
+
+    #[getter]
+    fn is_c_contiguous(&self) -> bool {
+        self.0.layout.is_c_contiguous()
+    }
+
+    #[getter]
+    fn is_f_contiguous(&self) -> bool {
+        self.0.layout.is_f_contiguous()
+    }
+
+    #[getter]
+    fn is_external(&self) -> bool {
+        self.0.storage.is_external()
+    }
+
+    #[getter]
+    fn device_name(&self) -> &'static str {
+        devices::of(&self.0).device.name()
+    }
+
+    fn address(&self, py: Python<'_>) -> PyResult<u64> {
+        let engine = devices::of(&self.0);
+        let buffer = py.detach(|| engine.export(&self.0.storage)).or_raise()?;
+        Ok(buffer.address() + self.0.layout.offset as u64 * self.0.dtype().size() as u64)
+    }
+
+    fn shares_storage(&self, other: &PyArray) -> bool {
+        std::sync::Arc::ptr_eq(&self.0.storage, &other.0.storage)
+    }
+
+    fn span(&self) -> (i64, i64) {
+        let bytes = self.0.dtype().size() as i64;
+        match self.0.layout.span() {
+            Some((lo, hi)) => (lo * bytes, (hi + 1) * bytes),
+            None => (self.0.layout.offset * bytes, self.0.layout.offset * bytes),
+        }
+    }
+
+    // --- values
+    #[pyo3(signature = (*args))]
+    fn item(slf: &Bound<'_, Self>, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let array = &slf.get().0;
+        let one = match (args.len(), array.layout.size) {
+            (0, 1) => array.view(array.layout.with(&[], &[], array.layout.offset)),
+            (0, _) => {
+                return Err(PyValueError::new_err("can only convert an array of size 1 to a Python scalar"));
+            }
+            _ => index::element(array, args)?,
+        };
+        scalar(slf.py(), &one)
+    }
+
+    fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        match slf.get().0.layout.size {
+            1 => Ok(match number(slf.py(), &slf.get().0)? {
+                Number::Bool(b) => b,
+                Number::Int(i) => i != 0,
+                Number::Float(x) => x != 0.0,
+                Number::Complex(re, im) => re != 0.0 || im != 0.0,
+            }),
+            0 => Err(PyValueError::new_err(
+                "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not \
+                 empty.",
+            )),
+            _ => Err(PyValueError::new_err(
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
+            )),
+        }
+    }
+
+    fn __int__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        slf.py().get_type::<pyo3::types::PyInt>().call1((single(slf)?,)).map(Bound::unbind)
+    }
+
+    fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
+        single(slf)?.extract(slf.py())
+    }
+
+    fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyComplex>> {
+        let (re, im) = match number(slf.py(), &only(slf)?)? {
+            Number::Complex(re, im) => (re, im),
+            Number::Float(x) => (x, 0.0),
+            Number::Int(i) => (i as f64, 0.0),
+            Number::Bool(b) => (f64::from(u8::from(b)), 0.0),
+        };
+        Ok(PyComplex::from_doubles(slf.py(), re, im))
+    }
+
+    fn __index__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let array = &slf.get().0;
+        if !array.dtype().is_int() || array.layout.ndim() != 0 {
+            return Err(PyTypeError::new_err("only integer scalar arrays can be converted to a scalar index"));
+        }
+        scalar(slf.py(), array)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        match self.0.shape().first() {
+            Some(&n) => Ok(n as usize),
+            None => Err(PyTypeError::new_err("len() of unsized object")),
+        }
+    }
+
+    // --- indexing
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let array = &slf.get().0;
+        match index::basic(&array.layout, key)? {
+            Some(layout) => Ok(Py::new(slf.py(), PyArray(array.view(layout)))?.into_any()),
+            None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),
+        }
+    }
+
+    fn __setitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let array = &slf.get().0;
+        if let Some(layout) = index::basic(&array.layout, key)?
+            && let Some(value) = operand::value(value)?
+        {
+            let engine = devices::of(array);
+            engine.update(&array.view(layout), value.operand()).or_raise()?;
+            return settle(slf.py(), engine);
+        }
+        hooks::call(slf.py(), hooks::Hook::SetItem, (slf, key, value)).map(drop)
+    }
+
+    // --- operators that are not of the table's form
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        o: &Bound<'py, PyAny>,
+        modulo: &Bound<'py, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        if !modulo.is_none() {
+            return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
+        }
+        binary(slf.py(), Fun::Power, slf.as_any(), o)
+    }
+
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        o: &Bound<'py, PyAny>,
+        modulo: &Bound<'py, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        if !modulo.is_none() {
+            return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
+        }
+        binary(slf.py(), Fun::Power, o, slf.as_any())
+    }
+
+    fn __ipow__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
+        in_place(slf, Fun::Power, o)
+    }
+
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        hooks::call(slf.py(), hooks::Hook::MatMul, (slf, o))
+    }
+
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        hooks::call(slf.py(), hooks::Hook::MatMul, (o, slf))
+    }
+
+    fn __neg__(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
+        unary(slf, Fun::Negative)
+    }
+
+    fn __pos__(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
+        unary(slf, Fun::Positive)
+    }
+
+    fn __abs__(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
+        unary(slf, Fun::Absolute)
+    }
+
+    fn __invert__(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
+        unary(slf, Fun::Invert)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        o: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Py<PyAny>> {
+        let fun = match op {
+            CompareOp::Lt => Fun::Less,
+            CompareOp::Le => Fun::LessEqual,
+            CompareOp::Eq => Fun::Equal,
+            CompareOp::Ne => Fun::NotEqual,
+            CompareOp::Gt => Fun::Greater,
+            CompareOp::Ge => Fun::GreaterEqual,
+        };
+        binary(slf.py(), fun, slf.as_any(), o)
+    }
+
+    // --- shape
+    #[pyo3(signature = (*shape, order = "C"))]
+    fn reshape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<PyArray> {
+        let array = &slf.get().0;
+        let dims = index::dims_argument(shape)?;
+        let dims = fill_in(&dims, array)?;
+        match order {
+            "C" | "K" => reshaped(slf.py(), array, &dims),
+            "A" if !array.layout.is_f_contiguous() || array.layout.is_c_contiguous() => {
+                reshaped(slf.py(), array, &dims)
+            }
+            "F" | "A" => {
+                // Column-major order is row-major order of the transposed array.
+                let reversed = |n: usize| (0..n).rev().collect::<Vec<_>>();
+                let t = array.view(array.layout.permute(&reversed(array.layout.ndim())));
+                let back: Dims = dims.iter().rev().copied().collect();
+                let r = reshaped(slf.py(), &t, &back)?.0;
+                Ok(PyArray(r.view(r.layout.permute(&reversed(dims.len())))))
+            }
+            _ => Err(PyValueError::new_err(format!("order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"))),
+        }
+    }
+
+    #[pyo3(signature = (*axes))]
+    fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
+        let array = &slf.get().0;
+        let ndim = array.layout.ndim();
+        let order: Vec<usize> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
+            (0..ndim).rev().collect()
+        } else {
+            let given = index::dims_argument(axes)?;
+            if given.len() != ndim {
+                return Err(PyValueError::new_err("axes don't match array"));
+            }
+            let mut seen = vec![false; ndim];
+            given.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect::<PyResult<_>>()?
+        };
+        Ok(PyArray(array.view(array.layout.permute(&order))))
+    }
+
+    #[pyo3(signature = (order = "C"))]
+    fn copy(slf: &Bound<'_, Self>, order: &str) -> PyResult<PyArray> {
+        let py = slf.py();
+        let array = &slf.get().0;
+        let engine = devices::of(array);
+        let column_major = match order {
+            "C" => false,
+            "F" => true,
+            "A" | "K" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"
+                )));
+            }
+        };
+        if column_major {
+            let axes: Vec<usize> = (0..array.layout.ndim()).rev().collect();
+            let t = array.view(array.layout.permute(&axes));
+            let copy = finish(py, engine, engine.cast(&t, t.dtype()))?.0;
+            return Ok(PyArray(copy.view(copy.layout.permute(&axes))));
+        }
+        finish(py, engine, engine.cast(array, array.dtype()))
+    }
+}
+
+/// A view with another shape, or a copy where strides cannot say it.
+pub(crate) fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<PyArray> {
+    if let Some(layout) = array.layout.reshape(shape) {
+        return Ok(PyArray(array.view(layout)));
+    }
+    let engine = devices::of(array);
+    let copy = finish(py, engine, engine.cast(array, array.dtype()))?.0;
+    let layout = copy.layout.reshape(shape).expect("a copy is contiguous");
+    Ok(PyArray(copy.view(layout)))
+}
+
+/// A shape with one extent possibly left open as -1.
+fn fill_in(dims: &[i64], array: &Array) -> PyResult<Dims> {
+    let size = array.layout.size;
+    let fail = || {
+        PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)))
+    };
+    let mut out: Dims = dims.into();
+    let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();
+    let product = dims.iter().filter(|&&n| n >= 0).try_fold(1i64, |p, &n| p.checked_mul(n)).ok_or_else(fail)?;
+    match open[..] {
+        [] if product == size => Ok(out),
+        [k] if dims[k] == -1 && product > 0 && size % product == 0 => {
+            out[k] = size / product;
+            Ok(out)
+        }
+        [_, _, ..] => Err(PyValueError::new_err("can only specify one unknown dimension")),
+        _ => Err(fail()),
+    }
+}
+
+fn only(slf: &Bound<'_, PyArray>) -> PyResult<Array> {
+    let array = &slf.get().0;
+    if array.layout.size != 1 {
+        return Err(PyTypeError::new_err("only size-1 arrays can be converted to Python scalars"));
+    }
+    Ok(array.view(array.layout.with(&[], &[], array.layout.offset)))
+}
+
+fn single(slf: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
+    let one = only(slf)?;
+    if one.dtype().is_complex() {
+        return Err(PyTypeError::new_err("a complex array cannot be converted to a real Python scalar; use .real"));
+    }
+    scalar(slf.py(), &one)
+}
+
+/// The one element of an array.
+fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
+    let engine = devices::of(one);
+    let mut bits = Scalar::default();
+    let bytes = one.dtype().size();
+    let flat = one.view(one.layout.with(&[], &[], one.layout.offset));
+    py.detach(|| engine.download(&flat, &mut bits.0[..bytes])).or_raise()?;
+    Ok(bits.number(one.dtype()))
+}
+
+/// The one element of an array, as a Python scalar.
+pub(crate) fn scalar(py: Python<'_>, one: &Array) -> PyResult<Py<PyAny>> {
+    Ok(match number(py, one)? {
+        Number::Bool(b) => b.into_pyobject(py)?.to_owned().into_any().unbind(),
+        Number::Int(i) if one.dtype() == DType::U64 => (i as u64).into_pyobject(py)?.into_any().unbind(),
+        Number::Int(i) => (i as i64).into_pyobject(py)?.into_any().unbind(),
+        Number::Float(x) => x.into_pyobject(py)?.into_any().unbind(),
+        Number::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any().unbind(),
+    })
+}

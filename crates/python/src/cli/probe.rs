@@ -1,0 +1,135 @@
+//! Facts about the machine, read from files and the environment. Nothing here starts CUDA.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The operating system as it calls itself.
+pub(super) fn system() -> String {
+    let name = fs::read_to_string("/etc/os-release").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+        Some(line.trim_matches('"').to_owned())
+    });
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut text = format!("{}, {}", name.as_deref().unwrap_or(std::env::consts::OS), std::env::consts::ARCH);
+    if !kernel.trim().is_empty() {
+        text.push_str(&format!(", kernel {}", kernel.trim()));
+    }
+    if let Some(inside) = inside() {
+        text.push_str(&format!(", inside {inside}"));
+    }
+    text
+}
+
+/// What the process runs inside of, where that decides which devices it sees.
+pub(super) fn inside() -> Option<&'static str> {
+    let version = fs::read_to_string("/proc/version").unwrap_or_default().to_lowercase();
+    if version.contains("microsoft") {
+        return Some("WSL");
+    }
+    let cgroup = fs::read_to_string("/proc/1/cgroup").unwrap_or_default();
+    let container = Path::new("/.dockerenv").exists()
+        || Path::new("/run/.containerenv").exists()
+        || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+        || ["docker", "kubepods", "containerd"].iter().any(|word| cgroup.contains(word));
+    container.then_some("a container")
+}
+
+/// The processor: its name, the threads that this process may use, and what its code is compiled for at run time.
+pub(super) fn cpu() -> String {
+    let model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let plural = if cores == 1 { "" } else { "s" };
+    format!("{}, {cores} core{plural}, {}", model.as_deref().unwrap_or("unknown model"), features())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn features() -> &'static str {
+    if std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512vl") {
+        "AVX-512"
+    } else if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+        "AVX2 and FMA"
+    } else {
+        "SSE2"
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn features() -> &'static str {
+    if cfg!(target_arch = "aarch64") { "NEON" } else { "portable code" }
+}
+
+/// NVIDIA's device nodes.
+pub(super) fn nvidia_nodes() -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir("/dev")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| {
+            let numbered = name.strip_prefix("nvidia").is_some_and(|n| n.parse::<u32>().is_ok());
+            numbered || name == "dxg" || name == "nvgpu"
+        })
+        .map(|name| format!("/dev/{name}"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// The nodes among these that this process may not open, with the reason.
+pub(super) fn unreadable(nodes: &[String]) -> Vec<String> {
+    let open = |node: &String| fs::OpenOptions::new().read(true).write(true).open(node).err();
+    nodes.iter().filter_map(|node| open(node).map(|e| format!("{node}: {e}"))).collect()
+}
+
+/// Makers of the graphics processors on the PCI bus.
+pub(super) fn pci_gpus() -> Vec<&'static str> {
+    let mut makers = Vec::new();
+    for entry in fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten() {
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
+        // Class 03 is display; 0x12 holds accelerators.
+        let class = read("class");
+        if !(class.starts_with("0x03") || class.starts_with("0x12")) {
+            continue;
+        }
+        let maker = match read("vendor").trim() {
+            "0x10de" => "NVIDIA",
+            "0x1002" => "AMD",
+            "0x8086" => "Intel",
+            _ => continue,
+        };
+        if !makers.contains(&maker) {
+            makers.push(maker);
+        }
+    }
+    if cfg!(target_os = "macos") {
+        makers.push("Apple");
+    }
+    makers
+}
+
+/// Where a library that is loaded in this process came from.
+pub(super) fn loaded_from(file_name_start: &str) -> Option<PathBuf> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..]))).find_map(|path| {
+        let matches = path.file_name()?.to_str()?.starts_with(file_name_start);
+        matches.then(|| path.to_owned())
+    })
+}
+
+/// Files and bytes in a folder, not counting what it may not read.
+pub(super) fn folder_size(folder: &Path) -> (usize, u64) {
+    let mut total = (0, 0);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(data) = entry.metadata() else { continue };
+        if data.is_dir() {
+            let (files, bytes) = folder_size(&entry.path());
+            total = (total.0 + files, total.1 + bytes);
+        } else {
+            total = (total.0 + 1, total.1 + data.len());
+        }
+    }
+    total
+}

@@ -1,0 +1,55 @@
+//! Engine errors as Python exceptions.
+
+use cuprous_core::Error;
+use cuprous_core::error::ErrorKind;
+use pyo3::exceptions::{
+    PyImportError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    cuprous,
+    OutOfMemoryError,
+    PyMemoryError,
+    "The device has no room: the message names the bytes requested, in use and allowed."
+);
+
+/// The Python exception for an engine's error.
+pub(crate) fn raise(error: Error) -> PyErr {
+    let message = error.message;
+    match error.kind {
+        ErrorKind::Value => PyValueError::new_err(message),
+        ErrorKind::Type | ErrorKind::Cast => PyTypeError::new_err(message),
+        ErrorKind::Index => PyIndexError::new_err(message),
+        ErrorKind::Axis => axis_error(message),
+        ErrorKind::Overflow => PyOverflowError::new_err(message),
+        ErrorKind::NotImplemented => PyNotImplementedError::new_err(message),
+        ErrorKind::Memory => OutOfMemoryError::new_err(message),
+        ErrorKind::Runtime => PyRuntimeError::new_err(message),
+        ErrorKind::MissingLibrary => PyImportError::new_err(message),
+    }
+}
+
+fn axis_error(message: String) -> PyErr {
+    Python::attach(|py| {
+        let class = py.import("numpy.exceptions").and_then(|m| m.getattr("AxisError"));
+        match class.and_then(|c| c.call1((message.clone(),))) {
+            Ok(error) => PyErr::from_value(error),
+            Err(_) => PyIndexError::new_err(message),
+        }
+    })
+}
+
+/// `?` for engine results in functions that Python calls.
+pub(crate) trait OrRaise<T> {
+    /// The value, or the exception.
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for cuprous_core::Result<T> {
+    #[inline]
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(raise)
+    }
+}

@@ -1,0 +1,533 @@
+//! The module's functions: arguments in, engine calls out.
+
+use cuprous_core::call::{Edge, ScanOp};
+use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
+use cuprous_core::{CallOp, DType, Dims, Fun, Layout, ReduceOp, Scalar, ScatterOp};
+use cuprous_plan::engine::checked_bytes;
+use cuprous_plan::{Replay, record};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::array::PyArray;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::operand::{self, Value, finish, settle};
+
+/// The dtype of that name.
+pub(crate) fn dtype_argument(name: &str) -> PyResult<DType> {
+    DType::from_name(name).ok_or_else(|| PyTypeError::new_err(format!("data type '{name}' not understood")))
+}
+
+/// The scalar function of that name.
+pub(crate) fn fun_argument(name: &str) -> PyResult<Fun> {
+    Fun::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no scalar function is called {name:?}")))
+}
+
+/// An operand, or a TypeError that says what to do.
+pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
+    operand::value(object)?.ok_or_else(|| {
+        let class = object.get_type().repr().map(|r| r.to_string()).unwrap_or_default();
+        PyTypeError::new_err(format!("Unsupported type {class}: convert it with cuprous.asarray first"))
+    })
+}
+
+fn operands<'py>(args: &Bound<'py, PyTuple>) -> PyResult<smallvec::SmallVec<[Value<'py>; 3]>> {
+    args.iter().map(|a| operand_argument(&a)).collect()
+}
+
+#[pyfunction]
+#[pyo3(signature = (name, *operands_, dtype = None))]
+pub(crate) fn map(
+    py: Python<'_>,
+    name: &str,
+    operands_: &Bound<'_, PyTuple>,
+    dtype: Option<&str>,
+) -> PyResult<PyArray> {
+    let values = operands(operands_)?;
+    operand::map(py, fun_argument(name)?, &values, dtype.map(dtype_argument).transpose()?)
+}
+
+#[pyfunction]
+#[pyo3(signature = (name, *operands_))]
+pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
+    let values = operands(operands_)?;
+    let plain: Vec<_> = values.iter().map(Value::operand).collect();
+    Ok(record::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
+}
+
+#[pyfunction]
+pub(crate) fn cast(py: Python<'_>, a: &PyArray, dtype: &str) -> PyResult<PyArray> {
+    let engine = devices::of(&a.0);
+    finish(py, engine, engine.cast(&a.0, dtype_argument(dtype)?))
+}
+
+#[pyfunction]
+pub(crate) fn promote_types(a: &str, b: &str) -> PyResult<&'static str> {
+    Ok(promote(dtype_argument(a)?, dtype_argument(b)?).name())
+}
+
+#[pyfunction]
+pub(crate) fn can_cast(a: &str, b: &str, casting: &str) -> PyResult<bool> {
+    let (from, to) = (dtype_argument(a)?, dtype_argument(b)?);
+    Ok(match casting {
+        "no" | "equiv" => from == to,
+        "safe" => can_cast_safely(from, to),
+        "same_kind" => can_cast_same_kind(from, to),
+        "unsafe" => true,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got '{casting}')"
+            )));
+        }
+    })
+}
+
+fn default_engine(py: Python<'_>) -> PyResult<&'static std::sync::Arc<cuprous_plan::Engine>> {
+    let engine = devices::default_engine().or_raise()?;
+    if let Some(cause) = devices::take_warning() {
+        let text = format!("a GPU is visible but cannot be used: {cause} Running on the CPU; `cuprous doctor` explains.");
+        let text = std::ffi::CString::new(text).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyRuntimeWarning>(), &text, 2)?;
+    }
+    Ok(engine)
+}
+
+#[pyfunction]
+pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<PyArray> {
+    let dtype = dtype_argument(dtype)?;
+    Ok(PyArray(default_engine(py)?.empty(dtype, &shape).or_raise()?))
+}
+
+#[pyfunction]
+pub(crate) fn full(py: Python<'_>, shape: Vec<i64>, value: &Bound<'_, PyAny>, dtype: &str) -> PyResult<PyArray> {
+    let dtype = dtype_argument(dtype)?;
+    checked_bytes(&shape, dtype).or_raise()?;
+    let number = match operand_argument(value)? {
+        Value::Weak(n) | Value::Typed(n, _) => n,
+        Value::Array(_) => return Err(PyTypeError::new_err("[full] the value must be a scalar")),
+    };
+    let engine = default_engine(py)?;
+    finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))
+}
+
+#[pyfunction]
+pub(crate) fn iota(py: Python<'_>, shape: Vec<i64>, strides: Vec<i64>, offset: i64) -> PyResult<PyArray> {
+    if shape.len() != strides.len() {
+        return Err(PyValueError::new_err("[iota] shape and strides must have the same length"));
+    }
+    checked_bytes(&shape, DType::I64).or_raise()?;
+    let engine = default_engine(py)?;
+    finish(py, engine, engine.iota(&Layout::new(DType::I64, &shape, &strides, offset)))
+}
+
+#[pyfunction]
+#[pyo3(signature = (name, shape, seed, offset, parameter = None))]
+pub(crate) fn random(
+    py: Python<'_>,
+    name: &str,
+    shape: Vec<i64>,
+    seed: u64,
+    offset: u64,
+    parameter: Option<Bound<'_, PyAny>>,
+) -> PyResult<PyArray> {
+    let fun = fun_argument(name)?;
+    checked_bytes(&shape, DType::F64).or_raise()?;
+    let wanted = match fun {
+        Fun::RandomGamma | Fun::RandomPoisson => Some(DType::F64),
+        Fun::RandomBinomial => Some(DType::C128),
+        Fun::RandomBits32
+        | Fun::RandomBits64
+        | Fun::RandomUnit32
+        | Fun::RandomUnit64
+        | Fun::RandomNormal32
+        | Fun::RandomNormal64 => None,
+        _ => return Err(PyValueError::new_err(format!("{name:?} makes no random numbers"))),
+    };
+    let parameter = match (wanted, parameter) {
+        (None, None) => None,
+        (None, Some(_)) => return Err(PyTypeError::new_err(format!("[{name}] takes no parameter"))),
+        (Some(_), None) => return Err(PyTypeError::new_err(format!("[{name}] needs a parameter"))),
+        (Some(dtype), Some(p)) => {
+            let value = operand_argument(&p)?;
+            let engine = operand::engine_of([&value])?;
+            let array = match &value {
+                Value::Array(a) if a.get().0.dtype() == dtype => a.get().0.clone(),
+                Value::Array(a) => finish(py, engine, engine.cast(&a.get().0, dtype))?.0,
+                Value::Weak(n) | Value::Typed(n, _) => {
+                    finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.0
+                }
+            };
+            Some(array)
+        }
+    };
+    let engine = match &parameter {
+        Some(p) => devices::of(p),
+        None => default_engine(py)?,
+    };
+    finish(py, engine, engine.random(fun, &shape, seed, offset, parameter.as_ref()))
+}
+
+#[pyfunction]
+pub(crate) fn broadcast_to(a: &PyArray, shape: Vec<i64>) -> PyResult<PyArray> {
+    Ok(PyArray(a.0.view(a.0.layout.broadcast_to(&shape).or_raise()?)))
+}
+
+#[pyfunction]
+pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let value = operand_argument(value)?;
+    let engine = devices::of(&a.0);
+    engine.update(&a.0, value.operand()).or_raise()?;
+    settle(py, engine)
+}
+
+#[pyfunction]
+pub(crate) fn gather(py: Python<'_>, a: &PyArray, index: &PyArray) -> PyResult<PyArray> {
+    let engine = devices::of(&a.0);
+    if a.0.storage.bytes == 0 && index.0.layout.size > 0 {
+        return Err(pyo3::exceptions::PyIndexError::new_err("cannot do a non-empty take from an empty array"));
+    }
+    finish(py, engine, engine.gather(&a.0, &index.0))
+}
+
+#[pyfunction]
+#[pyo3(signature = (a, index, value, op = "set"))]
+pub(crate) fn scatter(
+    py: Python<'_>,
+    a: &PyArray,
+    index: &PyArray,
+    value: &Bound<'_, PyAny>,
+    op: &str,
+) -> PyResult<()> {
+    let op = match op {
+        "set" => ScatterOp::Set,
+        "add" => ScatterOp::Add,
+        "multiply" => ScatterOp::Multiply,
+        "maximum" => ScatterOp::Maximum,
+        "minimum" => ScatterOp::Minimum,
+        _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
+    };
+    let engine = devices::of(&a.0);
+    let dtype = a.0.dtype();
+    let value = match operand_argument(value)? {
+        Value::Array(v) => v.get().0.clone(),
+        Value::Weak(n) | Value::Typed(n, _) => {
+            finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0
+        }
+    };
+    value.layout.broadcast_to(index.0.shape()).or_raise()?;
+    engine.scatter(&a.0, &index.0, &value, op).or_raise()?;
+    settle(py, engine)
+}
+
+#[pyfunction]
+#[pyo3(signature = (op, a, axes, keepdims = false))]
+pub(crate) fn reduce(
+    py: Python<'_>,
+    op: &str,
+    a: &PyArray,
+    axes: Option<Vec<i64>>,
+    keepdims: bool,
+) -> PyResult<PyArray> {
+    let op = match op {
+        "sum" => ReduceOp::Sum,
+        "prod" => ReduceOp::Prod,
+        "max" => ReduceOp::Max,
+        "min" => ReduceOp::Min,
+        "argmax" => ReduceOp::ArgMax,
+        "argmin" => ReduceOp::ArgMin,
+        "m2" => ReduceOp::M2,
+        _ => return Err(PyValueError::new_err(format!("no fold is called {op:?}"))),
+    };
+    let array = &a.0;
+    let ndim = array.layout.ndim();
+    if ndim > 32 {
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
+            "[{op:?}] folds arrays of up to 32 dimensions, not {ndim}"
+        )));
+    }
+    let mask = match axes {
+        None => u32::try_from((1u64 << ndim) - 1).unwrap_or(u32::MAX),
+        Some(axes) => {
+            let mut seen = vec![false; ndim];
+            let mut mask = 0;
+            for axis in axes {
+                mask |= 1 << match crate::index::axis(axis, ndim, &mut seen) {
+                    Err(e) if e.is_instance_of::<PyValueError>(py) && e.to_string().contains("repeated") => {
+                        return Err(PyValueError::new_err("duplicate value in 'axis'"));
+                    }
+                    axis => axis?,
+                };
+            }
+            mask
+        }
+    };
+    let engine = devices::of(array);
+    let folded: i64 = (0..ndim).filter(|k| mask >> k & 1 == 1).map(|k| array.shape()[k]).product();
+    let kept_size: i64 = (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).product();
+    if folded == 0 && kept_size > 0 {
+        match op {
+            ReduceOp::Max | ReduceOp::Min => {
+                let name = if op == ReduceOp::Max { "maximum" } else { "minimum" };
+                return Err(PyValueError::new_err(format!(
+                    "zero-size array to reduction operation {name} which has no identity"
+                )));
+            }
+            ReduceOp::ArgMax | ReduceOp::ArgMin => {
+                return Err(PyValueError::new_err("attempt to get argmax or argmin of an empty sequence"));
+            }
+            _ => {}
+        }
+    }
+    let result = if mask == 0 {
+        // Nothing is folded.
+        match op {
+            ReduceOp::ArgMax | ReduceOp::ArgMin => {
+                engine.full(array.shape(), Scalar::default(), DType::I64)
+            }
+            ReduceOp::M2 => engine.full(array.shape(), Scalar::default(), array.dtype().component()),
+            _ => engine.cast(array, array.dtype()),
+        }
+    } else {
+        engine.reduce(op, array, mask)
+    };
+    let out = finish(py, engine, result)?;
+    if !keepdims {
+        return Ok(out);
+    }
+    let shape: Dims =
+        array.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
+    let layout = out.0.layout.reshape(&shape).expect("a result is contiguous");
+    Ok(PyArray(out.0.view(layout)))
+}
+
+#[pyfunction]
+pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult<PyArray> {
+    let op = match op {
+        "sum" => ScanOp::Sum,
+        "prod" => ScanOp::Prod,
+        "max" => ScanOp::Max,
+        "min" => ScanOp::Min,
+        _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
+    };
+    let ndim = a.0.layout.ndim();
+    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])? as u8;
+    whole(py, CallOp::Scan { op, axis }, &[a], a.0.dtype(), a.0.shape())
+}
+
+/// Records a routine on whole arrays.
+fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
+    let engine = devices::of(&ins[0].0);
+    let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
+    if shape.contains(&0) {
+        return Ok(PyArray(engine.empty(dtype, shape).or_raise()?));
+    }
+    finish(py, engine, engine.call(op, &arrays, dtype, shape))
+}
+
+#[pyfunction]
+pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray> {
+    let (x, y) = (a.0.shape(), b.0.shape());
+    let n = x.len();
+    if n < 2 || y.len() != n || x[n - 1] != y[n - 2] || x[..n - 2] != y[..n - 2] || a.0.dtype() != b.0.dtype() {
+        return Err(PyValueError::new_err(format!(
+            "[dot] shapes {} and {} (dtypes {} and {}) do not fit: (…, m, k) x (…, k, n) of one dtype",
+            cuprous_core::layout::show(x),
+            cuprous_core::layout::show(y),
+            a.0.dtype().name(),
+            b.0.dtype().name()
+        )));
+    }
+    let mut shape: Dims = x.into();
+    shape[n - 1] = y[n - 1];
+    checked_bytes(&shape, a.0.dtype()).or_raise()?;
+    if x[n - 1] == 0 {
+        let engine = devices::of(&a.0);
+        return finish(py, engine, engine.full(&shape, Scalar::default(), a.0.dtype()));
+    }
+    whole(py, CallOp::Dot, &[a, b], a.0.dtype(), &shape)
+}
+
+#[pyfunction]
+pub(crate) fn sort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
+    whole(py, CallOp::Sort, &[a], a.0.dtype(), a.0.shape())
+}
+
+#[pyfunction]
+pub(crate) fn argsort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
+    whole(py, CallOp::ArgSort, &[a], DType::I64, a.0.shape())
+}
+
+#[pyfunction]
+pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool) -> PyResult<PyArray> {
+    if a.0.layout.ndim() != 1 || a.0.dtype() != v.0.dtype() {
+        return Err(PyValueError::new_err("[searchsorted] the sorted array must be 1-d and of the values' dtype"));
+    }
+    whole(py, CallOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
+}
+
+fn edge_argument(name: &str) -> PyResult<Edge> {
+    Ok(match name {
+        "reflect" => Edge::Reflect,
+        "constant" => Edge::Constant,
+        "nearest" => Edge::Nearest,
+        "mirror" => Edge::Mirror,
+        "wrap" => Edge::Wrap,
+        _ => return Err(PyValueError::new_err(format!("boundary mode not supported: {name:?}"))),
+    })
+}
+
+#[pyfunction]
+pub(crate) fn correlate(
+    py: Python<'_>,
+    a: &PyArray,
+    weights: &PyArray,
+    edge: &str,
+    constant: f64,
+    origin: Vec<i64>,
+) -> PyResult<PyArray> {
+    let dtype = weights.0.dtype();
+    if a.0.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64) {
+        return Err(PyTypeError::new_err(format!(
+            "[correlate] needs float32 or float64 for both operands, not {} and {}",
+            a.0.dtype().name(),
+            dtype.name()
+        )));
+    }
+    if a.0.layout.ndim() != weights.0.layout.ndim() || origin.len() != a.0.layout.ndim() {
+        return Err(PyValueError::new_err("[correlate] array, weights and origin must have the same number of axes"));
+    }
+    if weights.0.layout.size == 0 {
+        return Err(PyValueError::new_err("[correlate] the weights are empty"));
+    }
+    let op = CallOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
+    whole(py, op, &[a, weights], dtype, a.0.shape())
+}
+
+#[pyfunction]
+pub(crate) fn pad(
+    py: Python<'_>,
+    a: &PyArray,
+    before: Vec<i64>,
+    after: Vec<i64>,
+    edge: &str,
+    constant: f64,
+) -> PyResult<PyArray> {
+    let ndim = a.0.layout.ndim();
+    if before.len() != ndim || after.len() != ndim || before.iter().chain(&after).any(|&n| n < 0) {
+        return Err(PyValueError::new_err("[pad] needs one width ≥ 0 before and after each axis"));
+    }
+    let edge = edge_argument(edge)?;
+    if a.0.layout.size == 0 && edge != Edge::Constant {
+        return Err(PyValueError::new_err("can't extend empty axis using modes other than 'constant'"));
+    }
+    let shape: Dims = (0..ndim).map(|k| a.0.shape()[k] + before[k] + after[k]).collect();
+    checked_bytes(&shape, a.0.dtype()).or_raise()?;
+    let op = CallOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
+    whole(py, op, &[a], a.0.dtype(), &shape)
+}
+
+// --- running
+
+#[pyfunction]
+pub(crate) fn flush(py: Python<'_>) -> PyResult<()> {
+    py.detach(|| devices::all_started().try_for_each(|e| e.flush())).or_raise()
+}
+
+#[pyfunction]
+pub(crate) fn synchronize(py: Python<'_>) -> PyResult<()> {
+    py.detach(|| devices::all_started().try_for_each(|e| e.synchronize())).or_raise()
+}
+
+#[pyfunction]
+pub(crate) fn explain() -> PyResult<String> {
+    Ok(devices::default_engine().or_raise()?.explain())
+}
+
+#[pyfunction]
+#[pyo3(signature = (a = None))]
+pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>) -> PyResult<String> {
+    let engine = match a {
+        Some(a) => devices::of(&a.0),
+        None => devices::default_engine().or_raise()?,
+    };
+    py.detach(|| engine.show_code()).or_raise()
+}
+
+#[pyfunction]
+pub(crate) fn set_device(py: Python<'_>, name: &str) -> PyResult<()> {
+    py.detach(|| devices::set_default(name)).or_raise()
+}
+
+#[pyfunction]
+pub(crate) fn get_device(py: Python<'_>) -> PyResult<String> {
+    Ok(devices::name(default_engine(py)?))
+}
+
+#[pyfunction]
+pub(crate) fn device_count() -> u32 {
+    cuprous_cuda::device_count()
+}
+
+#[pyfunction]
+pub(crate) fn unusable_gpu_reason() -> Option<String> {
+    cuprous_cuda::unusable_reason()
+}
+
+#[pyfunction]
+pub(crate) fn set_library_roots(roots: Vec<String>) {
+    cuprous_cuda::set_library_roots(roots.into_iter().map(Into::into).collect());
+}
+
+#[pyfunction]
+pub(crate) fn set_replay(mode: &str) -> PyResult<()> {
+    let replay = match mode {
+        "auto" => Replay::Auto,
+        "single" => Replay::Single,
+        "fused" => Replay::Fused,
+        _ => return Err(PyValueError::new_err("the mode is \"auto\", \"single\" or \"fused\"")),
+    };
+    devices::default_engine().or_raise()?.set_replay(replay);
+    Ok(())
+}
+
+#[pyfunction]
+pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, pyo3::types::PyDict>> {
+    let engine = devices::default_engine().or_raise()?;
+    let s = engine.stats();
+    let dict = pyo3::types::PyDict::new(py);
+    for (name, value) in
+        [("nodes", s.nodes), ("planned", s.planned), ("replayed", s.replayed), ("steps", s.steps)]
+            .into_iter()
+            .chain(engine.device.counters())
+    {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}
+
+#[pyfunction]
+pub(crate) fn memory_stats<'py>(py: Python<'py>, device: &str) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+    let dict = pyo3::types::PyDict::new(py);
+    for (name, value) in devices::named(device).or_raise()?.device.memory() {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}
+
+#[pyfunction]
+pub(crate) fn set_memory_limit(device: &str, limit: u64) -> PyResult<()> {
+    devices::named(device).or_raise()?.device.set_memory_limit(limit).or_raise()
+}
+
+#[pyfunction]
+pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
+    let engine = devices::named(device).or_raise()?;
+    py.detach(|| engine.trim());
+    Ok(())
+}
+
+/// Does nothing: the cheapest native call, the yardstick for the cost of recording.
+#[pyfunction]
+pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}
+

@@ -1,0 +1,40 @@
+//! Python functions that the native types call for what is not native.
+
+use std::sync::RwLock;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// The places where a hook is called.
+#[derive(Clone, Copy)]
+pub(crate) enum Hook {
+    GetItem,
+    SetItem,
+    MatMul,
+    UfuncCall,
+}
+
+const NAMES: [&str; 4] = ["getitem", "setitem", "matmul", "ufunc_call"];
+static HOOKS: [RwLock<Option<Py<PyAny>>>; 4] = [const { RwLock::new(None) }; 4];
+
+/// Calls a hook.
+pub(crate) fn call<'py>(py: Python<'py>, hook: Hook, args: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>) -> PyResult<Py<PyAny>> {
+    let function = HOOKS[hook as usize]
+        .read()
+        .ok()
+        .and_then(|f| f.as_ref().map(|f| f.clone_ref(py)))
+        .ok_or_else(|| PyRuntimeError::new_err(format!("the hook {:?} is not set", NAMES[hook as usize])))?;
+    function.bind(py).call1(args.into_pyobject(py)?).map(Bound::unbind)
+}
+
+/// Sets the hook of that name.
+#[pyfunction]
+pub(crate) fn set_hook(name: &str, hook: Py<PyAny>) -> PyResult<()> {
+    let k = NAMES
+        .iter()
+        .position(|n| *n == name)
+        .ok_or_else(|| PyValueError::new_err(format!("no hook is called {name:?}")))?;
+    *HOOKS[k].write().map_err(|_| PyRuntimeError::new_err("the hooks are broken"))? = Some(hook);
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Basic indexing: integers, slices, None and Ellipsis make views.
+
+use cuprous_core::layout::show;
+use cuprous_core::{Array, Dims, Layout, LayoutRef};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+
+use crate::errors::OrRaise;
+
+/// One part of a basic key.
+enum Part<'py> {
+    At(i64),
+    Slice(Bound<'py, PySlice>),
+    NewAxis,
+    Ellipsis,
+}
+
+/// A part of a key; `None` where it is not basic.
+fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
+    if key.is_exact_instance_of::<PyInt>() {
+        return Ok(Some(Part::At(
+            key.extract().map_err(|_| PyIndexError::new_err(format!("index {key} does not fit in 64 bits")))?,
+        )));
+    }
+    if let Ok(slice) = key.cast_exact::<PySlice>() {
+        return Ok(Some(Part::Slice(slice.clone())));
+    }
+    if key.is_none() {
+        return Ok(Some(Part::NewAxis));
+    }
+    if key.is_instance_of::<PyEllipsis>() {
+        return Ok(Some(Part::Ellipsis));
+    }
+    // NumPy's integer scalars; bool is a mask.
+    if !key.is_instance_of::<PyBool>()
+        && !key.is_instance_of::<PyList>()
+        && !key.is_instance_of::<crate::array::PyArray>()
+        && !key.hasattr("ndim")?
+        && key.hasattr("__index__")?
+    {
+        return Ok(Some(Part::At(key.call_method0("__index__")?.extract()?)));
+    }
+    if key.hasattr("ndim")?
+        && !key.is_instance_of::<crate::array::PyArray>()
+        && !key.hasattr("__setitem__")?
+        && key.getattr("dtype")?.getattr("kind")?.extract::<String>().is_ok_and(|k| k == "i" || k == "u")
+    {
+        return Ok(Some(Part::At(key.call_method0("__index__")?.extract()?)));
+    }
+    Ok(None)
+}
+
+/// The view that a basic key selects; `None` where the key is not basic.
+pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<LayoutRef>> {
+    let mut parts: smallvec::SmallVec<[Part; 4]> = smallvec::SmallVec::new();
+    if let Ok(tuple) = key.cast::<PyTuple>() {
+        for item in tuple.iter() {
+            match part(&item)? {
+                Some(p) => parts.push(p),
+                None => return Ok(None),
+            }
+        }
+    } else {
+        match part(key)? {
+            Some(p) => parts.push(p),
+            None => return Ok(None),
+        }
+    }
+    let ndim = layout.ndim();
+    let used = parts.iter().filter(|p| matches!(p, Part::At(_) | Part::Slice(_))).count();
+    if used > ndim {
+        return Err(PyIndexError::new_err(format!(
+            "too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
+        )));
+    }
+    if parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count() > 1 {
+        return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
+    }
+    let (mut shape, mut strides) = (Dims::new(), Dims::new());
+    let mut offset = layout.offset;
+    let mut axis = 0;
+    for p in &parts {
+        match p {
+            Part::At(i) => {
+                let n = layout.shape[axis];
+                let at = if *i < 0 { i + n } else { *i };
+                if at < 0 || at >= n {
+                    return Err(PyIndexError::new_err(format!(
+                        "index {i} is out of bounds for axis {axis} with size {n}"
+                    )));
+                }
+                offset += at * layout.strides[axis];
+                axis += 1;
+            }
+            Part::Slice(slice) => {
+                let n = layout.shape[axis];
+                let s = slice.indices(n as isize)?;
+                shape.push(s.slicelength as i64);
+                strides.push(layout.strides[axis] * s.step as i64);
+                if s.slicelength > 0 {
+                    offset += s.start as i64 * layout.strides[axis];
+                }
+                axis += 1;
+            }
+            Part::NewAxis => {
+                shape.push(1);
+                strides.push(0);
+            }
+            Part::Ellipsis => {
+                for _ in 0..ndim - used {
+                    shape.push(layout.shape[axis]);
+                    strides.push(layout.strides[axis]);
+                    axis += 1;
+                }
+            }
+        }
+    }
+    shape.extend_from_slice(&layout.shape[axis..]);
+    strides.extend_from_slice(&layout.strides[axis..]);
+    Ok(Some(layout.with(&shape, &strides, offset)))
+}
+
+/// The element at a flat index or at one index an axis.
+pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Array> {
+    let given = dims_argument(args)?;
+    let layout = &array.layout;
+    let ndim = layout.ndim();
+    let mut at: Dims = Dims::new();
+    match given.len() {
+        1 if ndim != 1 => {
+            let mut flat = if given[0] < 0 { given[0] + layout.size } else { given[0] };
+            if flat < 0 || flat >= layout.size {
+                return Err(PyIndexError::new_err(format!(
+                    "index {} is out of bounds for size {}",
+                    given[0], layout.size
+                )));
+            }
+            at.resize(ndim, 0);
+            for k in (0..ndim).rev() {
+                at[k] = flat % layout.shape[k];
+                flat /= layout.shape[k];
+            }
+        }
+        n if n == ndim => {
+            for (k, &i) in given.iter().enumerate() {
+                let n = layout.shape[k];
+                let j = if i < 0 { i + n } else { i };
+                if j < 0 || j >= n {
+                    return Err(PyIndexError::new_err(format!("index {i} is out of bounds for axis {k} with size {n}")));
+                }
+                at.push(j);
+            }
+        }
+        _ => return Err(PyValueError::new_err("incorrect number of indices for array")),
+    }
+    let offset = layout.offset + at.iter().zip(&layout.strides).map(|(i, s)| i * s).sum::<i64>();
+    Ok(array.view(layout.with(&[], &[], offset)))
+}
+
+/// Integers given one by one or as one sequence.
+pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
+    if args.len() == 1 {
+        let first = args.get_item(0)?;
+        if let Ok(items) = first.cast::<PyTuple>() {
+            return items.iter().map(|i| integer(&i)).collect();
+        }
+        if let Ok(items) = first.cast::<PyList>() {
+            return items.iter().map(|i| integer(&i)).collect();
+        }
+    }
+    args.iter().map(|i| integer(&i)).collect()
+}
+
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
+    object.extract::<i64>().map_err(|_| {
+        PyTypeError::new_err(format!(
+            "'{}' object cannot be interpreted as an integer",
+            object.get_type().name().map(|n| n.to_string()).unwrap_or_default()
+        ))
+    })
+}
+
+/// An axis number, negative counted from the end, not yet in `seen`.
+pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
+    let at = if k < 0 { k + ndim as i64 } else { k };
+    if at < 0 || at >= ndim as i64 {
+        return Err(cuprous_core::Error::axis(format!(
+            "axis {k} is out of bounds for array of dimension {ndim}"
+        )))
+        .or_raise();
+    }
+    if std::mem::replace(&mut seen[at as usize], true) {
+        return Err(PyValueError::new_err("repeated axis"));
+    }
+    Ok(at as usize)
+}
+
+/// The view `as_strided` asks for, if it stays inside the storage.
+pub(crate) fn strided(array: &Array, layout: LayoutRef) -> PyResult<Array> {
+    if layout.shape.iter().any(|&n| n < 0) {
+        return Err(PyValueError::new_err("negative dimensions are not allowed"));
+    }
+    let bytes = array.storage.bytes as i64;
+    if let Some((lo, hi)) = layout.span()
+        && (lo < 0 || (hi + 1) * layout.dtype.size() as i64 > bytes)
+    {
+        return Err(PyValueError::new_err(format!(
+            "[as_strided] a view of shape {} with strides {} from element {} leaves the array's storage of {bytes} bytes",
+            show(&layout.shape),
+            show(&layout.strides),
+            layout.offset
+        )));
+    }
+    Ok(array.view(layout))
+}

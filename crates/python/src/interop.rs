@@ -1,0 +1,343 @@
+//! Memory shared with others: DLPack (versions 0 and 1) and plain addresses.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::{Borrowed, ffi};
+
+use crate::array::PyArray;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::functions::dtype_argument;
+
+const CPU: i32 = 1;
+const CUDA: i32 = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DLDevice {
+    kind: i32,
+    id: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DLDataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+/// `DLTensor` of dlpack.h.
+#[repr(C)]
+struct DLTensor {
+    data: *mut c_void,
+    device: DLDevice,
+    ndim: i32,
+    dtype: DLDataType,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor` of dlpack.h, before version 1.
+#[repr(C)]
+struct Managed {
+    tensor: DLTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+/// `DLManagedTensorVersioned` of dlpack.h.
+#[repr(C)]
+struct Versioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    tensor: DLTensor,
+}
+
+const READ_ONLY: u64 = 1;
+const NAMES: [[&CStr; 2]; 2] = [[c"dltensor", c"used_dltensor"], [c"dltensor_versioned", c"used_dltensor_versioned"]];
+
+/// What an exported tensor keeps alive: the array and its extents.
+struct Export {
+    array: Array,
+    shape: Dims,
+    strides: Dims,
+    _buffer: cuprous_core::Buffer,
+}
+
+fn code(dtype: DType) -> DLDataType {
+    let code = match (dtype, dtype.kind()) {
+        (DType::BF16, _) => 4,
+        (_, Kind::Int) => 0,
+        (_, Kind::UInt) => 1,
+        (_, Kind::Float) => 2,
+        (_, Kind::Complex) => 5,
+        (_, Kind::Bool) => 6,
+    };
+    DLDataType { code, bits: dtype.size() as u8 * 8, lanes: 1 }
+}
+
+unsafe extern "C" fn delete_managed(tensor: *mut Managed) {
+    // SAFETY: made by `to_dlpack` from two boxes, deleted once.
+    unsafe {
+        let tensor = Box::from_raw(tensor);
+        drop(Box::from_raw(tensor.context.cast::<Export>()));
+    }
+}
+
+unsafe extern "C" fn delete_versioned(tensor: *mut Versioned) {
+    // SAFETY: as above.
+    unsafe {
+        let tensor = Box::from_raw(tensor);
+        drop(Box::from_raw(tensor.context.cast::<Export>()));
+    }
+}
+
+/// A capsule that nobody consumed gives its tensor back.
+unsafe extern "C" fn forget_capsule(capsule: *mut ffi::PyObject) {
+    // SAFETY: called by Python with the capsule; the names tell which struct it holds and whether it is still ours.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, NAMES[0][0].as_ptr()) == 1 {
+            delete_managed(ffi::PyCapsule_GetPointer(capsule, NAMES[0][0].as_ptr()).cast());
+        } else if ffi::PyCapsule_IsValid(capsule, NAMES[1][0].as_ptr()) == 1 {
+            delete_versioned(ffi::PyCapsule_GetPointer(capsule, NAMES[1][0].as_ptr()).cast());
+        }
+    }
+}
+
+#[pyfunction]
+pub(crate) fn to_dlpack(
+    py: Python<'_>,
+    a: &PyArray,
+    versioned: bool,
+    stream: Option<i64>,
+    copy: bool,
+) -> PyResult<Py<PyAny>> {
+    let engine = devices::of(&a.0);
+    let array = if copy { engine.cast(&a.0, a.0.dtype()).or_raise()? } else { a.0.clone() };
+    let buffer = py
+        .detach(|| {
+            let buffer = if copy { engine.realize(&array.storage)? } else { engine.export(&array.storage)? };
+            engine.device.hand_over(stream)?;
+            Ok(buffer)
+        })
+        .or_raise()?;
+    let device = match engine.id {
+        0 => DLDevice { kind: CPU, id: 0 },
+        k => DLDevice { kind: CUDA, id: i32::from(k) - 1 },
+    };
+    let data = buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64;
+    let mut export = Box::new(Export {
+        shape: array.layout.shape.clone(),
+        strides: array.layout.strides.clone(),
+        array,
+        _buffer: buffer,
+    });
+    let tensor = DLTensor {
+        data: data as *mut c_void,
+        device,
+        ndim: export.shape.len() as i32,
+        dtype: code(export.array.dtype()),
+        shape: export.shape.as_mut_ptr(),
+        strides: export.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let context = Box::into_raw(export).cast();
+    let (pointer, name) = if versioned {
+        let managed =
+            Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags: 0, tensor };
+        (Box::into_raw(Box::new(managed)).cast::<c_void>(), NAMES[1][0])
+    } else {
+        let managed = Managed { tensor, context, deleter: Some(delete_managed) };
+        (Box::into_raw(Box::new(managed)).cast::<c_void>(), NAMES[0][0])
+    };
+    // SAFETY: the pointer is a live box, the name lives for ever, and the destructor knows both structs.
+    unsafe {
+        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(forget_capsule));
+        Bound::from_owned_ptr_or_err(py, capsule).map(Bound::unbind)
+    }
+}
+
+/// A tensor taken over from somebody else; given back when dropped.
+struct Import {
+    managed: *mut c_void,
+    versioned: bool,
+    address: u64,
+    bytes: usize,
+}
+
+// SAFETY: the tensor is only read, and its deleter may be called from any thread (the producer's promise; Python's
+// lock is taken for it).
+unsafe impl Send for Import {}
+// SAFETY: as above.
+unsafe impl Sync for Import {}
+
+impl Memory for Import {
+    fn address(&self) -> u64 {
+        self.address
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Import {
+    fn drop(&mut self) {
+        // Producers written in Python expect to be called with its lock held.
+        Python::attach(|_| {
+            // SAFETY: the struct was taken from a capsule that was marked as used, so it is ours to delete, once.
+            unsafe {
+                if self.versioned {
+                    let managed = self.managed.cast::<Versioned>();
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                } else {
+                    let managed = self.managed.cast::<Managed>();
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[pyfunction]
+pub(crate) fn from_dlpack(capsule: Borrowed<'_, '_, PyAny>) -> PyResult<PyArray> {
+    let object = capsule.as_ptr();
+    // SAFETY: PyCapsule functions accept any object and say whether it is a capsule of that name.
+    let versioned = unsafe { ffi::PyCapsule_IsValid(object, NAMES[1][0].as_ptr()) } == 1;
+    let names = NAMES[usize::from(versioned)];
+    // SAFETY: as above; on a wrong object it returns null and sets an error.
+    let pointer = unsafe { ffi::PyCapsule_GetPointer(object, names[0].as_ptr()) };
+    if pointer.is_null() {
+        // SAFETY: clears the error just set.
+        unsafe { ffi::PyErr_Clear() };
+        return Err(PyValueError::new_err("[from_dlpack] not a DLPack capsule, or one that was used before"));
+    }
+    // SAFETY: the capsule's name says which struct it holds.
+    let (tensor, flags) = unsafe {
+        if versioned {
+            let managed = &*pointer.cast::<Versioned>();
+            if managed.major != 1 {
+                return Err(PyBufferError::new_err(format!("[from_dlpack] unknown DLPack version {}", managed.major)));
+            }
+            (&managed.tensor, managed.flags)
+        } else {
+            (&(*pointer.cast::<Managed>()).tensor, 0)
+        }
+    };
+    let dtype = DType::ALL
+        .into_iter()
+        .find(|&d| {
+            let c = code(d);
+            (c.code, c.bits, c.lanes) == (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
+        })
+        .ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "[from_dlpack] unsupported type: code {}, {} bits, {} lanes",
+                tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+            ))
+        })?;
+    let device = match tensor.device.kind {
+        CPU | 3 => "cpu".to_owned(),
+        CUDA | 13 => format!("cuda:{}", tensor.device.id),
+        kind => return Err(PyBufferError::new_err(format!("[from_dlpack] unsupported device type {kind}"))),
+    };
+    let ndim = tensor.ndim as usize;
+    // SAFETY: a DLTensor's shape (and strides, if not null) has ndim entries.
+    let (shape, strides) = unsafe {
+        let shape: &[i64] = if ndim == 0 { &[] } else { std::slice::from_raw_parts(tensor.shape, ndim) };
+        let strides: Dims = if ndim > 0 && !tensor.strides.is_null() {
+            std::slice::from_raw_parts(tensor.strides, ndim).into()
+        } else {
+            cuprous_core::layout::contiguous_strides(shape)
+        };
+        (shape, strides)
+    };
+    if flags & READ_ONLY != 0 {
+        return Err(PyBufferError::new_err(
+            "[from_dlpack] the array is read-only and cannot be shared; copy it with cuprous.asarray instead",
+        ));
+    }
+    let first = tensor.data as u64 + tensor.byte_offset;
+    let view = |owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>| foreign(first, shape, &strides, dtype, &device, owner);
+    let array = view(&|address, bytes| {
+        Arc::new(Import { managed: pointer, versioned, address, bytes })
+    })?;
+    // SAFETY: the capsule is valid; from now on the struct belongs to the array.
+    unsafe {
+        ffi::PyCapsule_SetName(object, names[1].as_ptr());
+        ffi::PyCapsule_SetDestructor(object, None);
+    }
+    Ok(array)
+}
+
+/// An array over memory that somebody else owns. `owner` is called with the lowest address and the size, once all
+/// checks have passed.
+fn foreign(
+    first: u64,
+    shape: &[i64],
+    strides: &[i64],
+    dtype: DType,
+    device: &str,
+    owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>,
+) -> PyResult<PyArray> {
+    let size = dtype.size() as u64;
+    let component = dtype.component().size() as u64;
+    if first % component != 0 {
+        return Err(PyBufferError::new_err(format!("the memory at {first:#x} is not aligned for {}", dtype.name())));
+    }
+    let engine = devices::named(device).or_raise()?;
+    let layout = Layout::new(dtype, shape, strides, 0);
+    let (lo, hi) = layout.span().unwrap_or((0, -1));
+    let start = first.wrapping_add_signed(lo * size as i64);
+    let bytes = ((hi - lo + 1) * size as i64) as usize;
+    let storage = Storage::ready(owner(start, bytes), engine.id);
+    storage.external.store(true, std::sync::atomic::Ordering::Relaxed);
+    let layout = Layout::new(dtype, shape, strides, -lo);
+    Ok(PyArray(Array { storage: Arc::new(storage), layout }))
+}
+
+/// Memory that a Python object keeps alive.
+struct Held {
+    address: u64,
+    bytes: usize,
+    _owner: Py<PyAny>,
+}
+
+impl Memory for Held {
+    fn address(&self) -> u64 {
+        self.address
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[pyfunction]
+pub(crate) fn from_address(
+    py: Python<'_>,
+    address: u64,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    dtype: &str,
+    device: &str,
+    owner: Py<PyAny>,
+) -> PyResult<PyArray> {
+    if shape.len() != strides.len() {
+        return Err(PyValueError::new_err("shape and strides must have the same length"));
+    }
+    foreign(address, &shape, &strides, dtype_argument(dtype)?, device, &|address, bytes| {
+        Arc::new(Held { address, bytes, _owner: owner.clone_ref(py) })
+    })
+}

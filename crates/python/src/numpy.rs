@@ -1,0 +1,188 @@
+//! NumPy arrays and dtypes, through Python attributes only: NumPy is imported when it is first needed.
+
+use cuprous_core::DType;
+use cuprous_core::layout::show;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::array::PyArray;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::index;
+
+static DTYPES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
+
+/// `numpy.dtype` of one of our dtypes.
+pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
+    let all = DTYPES.get_or_try_init(py, || {
+        let make = py.import("numpy")?.getattr("dtype")?;
+        let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;
+        DType::ALL
+            .iter()
+            .map(|d| match d {
+                DType::BF16 => make.call1((&bfloat16,)),
+                d => make.call1((d.name(),)),
+            })
+            .map(|r| r.map(Bound::unbind))
+            .collect::<PyResult<Vec<_>>>()
+    })?;
+    Ok(all[dtype as usize].clone_ref(py))
+}
+
+/// Address and byte count of a C-contiguous NumPy array.
+fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
+    let interface = array.getattr("__array_interface__")?;
+    let data = interface.cast::<PyDict>()?.get_item("data")?.ok_or_else(|| {
+        PyValueError::new_err("the NumPy array has no memory of its own")
+    })?;
+    let (address, _read_only): (u64, bool) = data.extract()?;
+    Ok((address, array.getattr("nbytes")?.extract()?))
+}
+
+/// The dtype of a NumPy array or dtype, if it is one of ours.
+pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
+    let name: String = dtype.getattr("name")?.extract()?;
+    DType::from_name(&name).ok_or_else(|| {
+        PyTypeError::new_err(format!("Unsupported dtype {name}: bool, integers, floats and complex numbers are supported"))
+    })
+}
+
+/// Copies a NumPy array to a device.
+#[pyfunction]
+#[pyo3(signature = (a, device = None))]
+pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&str>) -> PyResult<PyArray> {
+    let dtype = dtype_of(&a.getattr("dtype")?)?;
+    let shape: Vec<i64> = a.getattr("shape")?.extract()?;
+    let numpy = py.import("numpy")?;
+    let mut packed = numpy.getattr("ascontiguousarray")?.call1((a,))?;
+    if !packed.getattr("dtype")?.getattr("isnative")?.extract::<bool>()? {
+        let native = packed.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+        packed = packed.call_method1("astype", (native,))?;
+    }
+    let engine = match device {
+        Some(name) => devices::named(name).or_raise()?,
+        None => devices::default_engine().or_raise()?,
+    };
+    let (address, bytes) = memory(&packed)?;
+    let array = py
+        .detach(|| {
+            let host: &[u8] = if bytes == 0 {
+                &[]
+            } else {
+                // SAFETY: `packed` is a live, C-contiguous array of that many bytes for the length of this call.
+                unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }
+            };
+            engine.upload(host, dtype, &shape)
+        })
+        .or_raise()?;
+    Ok(PyArray(array))
+}
+
+/// Copies an array to the host.
+#[pyfunction]
+#[pyo3(signature = (a, out = None))]
+pub(crate) fn to_numpy<'py>(
+    py: Python<'py>,
+    a: &PyArray,
+    out: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let shape: Vec<i64> = a.0.shape().to_vec();
+    if let Some(target) = &out {
+        let have: Vec<i64> = target.getattr("shape")?.extract()?;
+        if have != shape || dtype_of(&target.getattr("dtype")?)? != a.0.dtype() {
+            return Err(PyValueError::new_err(format!(
+                "out has shape {} and dtype {}, but the array has shape {} and dtype {}",
+                show(&have),
+                target.getattr("dtype")?,
+                show(&shape),
+                a.0.dtype().name()
+            )));
+        }
+    }
+    let contiguous = match &out {
+        Some(o) => o.getattr("flags")?.get_item("C_CONTIGUOUS")?.extract::<bool>()?
+            && o.getattr("flags")?.get_item("WRITEABLE")?.extract::<bool>()?,
+        None => false,
+    };
+    let host = match (&out, contiguous) {
+        (Some(target), true) => target.clone(),
+        _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.0.dtype())?))?,
+    };
+    let (address, bytes) = memory(&host)?;
+    let engine = devices::of(&a.0);
+    py.detach(|| {
+        let to: &mut [u8] = if bytes == 0 {
+            &mut []
+        } else {
+            // SAFETY: `host` is a live, writable, C-contiguous array of that many bytes; if others write to it
+            // meanwhile they race with a copy that they asked for.
+            unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) }
+        };
+        engine.download(&a.0, to)
+    })
+    .or_raise()?;
+    match out {
+        Some(target) if !contiguous => {
+            target.set_item(py.Ellipsis(), &host)?;
+            Ok(target)
+        }
+        _ => Ok(host),
+    }
+}
+
+/// The elements in C order.
+#[pyfunction]
+pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
+    let mut bytes = vec![0; a.0.layout.size as usize * a.0.dtype().size()];
+    let engine = devices::of(&a.0);
+    py.detach(|| engine.download(&a.0, &mut bytes)).or_raise()?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// The array on another device; itself where it is there already.
+#[pyfunction]
+pub(crate) fn to_device(py: Python<'_>, a: &PyArray, device: &str) -> PyResult<PyArray> {
+    let (from, to) = (devices::of(&a.0), devices::named(device).or_raise()?);
+    if from.id == to.id {
+        return Ok(PyArray(a.0.clone()));
+    }
+    let array = py
+        .detach(|| {
+            let mut bytes = vec![0; a.0.layout.size as usize * a.0.dtype().size()];
+            from.download(&a.0, &mut bytes)?;
+            to.upload(&bytes, a.0.dtype(), a.0.shape())
+        })
+        .or_raise()?;
+    Ok(PyArray(array))
+}
+
+/// A view of a storage by strides.
+#[pyfunction]
+#[pyo3(signature = (a, shape, strides, offset, dtype = None))]
+pub(crate) fn as_strided(
+    a: &PyArray,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    offset: i64,
+    dtype: Option<&str>,
+) -> PyResult<PyArray> {
+    if shape.len() != strides.len() {
+        return Err(PyValueError::new_err("as_strided: shape and strides must have the same length"));
+    }
+    let old = a.0.dtype();
+    let new = match dtype {
+        Some(name) => crate::functions::dtype_argument(name)?,
+        None => old,
+    };
+    let start = a.0.layout.offset * old.size() as i64;
+    if start % new.size() as i64 != 0 {
+        return Err(PyValueError::new_err(format!(
+            "[view] the first element stands at byte {start} of its storage, which is not a multiple of {}'s size",
+            new.name()
+        )));
+    }
+    let layout = cuprous_core::Layout::new(new, &shape, &strides, start / new.size() as i64 + offset);
+    Ok(PyArray(index::strided(&a.0, layout)?))
+}

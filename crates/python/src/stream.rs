@@ -1,0 +1,123 @@
+//! Streams, events and device properties.
+
+use cuprous_plan::device::Mark;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::devices;
+use crate::errors::OrRaise;
+
+/// A CUDA stream, for hand-over and waiting: Cuprous' own work runs in order on one stream.
+#[pyclass(frozen, module = "cuprous")]
+pub(crate) struct Stream {
+    pointer: u64,
+}
+
+#[pymethods]
+impl Stream {
+    #[new]
+    #[pyo3(signature = (pointer = None, non_blocking = false))]
+    fn new(pointer: Option<u64>, non_blocking: bool) -> PyResult<Stream> {
+        let _ = non_blocking; // Every stream is: nothing runs on the legacy default stream.
+        let pointer = match pointer {
+            Some(p) => p,
+            None => devices::default_engine().or_raise()?.device.stream(),
+        };
+        Ok(Stream { pointer })
+    }
+
+    #[getter]
+    fn ptr(&self) -> u64 {
+        self.pointer
+    }
+
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let engine = devices::default_engine().or_raise()?;
+        py.detach(|| engine.synchronize()).or_raise()
+    }
+
+    fn query(&self, py: Python<'_>) -> PyResult<bool> {
+        let engine = devices::default_engine().or_raise()?;
+        let mark = py
+            .detach(|| {
+                engine.flush()?;
+                engine.device.mark()
+            })
+            .or_raise()?;
+        mark.done().or_raise()
+    }
+}
+
+/// A point in the device's order of work.
+#[pyclass(frozen, module = "cuprous")]
+pub(crate) struct Event {
+    mark: std::sync::Mutex<Option<Box<dyn Mark>>>,
+}
+
+impl Event {
+    fn with<T>(&self, f: impl FnOnce(&dyn Mark) -> cuprous_core::Result<T>) -> PyResult<T> {
+        let mark = self.mark.lock().map_err(|_| PyRuntimeError::new_err("the event is broken"))?;
+        match &*mark {
+            Some(mark) => f(mark.as_ref()).or_raise(),
+            None => Err(PyValueError::new_err("[Event] record() has not been called")),
+        }
+    }
+}
+
+#[pymethods]
+impl Event {
+    #[new]
+    #[pyo3(signature = (timing = true))]
+    fn new(timing: bool) -> Event {
+        let _ = timing; // Every event can time.
+        Event { mark: None.into() }
+    }
+
+    fn record(&self, py: Python<'_>) -> PyResult<()> {
+        let engine = devices::default_engine().or_raise()?;
+        let mark = py
+            .detach(|| {
+                engine.flush()?;
+                engine.device.mark()
+            })
+            .or_raise()?;
+        *self.mark.lock().map_err(|_| PyRuntimeError::new_err("the event is broken"))? = Some(mark);
+        Ok(())
+    }
+
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.with(|mark| mark.wait()))
+    }
+
+    fn query(&self) -> PyResult<bool> {
+        self.with(|mark| mark.done())
+    }
+
+    fn elapsed_ms(&self, later: &Event) -> PyResult<f64> {
+        self.with(|first| later.with_inner(|last| first.milliseconds_to(last)))
+    }
+}
+
+impl Event {
+    fn with_inner<T>(&self, f: impl FnOnce(&dyn Mark) -> cuprous_core::Result<T>) -> cuprous_core::Result<T> {
+        let mark = self.mark.lock().map_err(|_| cuprous_core::Error::runtime("the event is broken"))?;
+        match &*mark {
+            Some(mark) => f(mark.as_ref()),
+            None => Err(cuprous_core::Error::value("[Event] record() has not been called")),
+        }
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (index = 0))]
+pub(crate) fn device_properties(py: Python<'_>, index: u32) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in cuprous_cuda::properties(index).or_raise()? {
+        match value {
+            cuprous_cuda::Property::Text(text) => dict.set_item(name, text)?,
+            cuprous_cuda::Property::Number(number) => dict.set_item(name, number)?,
+        }
+    }
+    Ok(dict)
+}

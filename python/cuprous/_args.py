@@ -1,0 +1,180 @@
+"""What every function does with its arguments: arrays, axes, `out`, memory order, and the errors they raise."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from cuprous import _core
+
+ndarray = _core.ndarray
+
+#: What functions take where NumPy takes anything array-like: arrays, scalars, nested lists.
+ArrayLike: TypeAlias = Any
+Shape: TypeAlias = "int | Sequence[int]"
+Axis: TypeAlias = "int | None"
+Axes: TypeAlias = "int | Sequence[int] | None"
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def is_numpy_array(x: object) -> bool:
+    """True for `numpy.ndarray` (and its subclasses), without importing NumPy."""
+    return any(t.__name__ == "ndarray" and t.__module__ == "numpy" for t in type(x).__mro__)
+
+
+def is_scalar(x: object) -> bool:
+    """True for Python's and NumPy's scalars."""
+    if isinstance(x, _PYTHON_SCALARS):
+        return True
+    return any(t.__name__ == "generic" and t.__module__ == "numpy" for t in type(x).__mro__)
+
+
+def unsupported(x: object) -> TypeError:
+    """The error for an operand that would have to be copied to the device behind the caller's back."""
+    return TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
+
+
+def array(x: ArrayLike) -> ndarray:
+    """An array from what a function was given: arrays as they are, scalars and lists converted, NumPy arrays refused."""
+    if isinstance(x, ndarray):
+        return x
+    if is_numpy_array(x):
+        raise unsupported(x)
+    from cuprous._convert import convert
+
+    return convert(x)
+
+
+def operand(x: ArrayLike) -> Any:
+    """As `array`, but scalars stay scalars, so that they promote weakly."""
+    return x if isinstance(x, (ndarray, *_PYTHON_SCALARS)) or is_scalar(x) else array(x)
+
+
+def axis_error(axis: int, ndim: int, prefix: str | None = None) -> Exception:
+    """NumPy's AxisError."""
+    from numpy.exceptions import AxisError
+
+    return AxisError(axis, ndim, prefix)
+
+
+def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
+    """`axis` counted from the front.
+
+    Raises:
+        AxisError: if there is no such axis.
+    """
+    i = operator.index(axis)
+    if -ndim <= i < ndim:
+        return i + ndim if i < 0 else i
+    raise axis_error(i, ndim, prefix)
+
+
+def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int, ...]:
+    """A tuple of distinct axes counted from the front; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, Iterable):
+        return (normalize_axis(axis, ndim, prefix),)
+    axes = tuple(normalize_axis(a, ndim, prefix) for a in axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in `{prefix}` argument" if prefix else "duplicate value in 'axis'")
+    return axes
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A tuple of extents from an int or a sequence of ints."""
+    if isinstance(shape, tuple) and all(type(n) is int for n in shape):
+        dims = shape
+    elif hasattr(shape, "__index__") and not isinstance(shape, Sequence):
+        dims = (operator.index(shape),)
+    else:
+        dims = tuple(operator.index(n) for n in shape)
+    if dims and min(dims) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return dims
+
+
+def check_casting(source: str, target: str, casting: str, what: str) -> None:
+    """Raises TypeError unless `source` casts to `target` under that rule."""
+    if source != target and not _core.can_cast(source, target, casting):
+        raise TypeError(f"Cannot cast {what} from dtype('{source}') to dtype('{target}') with casting rule '{casting}'")
+
+
+def astype(a: ndarray, dtype: str) -> ndarray:
+    """`a` itself if it has the dtype, otherwise a cast copy."""
+    return a if a.dtype_name == dtype else _core.cast(a, dtype)
+
+
+def common_dtype(arrays: Iterable[ndarray]) -> str:
+    """The dtype that holds all of them."""
+    names = [a.dtype_name for a in arrays]
+    result = names[0]
+    for name in names[1:]:
+        if name != result:
+            result = _core.promote_types(result, name)
+    return result
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all of them broadcast to.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, n in enumerate(shape, ndim - len(shape)):
+            if n != 1 and result[i] != n:
+                if result[i] != 1:
+                    shown = " ".join(str(s).replace(" ", "") for s in shapes)
+                    raise ValueError(f"operands could not be broadcast together with shapes {shown} ")
+                result[i] = n
+    return tuple(result)
+
+
+def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
+    """Writes a result into the caller's `out` and returns that."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError(f"[{name}] 'out' must be an array or a tuple of one array")
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, ndarray):
+        raise TypeError(f"[{name}] return arrays must be of cuprous.ndarray, not {type(out)}")
+    check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
+    if out.shape != result.shape and broadcast_shapes(out.shape, result.shape) != out.shape:
+        theirs, ours = (str(s).replace(" ", "") for s in (out.shape, result.shape))
+        raise ValueError(
+            f"[{name}] non-broadcastable output operand with shape {theirs} doesn't match the broadcast shape {ours}"
+        )
+    _core.update(out, result)
+    return out
+
+
+def check_out_shape(out: Any, shape: tuple[int, ...], name: str) -> None:
+    """Raises ValueError unless `out` is None or has exactly that shape (folds do not broadcast into `out`)."""
+    if isinstance(out, ndarray) and out.shape != shape:
+        raise ValueError(f"[{name}] output parameter has shape {out.shape}, expected {shape}")
+
+
+def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
+    """`a` in a memory order ("C", "F", "A" or "K"); copied where it lies otherwise, or always if `fresh`."""
+    if order not in ("C", "F", "A", "K", None):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    fortran = order == "F" or (order in ("A", "K", None) and a.is_f_contiguous and not a.is_c_contiguous)
+    if fortran:
+        return a if a.is_f_contiguous and not fresh else a.T.copy().T
+    if order == "C" and not a.is_c_contiguous:
+        return a.copy()
+    return a.copy() if fresh else a
+
+
+def unimplemented(function: str, **arguments: Any) -> None:
+    """Raises NotImplementedError naming the first argument whose value differs from (value, default)."""
+    for name, (value, default) in arguments.items():
+        if value is not default and value != default:
+            raise NotImplementedError(f"[{function}] {name}={value!r} is not supported yet")

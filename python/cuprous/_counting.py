@@ -1,0 +1,131 @@
+"""Results whose shape depends on the data: nonzero, compress and the like. The count is read, the rest stays put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import ArrayLike, Axes, Axis, array, astype, ndarray, normalize_axis, write_out
+from cuprous._reductions import sum as sum_
+
+
+def select_flat(mask: ndarray, values: ndarray) -> ndarray:
+    """The values (1-d) at which the mask (bool, 1-d) holds, in order."""
+    n = mask.size
+    if n == 0:
+        return _core.empty((0,), values.dtype_name)
+    running = _core.scan("sum", _core.cast(mask, "int64"), 0)
+    count = int(running[n - 1])
+    # Kept elements go to the front and dropped ones behind them, so that no place is written twice.
+    place = _core.map("where", mask, running - 1, _core.iota((n,), (1,), count) - running)
+    result = _core.empty((n,), values.dtype_name)
+    _core.scatter(result, place, values)
+    return result if count == n else result[:count]
+
+
+def flatnonzero(a: ArrayLike) -> ndarray:
+    """Indices (int64) of the nonzero elements of the flattened array."""
+    mask = astype(array(a), "bool").reshape(-1)
+    return select_flat(mask, _core.iota((mask.size,), (1,), 0))
+
+
+def split_index(flat: ndarray, shape: tuple[int, ...]) -> tuple[ndarray, ...]:
+    """Indices into a flattened array, as one index array per axis of `shape`."""
+    parts = []
+    for n in reversed(shape[1:]):
+        parts.append(flat % n)
+        flat = flat // n
+    return (flat, *reversed(parts))
+
+
+def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
+    """Indices of the nonzero elements, one array (int64) per axis.
+
+    Raises:
+        ValueError: for 0-d arrays.
+    """
+    a = array(a)
+    if a.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+                         "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.")  # fmt: skip
+    if 0 in a.shape:
+        return tuple(_core.empty((0,), "int64") for _ in a.shape)
+    return split_index(flatnonzero(a), a.shape)
+
+
+def argwhere(a: ArrayLike) -> ndarray:
+    """Indices of the nonzero elements, one row per element."""
+    a = array(a)
+    if a.ndim == 0:
+        return _core.empty((int(bool(a)), 0), "int64")
+    parts = nonzero(a)
+    result = _core.empty((parts[0].size, a.ndim), "int64")
+    for i, part in enumerate(parts):
+        _core.update(result[:, i], part)
+    return result
+
+
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
+    """Number of nonzero elements over axes."""
+    return sum_(astype(array(a), "bool"), axis, keepdims=keepdims)
+
+
+def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
+    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds."""
+    from cuprous._indexing import take
+
+    mask, a = array(condition), array(a)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    return write_out(out, take(a, flatnonzero(mask), normalize_axis(axis, a.ndim)), "compress")
+
+
+def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
+    """Elements of the flattened array where the flattened condition holds."""
+    return compress(array(condition).reshape(-1), array(arr).reshape(-1))
+
+
+def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
+    """Writes values, in turn and repeated as needed, where the mask holds.
+
+    Raises:
+        ValueError: if there are places to fill but no values.
+    """
+    from cuprous._indexing import gather_flat
+
+    where = astype(array(mask), "bool").reshape(-1)
+    values = array(vals).reshape(-1)
+    if where.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    if not where.size:
+        return
+    running = _core.scan("sum", _core.cast(where, "int64"), 0)
+    if values.size == 0:
+        if int(running[-1]):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    chosen = gather_flat(values, _core.map("remainder", _core.map("maximum", running - 1, 0), values.size))
+    _core.update(arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr))
+
+
+def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
+    """Writes `values[i mod n]` at each flat index i where the mask holds."""
+    from cuprous._indexing import gather_flat
+
+    where, source = astype(array(mask), "bool"), array(values)
+    if where.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if source.size == 0 or a.size == 0:
+        return
+    flat = source.reshape(-1)
+    if flat.size != 1 and source.shape != a.shape:
+        flat = gather_flat(flat, _core.map("remainder", _core.iota((a.size,), (1,), 0), flat.size))
+    chosen: Any = flat.reshape(a.shape) if flat.size == a.size else flat.reshape(())
+    _core.update(a, _core.map("where", where.reshape(a.shape), astype(chosen, a.dtype_name), a))
+
+
+__all__ = [
+    "argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "place", "putmask",
+]  # fmt: skip

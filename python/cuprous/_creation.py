@@ -1,0 +1,483 @@
+"""Arrays from nothing: filled, ranged, triangular and diagonal ones; and from other objects."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import ArrayLike, Shape, array, as_shape, is_scalar, ndarray, normalize_axis, unimplemented
+from cuprous._args import with_order as _with_order
+from cuprous._convert import c_strides, convert
+
+_ORDERS = ("C", "F", "A", "K")
+
+
+def _check_order(order: str, allowed: str = "CF") -> None:
+    if order not in _ORDERS or order not in allowed:
+        raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
+
+
+def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
+    dims = as_shape(shape)
+    name = "float64" if dtype is None else _dtypes.name_of(dtype)
+    if order == "C":
+        return _core.full(dims, value, name)
+    _check_order(order)
+    return _core.full(dims[::-1], value, name).T
+
+
+def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array with arbitrary contents."""
+    _check_order(order)
+    dims = as_shape(shape)
+    if device is not None:
+        return _on_device(empty(shape, dtype, order), device)
+    result = _core.empty(dims if order == "C" else dims[::-1], _dtypes.name_of(dtype))
+    return result if order == "C" else result.T
+
+
+def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array of zeros."""
+    return _on_device(_filled(shape, 0, dtype, order), device)
+
+
+def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array of ones."""
+    return _on_device(_filled(shape, 1, dtype, order), device)
+
+
+def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array filled with a value (a scalar, or an array that broadcasts to the shape)."""
+    if is_scalar(fill_value):
+        if dtype is None:
+            dtype = convert(fill_value).dtype_name
+        if not hasattr(fill_value, "dtype"):
+            return _on_device(_filled(shape, _fit(fill_value, dtype), dtype, order), device)
+    source = convert(fill_value)
+    result = empty(shape, source.dtype_name if dtype is None else dtype, order)
+    _core.update(result, source)
+    return _on_device(result, device)
+
+
+def _fit(value: Any, dtype: Any) -> Any:
+    """Raises as NumPy does for a Python integer outside the dtype."""
+    if isinstance(value, int):
+        return convert(value, dtype).item() if dtype is not None and not isinstance(value, bool) else value
+    return value
+
+
+def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
+    unimplemented("like", subok=(subok, None))
+    a = array(a)
+    dims = a.shape if shape is None else as_shape(shape)
+    _check_order(order, "CFAK")
+    fortran = order == "F" or (order in "AK" and a.is_f_contiguous and not a.is_c_contiguous and len(dims) == a.ndim)
+    name = a.dtype_name if dtype is None else _dtypes.name_of(dtype)
+    layout = "F" if fortran else "C"
+    return _on_device(empty(dims, name, layout) if value is None else full(dims, value, name, layout), device)
+
+
+def empty_like(
+    prototype: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array with another's shape and dtype and arbitrary contents."""
+    return _like(prototype, None, dtype, order, subok, shape, device)
+
+
+def zeros_like(
+    a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array of zeros with another's shape and dtype."""
+    return _like(a, 0, dtype, order, subok, shape, device)
+
+
+def ones_like(
+    a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array of ones with another's shape and dtype."""
+    return _like(a, 1, dtype, order, subok, shape, device)
+
+
+def full_like(
+    a: ArrayLike, fill_value: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array with another's shape and dtype, filled with a value."""
+    return _like(a, fill_value, dtype, order, subok, shape, device)
+
+
+def _on_device(a: ndarray, device: Any) -> ndarray:
+    if device is None:
+        return a
+    from cuprous._device import device_word
+
+    return _core.to_device(a, device_word(device))
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A device array of anything array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
+
+    What already lives on the device is shared, not copied, unless `copy` is True. `blocking` is accepted for CuPy's
+    sake: a transfer never outlives the call.
+    """
+    if type(a) is ndarray and dtype is None and order is None and device is None and not copy:
+        return a
+    return _on_device(convert(a, dtype, order or "K", copy), device)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """The same as `asarray`: there are no subclasses."""
+    return asarray(a, dtype, order)
+
+
+def asfarray(a: Any, dtype: Any = float) -> ndarray:
+    """An array of a floating dtype."""
+    name = _dtypes.name_of(dtype)
+    return convert(a, name if _dtypes.kind(name) in "fc" else "float64")
+
+
+def array_(
+    obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
+    *, blocking: bool = True, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array from anything array-like; `ndmin` puts axes of length one in front."""
+    result = convert(obj, dtype, order or "K", copy)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return _on_device(result, device)
+
+
+array_.__name__ = array_.__qualname__ = "array"
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """A C-contiguous array of at least one dimension."""
+    result = convert(a, dtype, "C")
+    return result if result.ndim else result.reshape((1,))
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+    """A Fortran-contiguous array of at least one dimension."""
+    result = convert(a, dtype, "F")
+    return result if result.ndim else result.reshape((1,))
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """As `asarray`, but raises ValueError where a value is infinite or NaN."""
+    result = asarray(a, dtype, order)
+    if _dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):  # type: ignore[attr-defined]
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+    """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always."""
+    words = {str(r).upper()[0] for r in ([requirements] if isinstance(requirements, str) else requirements or [])}
+    if words >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    return convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
+
+
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
+    """A copy of an array."""
+    return _with_order(array(a), order, fresh=True)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
+    """A one-dimensional array from an object with Python's buffer protocol (copied to the device)."""
+    import numpy as np
+
+    return _core.from_numpy(np.frombuffer(buffer, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count, offset))
+
+
+def fromiter(iterable: Any, dtype: Any, count: int = -1) -> ndarray:
+    """A one-dimensional array from an iterable."""
+    import numpy as np
+
+    return _core.from_numpy(np.fromiter(iterable, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> ndarray:
+    """A one-dimensional array from numbers in a text, separated by `sep`."""
+    import numpy as np
+
+    return _core.from_numpy(np.fromstring(string, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count, sep=sep))
+
+
+def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`function` called once with the index arrays of a shape."""
+    return function(*indices(as_shape(shape), dtype=dtype), **kwargs)
+
+
+# --- ranges
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> ndarray:
+    """Evenly spaced values from `start` up to, without, `stop`."""
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if not all(map(is_scalar, (start, stop, step))):
+        start, stop, step = (x.item() if isinstance(x, ndarray) else x for x in (start, stop, step))
+    if step == 0:
+        raise ZeroDivisionError("[arange] step must not be zero")
+    length = max(0, math.ceil((stop - start) / step))
+    if dtype is None:
+        name = "int64" if all(isinstance(x, int) for x in (start, stop, step)) else _common_scalar(start, stop, step)
+    else:
+        name = _dtypes.name_of(dtype)
+    letter = _dtypes.kind(name)
+    if letter == "b" and length > 2:
+        raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
+    if letter in "iub" and all(isinstance(x, int) for x in (start, step)):
+        result = _core.iota((length,), (step,), start)
+        return _on_device(result if name == "int64" else _core.cast(result, name), device)
+    if letter in "iub":
+        # NumPy's fill: the first two elements are cast, the rest follow from their difference.
+        first = int(start)
+        return _on_device(_core.cast(_core.iota((length,), (int(start + step) - first,), first), name), device)
+    delta = (start + step) - start
+    result = _ramp(length, start, delta, name)
+    return _on_device(result, device)
+
+
+def _common_scalar(*values: Any) -> str:
+    import numpy as np
+
+    return _dtypes.name_of(np.result_type(*(type(v) if type(v) in (bool, int, float, complex) else v for v in values)))
+
+
+def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:
+    """start + i * delta, computed in double precision."""
+    wide = "complex128" if _dtypes.kind(name) == "c" else "float64"
+    index = _core.cast(_core.iota((length,), (1,), 0), wide)
+    scalar = complex if wide == "complex128" else float
+    values = _core.map("add", _core.map("multiply", index, scalar(delta)), scalar(start))
+    return values if name == wide else _core.cast(values, name)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """`num` evenly spaced values from `start` to `stop`, with or without the end point."""
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    parts = num - 1 if endpoint else num
+    first, last = (convert(x) for x in (start, stop))
+    wide = _dtypes.inexact(_core.promote_types(first.dtype_name, last.dtype_name))
+    name = wide if dtype is None else _dtypes.name_of(dtype)
+    low, high = (_core.map("multiply", x, 1.0) for x in (first, last))
+    delta = _core.map("subtract", high, low)
+    index = _core.cast(_core.iota((num,), (1,), 0), "float64").reshape((num,) + (1,) * delta.ndim)
+    if _dtypes.itemsize(_dtypes.component(delta.dtype_name)) < 8:
+        index = _core.cast(index, _dtypes.component(delta.dtype_name))
+    step = _core.map("divide", delta, parts) if parts > 0 else None
+    if step is None:
+        result = _core.map("multiply", index, delta)
+    else:  # a step that underflowed to zero is taken from the far end instead, as NumPy does
+        direct = _core.map("multiply", index, step)
+        scaled = _core.map("multiply", _core.map("divide", index, parts), delta)
+        result = _core.map("where", _core.map("equal", step, 0), scaled, direct)
+    result = _core.map("add", result, low)
+    if endpoint and num > 1:
+        _core.update(result[-1], high)
+    if axis != 0:
+        from cuprous._manipulation import moveaxis
+
+        result = moveaxis(result, 0, axis)
+    if _dtypes.kind(name) in "iu":
+        result = _core.map("floor", result)
+    if result.dtype_name != name:
+        result = _core.cast(result, name)
+    result = _on_device(result, device)
+    if not retstep:
+        return result
+    return result, (_core.full(delta.shape, math.nan, delta.dtype_name) if step is None else step)
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> ndarray:
+    """`num` values evenly spaced on a logarithmic scale, from base**start to base**stop."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = _core.map("power", base, exponents)
+    return result if dtype is None else _core.cast(result, _dtypes.name_of(dtype))
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> ndarray:
+    """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero."""
+    first, last = (_core.map("multiply", convert(x), 1.0) for x in (start, stop))
+    if bool((_core.map("multiply", first, last) == 0).any()):  # type: ignore[attr-defined]
+        raise ValueError("Geometric sequence cannot include zero")
+    real = "c" not in (_dtypes.kind(first.dtype_name), _dtypes.kind(last.dtype_name))
+    if real and bool((_core.map("multiply", first, last) < 0).any()):  # type: ignore[attr-defined]
+        real = False
+        first, last = (_core.cast(x, "complex128") for x in (first, last))
+    sign = _core.map("sign", first)
+    exponents = linspace(
+        _core.map("log10", _core.map("divide", first, sign)), _core.map("log10", _core.map("divide", last, sign)),
+        num, endpoint,
+    )  # fmt: skip
+    result = _core.map("multiply", _core.map("power", 10.0, exponents), sign)
+    if num > 0:
+        _core.update(result[0], first)
+        if num > 1 and endpoint:
+            _core.update(result[-1], last)
+    if axis != 0:
+        from cuprous._manipulation import moveaxis
+
+        result = moveaxis(result, 0, axis)
+    return result if dtype is None else _core.cast(result, _dtypes.name_of(dtype))
+
+
+# --- matrices
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None
+) -> ndarray:
+    """An N x M matrix with ones on the k-th diagonal."""
+    result = zeros((N, N if M is None else M), dtype, order)
+    _core.update(diagonal_view(result, operator.index(k)), 1)
+    return _on_device(result, device)
+
+
+def identity(n: int, dtype: Any = float) -> ndarray:
+    """The n x n identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ndarray:
+    """A writable view of a's diagonals, along a new last axis."""
+    axis1, axis2 = (normalize_axis(x, a.ndim) for x in (axis1, axis2))
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    shape, strides = a.shape, a.element_strides
+    rows, columns = shape[axis1], shape[axis2]
+    start = -offset * strides[axis1] if offset < 0 else offset * strides[axis2]
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    rest = [i for i in range(a.ndim) if i not in (axis1, axis2)]
+    return _core.as_strided(
+        a,
+        (*(shape[i] for i in rest), length),
+        (*(strides[i] for i in rest), strides[axis1] + strides[axis2]),
+        start if length else 0,
+    )
+
+
+def diag(v: ArrayLike, k: int = 0) -> ndarray:
+    """A copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal."""
+    v = array(v)
+    if v.ndim == 2:
+        return diagonal_view(v, k).copy()
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = v.size + abs(k)
+    result = zeros((n, n), v.dtype_name)
+    _core.update(diagonal_view(result, k), v)
+    return result
+
+
+def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
+    """A matrix with the flattened input on its k-th diagonal."""
+    return diag(array(v).reshape(-1), k)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
+    """A matrix with ones at and below the k-th diagonal."""
+    return _core.cast(_core.map("less_equal", _core.iota((N, N if M is None else M), (-1, 1), 0), k),
+                      _dtypes.name_of(dtype))  # fmt: skip
+
+
+def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
+    m = array(m)
+    if m.ndim == 0:
+        raise ValueError("Input must be at least 1-d.")
+    shape = m.shape[-2:] if m.ndim > 1 else m.shape * 2
+    below = _core.map("less_equal", _core.iota(shape, (-1, 1), 0), k if lower else k - 1)
+    zero = _core.full((), 0, m.dtype_name)
+    return _core.map("where", below, m, zero) if lower else _core.map("where", below, zero, m)
+
+
+def tril(m: ArrayLike, k: int = 0) -> ndarray:
+    """A copy with zeros above the k-th diagonal."""
+    return _triangle(m, k, True)
+
+
+def triu(m: ArrayLike, k: int = 0) -> ndarray:
+    """A copy with zeros below the k-th diagonal."""
+    return _triangle(m, k, False)
+
+
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
+    """A Vandermonde matrix: the powers of a vector, column by column."""
+    x = array(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = x.size if N is None else N
+    powers = _core.iota((n,), (1,), 0) if increasing else _core.iota((n,), (-1,), n - 1)
+    name = _core.promote_types(x.dtype_name, "int64")
+    return _core.map("power", _core.cast(x, name).reshape((x.size, 1)), _core.cast(powers, name))
+
+
+# --- index grids
+
+
+def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
+    """The index of every element of a shape: an array (ndim, *shape), or a tuple of open grids if `sparse`."""
+    shape = as_shape(dimensions)
+    name = _dtypes.name_of(dtype)
+    grids = []
+    for axis, n in enumerate(shape):
+        if sparse:
+            grid = _core.iota((1,) * axis + (n,) + (1,) * (len(shape) - axis - 1),
+                              (0,) * axis + (1,) + (0,) * (len(shape) - axis - 1), 0)  # fmt: skip
+        else:
+            grid = _core.iota(shape, tuple(int(i == axis) for i in range(len(shape))), 0)
+        grids.append(grid if name == "int64" else _core.cast(grid, name))
+    if sparse:
+        return tuple(grids)
+    if not grids:
+        return empty((0,), name)
+    result = _core.empty((len(shape), *shape), name)
+    for axis, grid in enumerate(grids):
+        _core.update(result[axis], grid)
+    return result
+
+
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
+    """Coordinate matrices from coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    vectors = [array(x).reshape(-1) for x in xi]
+    n = len(vectors)
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[0], places[1] = 1, 0
+    grids = [v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)]
+    if not sparse:
+        sizes = [0] * n
+        for v, place in zip(vectors, places, strict=True):
+            sizes[place] = v.size
+        grids = [_core.broadcast_to(g, sizes) for g in grids]
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)
+
+
+__all__ = [
+    "arange", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray", "copy",
+    "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter", "fromstring", "full",
+    "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid", "ones", "ones_like",
+    "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like", "c_strides",
+]  # fmt: skip

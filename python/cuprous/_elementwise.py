@@ -1,0 +1,214 @@
+"""Functions of one element at a time that are not ufuncs: rounding, clipping, selecting, parts of complex numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_out
+
+
+def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
+    """Elements of `x` where the condition holds, of `y` elsewhere; with the condition alone, its nonzero indices."""
+    if x is None and y is None:
+        from cuprous._counting import nonzero
+
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return _core.map("where", operand(condition), operand(x), operand(y))
+
+
+def clip(
+    a: ArrayLike, a_min: Any = None, a_max: Any = None, out: ndarray | None = None, *, min: Any = None, max: Any = None
+) -> ndarray:
+    """Elements limited to an interval; either bound may be None."""
+    if min is not None or max is not None:
+        if a_min is not None or a_max is not None:
+            raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+        a_min, a_max = min, max
+    result = a = array(a)
+    for name, bound in (("maximum", a_min), ("minimum", a_max)):
+        if bound is None:
+            continue
+        bound = operand(bound)
+        if type(bound) is int and _dtypes.kind(result.dtype_name) in "iu":
+            low, high = _dtypes.lowest(result.dtype_name), _dtypes.highest(result.dtype_name)
+            if not low <= bound <= high:  # as NumPy: a bound beyond the dtype limits nothing, or everything
+                bound = low if bound < low else high
+        result = _core.map(name, result, bound)
+    return write_out(out, a.copy() if result is a else result, "clip")
+
+
+def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
+    """Elements rounded to a number of decimals, halves to even."""
+    a = array(a)
+    name = a.dtype_name
+    letter = _dtypes.kind(name)
+    if letter == "b":
+        result = _core.cast(a, "float16")
+    elif letter in "iu":
+        if decimals >= 0:
+            result = a.copy()
+        else:
+            unit = 10.0**-decimals
+            result = _core.cast(_core.map("rint", _core.cast(a, "float64") / unit) * unit, name)
+    elif decimals == 0:
+        result = _core.map("rint", a)
+    elif decimals > 0:
+        result = _core.map("rint", a * 10.0**decimals) / 10.0**decimals
+    else:
+        result = _core.map("rint", a / 10.0**-decimals) * 10.0**-decimals
+    return write_out(out, result, "round")
+
+
+around = round
+
+
+def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Elements rounded towards zero."""
+    return write_out(out, _core.map("trunc", array(x)), "fix")
+
+
+def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: bool) -> ndarray:
+    x = array(x)
+    if _dtypes.kind(x.dtype_name) == "c":
+        raise TypeError(f"This operation is not supported for {x.dtype_name} values because it would be ambiguous.")
+    if _dtypes.kind(x.dtype_name) != "f":
+        return write_out(out, _core.full(x.shape, False, "bool"), name)
+    return write_out(out, x == (-math.inf if negative else math.inf), name)
+
+
+def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Where elements are plus infinity."""
+    return _signed_infinity(x, out, "isposinf", False)
+
+
+def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Where elements are minus infinity."""
+    return _signed_infinity(x, out, "isneginf", True)
+
+
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> ndarray:
+    """NaN and infinities replaced by numbers (by default zero and the dtype's extremes)."""
+    x = array(x)
+    letter = _dtypes.kind(x.dtype_name)
+    if letter == "c":
+        result = x.copy() if copy else x
+        for part in (real(result), imag(result)):
+            nan_to_num(part, False, nan, posinf, neginf)
+        return result
+    if letter != "f":
+        return x.copy() if copy else x
+    greatest = _finite_max(x.dtype_name)
+    result = _core.map("where", _core.map("isnan", x), nan, x)
+    result = _core.map("where", x == math.inf, greatest if posinf is None else posinf, result)
+    result = astype(_core.map("where", x == -math.inf, -greatest if neginf is None else neginf, result), x.dtype_name)
+    if copy:
+        return result
+    _core.update(x, result)
+    return x
+
+
+def _finite_max(name: str) -> float:
+    return {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}.get(
+        name, 1.7976931348623157e308
+    )
+
+
+# --- complex numbers
+
+
+def _part(a: ndarray, index: int) -> ndarray:
+    """A view of the real (0) or imaginary (1) parts of a complex array."""
+    strides = [2 * s for s in a.element_strides]
+    return _core.as_strided(a, a.shape, strides, index, _dtypes.component(a.dtype_name))
+
+
+def real(val: ArrayLike) -> ndarray:
+    """The real part: a view of complex arrays, the array itself otherwise."""
+    a = array(val)
+    return _part(a, 0) if _dtypes.kind(a.dtype_name) == "c" else a
+
+
+def imag(val: ArrayLike) -> ndarray:
+    """The imaginary part: a view of complex arrays, zeros otherwise."""
+    a = array(val)
+    return _part(a, 1) if _dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name)
+
+
+def angle(z: ArrayLike, deg: bool = False) -> ndarray:
+    """The angle of complex numbers, in radians or degrees."""
+    z = array(z)
+    if _dtypes.kind(z.dtype_name) == "c":
+        result = _core.map("angle", z)
+    else:
+        z = z if _dtypes.kind(z.dtype_name) == "f" else _core.cast(z, "float64")
+        result = _core.map("arctan2", _core.full((), 0, z.dtype_name), z)
+    return result * (180 / math.pi) if deg else result
+
+
+def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
+    """The real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
+    from cuprous._reductions import all as all_
+
+    a = array(a)
+    if _dtypes.kind(a.dtype_name) != "c":
+        return a
+    if tol > 1:
+        tol = tol * (2.0**-23 if a.dtype_name == "complex64" else 2.0**-52)
+    return real(a).copy() if bool(all_(_core.map("absolute", imag(a)) < tol)) else a
+
+
+# --- named functions
+
+
+def sinc(x: ArrayLike) -> ndarray:
+    """sin(pi x) / (pi x)."""
+    x = array(x)
+    return _core.map("sinc", x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, "float64"))
+
+
+def i0(x: ArrayLike) -> ndarray:
+    """Modified Bessel function of the first kind, order 0."""
+    x = array(x)
+    return _core.map("i0", x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
+
+
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
+    """Phases with jumps of more than half a period taken out along an axis."""
+    from cuprous._args import normalize_axis
+    from cuprous._calculus import diff
+    from cuprous._reductions import cumsum
+
+    p = array(p)
+    i = normalize_axis(axis, p.ndim)
+    integral = _dtypes.kind(p.dtype_name) in "iu" and isinstance(period, int)
+    name = p.dtype_name if integral else _dtypes.inexact(p.dtype_name)
+    if discont is None:
+        discont = period / 2
+    steps = diff(p, axis=i)
+    if integral:
+        high, ambiguous = period // 2, period % 2 == 0
+    else:
+        high, ambiguous = period / 2, True  # type: ignore[assignment]
+    low = -high
+    folded = _core.map("remainder", steps - low, period) + low
+    if ambiguous:
+        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
+    correction = folded - steps
+    correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
+                           correction)  # fmt: skip
+    result = astype(p, name).copy()
+    tail = result[(slice(None),) * i + (slice(1, None),)]
+    _core.update(tail, tail + cumsum(correction, axis=i))
+    return result
+
+
+__all__ = [
+    "angle", "around", "clip", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real", "real_if_close",
+    "round", "sinc", "unwrap", "where",
+]  # fmt: skip

@@ -1,0 +1,338 @@
+"""Shapes: views that reshape, permute, insert, drop, flip and broadcast axes; roll and its like."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import (
+    ArrayLike, Axes, Axis, Shape, array, as_shape, axis_error, ndarray, normalize_axes, normalize_axis,
+)  # fmt: skip
+from cuprous._args import broadcast_shapes as _broadcast_shapes
+
+
+def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
+    """The same elements in another shape; -1 stands for what is left. A view where strides allow.
+
+    Raises:
+        ValueError: if the sizes differ, or `copy` is False and no view is possible.
+    """
+    a = array(a)
+    if order == "A":
+        order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
+    result = a.reshape(shape, order=order)
+    if copy:
+        return result.copy() if result.shares_storage(a) else result
+    if copy is False and not result.shares_storage(a):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return result
+
+
+def ravel(a: ArrayLike, order: str = "C") -> ndarray:
+    """The elements in one dimension; a view where strides allow."""
+    a = array(a)
+    if order == "C":
+        return a.reshape(-1)
+    if order == "K":
+        axes = sorted(range(a.ndim), key=lambda i: -abs(a.element_strides[i]))
+        return a.transpose(axes).reshape(-1) if a.ndim else a.reshape(-1)
+    if order == "A":
+        order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
+    return a.reshape(-1, order=order)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
+    """A view with the axes permuted, reversed by default."""
+    a = array(a)
+    return a.T if axes is None else a.transpose(tuple(axes))
+
+
+permute_dims = transpose
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
+    """A view with two axes exchanged."""
+    a = array(a)
+    i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
+    order = list(range(a.ndim))
+    order[i], order[j] = j, i
+    return a.transpose(tuple(order)) if order else a
+
+
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
+    """A view with axes moved to other places, the rest in order."""
+    a = array(a)
+    sources = normalize_axes(source, a.ndim, "source")
+    targets = normalize_axes(destination, a.ndim, "destination")
+    if len(sources) != len(targets):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [i for i in range(a.ndim) if i not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return a.transpose(tuple(order)) if order else a
+
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
+    """A view with one axis moved before position `start`."""
+    a = array(a)
+    i = normalize_axis(axis, a.ndim)
+    stop = start + a.ndim if start < 0 else start
+    if not 0 <= stop <= a.ndim:
+        raise axis_error(start, a.ndim + 1, "start")
+    return moveaxis(a, i, stop - 1 if i < stop else stop)
+
+
+def matrix_transpose(x: ArrayLike, /) -> ndarray:
+    """A view with the last two axes exchanged."""
+    x = array(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
+    """A view with axes of length one inserted."""
+    a = array(a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    places = normalize_axes(axis, a.ndim + count)
+    rest = iter(a.shape)
+    return a.reshape(tuple(1 if i in places else next(rest) for i in range(a.ndim + count)))
+
+
+def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
+    """A view without axes of length one (all, or those named).
+
+    Raises:
+        ValueError: if a named axis is longer.
+    """
+    a = array(a)
+    if axis is None:
+        dropped = tuple(i for i, n in enumerate(a.shape) if n == 1)
+    else:
+        dropped = normalize_axes(axis, a.ndim)
+        if any(a.shape[i] != 1 for i in dropped):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    kept = [i for i in range(a.ndim) if i not in dropped]
+    strides = a.element_strides
+    return _core.as_strided(a, [a.shape[i] for i in kept], [strides[i] for i in kept], 0)
+
+
+def broadcast_to(array_: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
+    """A view of an array repeated to a shape, with zero strides.
+
+    Raises:
+        ValueError: if the shape does not fit.
+    """
+    return _core.broadcast_to(array(array_), as_shape(shape))
+
+
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
+    """Views of arrays repeated to their common shape."""
+    arrays = [array(a) for a in args]
+    shape = _broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+
+
+def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
+    """The shape that these shapes broadcast to."""
+    return _broadcast_shapes(*(as_shape(s) for s in args))
+
+
+def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
+    results = tuple(a.reshape(shape_of(a.shape)) for a in map(array, arys))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Arrays with at least one axis."""
+    return _at_least(arys, lambda s: s or (1,))
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Arrays with at least two axes, new ones in front."""
+    return _at_least(arys, lambda s: (1,) * (2 - len(s)) + s)
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1)."""
+    return _at_least(arys, lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s))
+
+
+def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
+    """A view with the order of elements along axes (by default all) reversed."""
+    m = array(m)
+    axes = normalize_axes(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+
+
+def flipud(m: ArrayLike) -> ndarray:
+    """A view with the first axis reversed."""
+    m = array(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(m, 0)
+
+
+def fliplr(m: ArrayLike) -> ndarray:
+    """A view with the second axis reversed."""
+    m = array(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(m, 1)
+
+
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
+    """A view rotated by k quarter turns in the plane of two axes, from the first towards the second."""
+    m = array(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    i, j = axes
+    if i == j or abs(i - j) == m.ndim:
+        raise ValueError("Axes must be different.")
+    if not (-m.ndim <= i < m.ndim and -m.ndim <= j < m.ndim):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
+    turns = k % 4
+    if turns == 0:
+        return m[...]
+    if turns == 2:
+        return flip(m, (i, j))
+    return swapaxes(flip(m, j), i, j) if turns == 1 else flip(swapaxes(m, i, j), j)
+
+
+def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
+    """Elements moved along axes; what leaves at one end comes back at the other."""
+    a = array(a)
+    if axis is None:
+        return roll(a.reshape(-1), _total_shift(shift), 0).reshape(a.shape)
+    axes = (axis,) if not isinstance(axis, Sequence) else tuple(axis)
+    shifts = (shift,) if not isinstance(shift, Sequence) else tuple(shift)
+    if len(shifts) != len(axes):
+        if 1 not in (len(shifts), len(axes)):
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        shifts, axes = shifts * max(1, len(axes) // len(shifts)), axes * max(1, len(shifts) // len(axes))
+    total: dict[int, int] = {}
+    for s, i in zip(shifts, axes, strict=True):
+        i = normalize_axis(i, a.ndim)
+        total[i] = total.get(i, 0) + operator.index(s)
+    result = a
+    for i, s in total.items():
+        n = a.shape[i]
+        if n and s % n:
+            s %= n
+            front = (slice(None),) * i
+            rolled = _core.empty(a.shape, a.dtype_name)
+            _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
+            _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
+            result = rolled
+    return result.copy() if result is a else result
+
+
+def _total_shift(shift: Any) -> int:
+    return operator.index(shift) if not isinstance(shift, Sequence) else sum(operator.index(s) for s in shift)
+
+
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> ndarray:
+    """A 1-d array without its leading ("f") and trailing ("b") zeros."""
+    from cuprous._counting import flatnonzero
+
+    filt = array(filt)
+    if filt.ndim != 1 or axis not in (None, 0, -1):
+        raise NotImplementedError("[trim_zeros] only 1-d arrays are supported")
+    kept = flatnonzero(filt)
+    if kept.size == 0:
+        return filt[:0]
+    first = int(kept[0]) if "f" in trim.lower() else 0
+    last = int(kept[-1]) + 1 if "b" in trim.lower() else filt.size
+    return filt[first:last]
+
+
+def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
+    """A new array of any shape, filled with repeated copies of the elements."""
+    from cuprous._indexing import gather_flat
+
+    shape = as_shape(new_shape)
+    flat = array(a).reshape(-1)
+    size = 1
+    for n in shape:
+        size *= n
+    if flat.size == 0 or size == 0:
+        return _core.full(shape, 0, flat.dtype_name)
+    return gather_flat(flat, _core.map("remainder", _core.iota((size,), (1,), 0), flat.size)).reshape(shape)
+
+
+def shape(a: ArrayLike) -> tuple[int, ...]:
+    """Extents of an array."""
+    return array(a).shape
+
+
+def ndim(a: ArrayLike) -> int:
+    """Number of axes."""
+    return array(a).ndim
+
+
+def size(a: ArrayLike, axis: Axes = None) -> int:
+    """Number of elements, in all or along axes."""
+    a = array(a)
+    result = 1
+    for i in normalize_axes(axis, a.ndim):
+        result *= a.shape[i]
+    return result
+
+
+def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Whether two arrays' byte ranges overlap in one storage."""
+    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or not a.shares_storage(b) or not (a.size and b.size):
+        return False
+    (low, high), (first, last) = a.span(), b.span()
+    return low < last and first < high
+
+
+def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Whether two arrays have an element's memory in common (exact; `max_work` limits nothing here)."""
+    if not may_share_memory(a, b):
+        return False
+    if a.is_c_contiguous and b.is_c_contiguous:
+        return True
+    import numpy as np
+
+    # Same strides on a pretended storage: NumPy's solver only looks at addresses.
+    low = min(a.span()[0], b.span()[0])
+    high = max(a.span()[1], b.span()[1])
+    storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
+    views = [
+        np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)
+    ]
+    return bool(np.shares_memory(*views))
+
+
+def _first(a: ndarray) -> int:
+    """Byte offset of the first element in the storage."""
+    return a.span()[0] - sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True) if s < 0)
+
+
+def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
+    """Writes an array into another, where the mask holds."""
+    from cuprous._args import check_casting, operand
+    from cuprous._convert import convert
+
+    if not isinstance(dst, ndarray):
+        raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
+    source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)
+    if isinstance(source, ndarray):
+        check_casting(source.dtype_name, dst.dtype_name, casting, "array data")
+        if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
+            raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
+    if where is not True:
+        source = source if isinstance(source, ndarray) else _core.full((), source, dst.dtype_name)
+        source = _core.map("where", operand(where), _core.cast(source, dst.dtype_name), dst)
+    _core.update(dst, source)
+
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "copyto",
+    "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose", "may_share_memory", "moveaxis", "ndim",
+    "permute_dims", "ravel", "reshape", "resize", "roll", "rollaxis", "rot90", "shape", "shares_memory", "size",
+    "squeeze", "swapaxes", "transpose", "trim_zeros",
+]  # fmt: skip

@@ -1,0 +1,372 @@
+"""Folds over axes: sums, extremes, moments, truth; and the running folds. Results are arrays, 0-d ones for all axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import (
+    ArrayLike, Axes, Axis, array, astype, ndarray, normalize_axes, normalize_axis, operand, write_out,
+)  # fmt: skip
+
+_reduce = _core.reduce
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
+    """`axis` as `_core.reduce` takes it."""
+    if axis is None:
+        return None
+    if type(axis) is int:
+        return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
+    return normalize_axes(axis, ndim)
+
+
+def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
+    """`a` where the mask holds, `filler` elsewhere."""
+    return a if where is True else _core.map("where", operand(where), a, _core.full((), filler, a.dtype_name))
+
+
+def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
+    if initial is not None:
+        result = _core.map(ufunc, result, _core.full((), operand(initial), result.dtype_name)
+                           if not isinstance(initial, ndarray) else initial)  # fmt: skip
+    return result if out is None else _write(out, result, ufunc)
+
+
+def _write(out: Any, result: ndarray, name: str) -> ndarray:
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(target, ndarray) and target.shape != result.shape:
+        raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
+                         f"expected {result.shape}")  # fmt: skip
+    return write_out(out, result, name)
+
+
+def _total(
+    op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
+) -> ndarray:
+    """Sum or product: widens small integers."""
+    if not isinstance(a, ndarray):
+        a = array(a)
+    name = a.dtype_name
+    wide = _dtypes.accumulator(name) if dtype is None else _dtypes.name_of(dtype)
+    if wide != name:
+        a = _core.cast(a, wide)
+    if where is not True:
+        a = _masked(a, where, empty)
+    if wide == "bool":
+        op = "max" if op == "sum" else "min"
+    axes = _axes(axis, a.ndim)
+    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy()
+    return result if initial is None and out is None else _finish(result, ufunc, initial, out)
+
+
+def sum(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
+    return _total("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
+
+
+def prod(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
+    return _total("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
+
+
+def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
+    if not isinstance(a, ndarray):
+        a = array(a)
+    ufunc = "maximum" if greatest else "minimum"
+    axes = _axes(axis, a.ndim)
+    if where is not True:
+        if initial is None:
+            raise ValueError(
+                f"reduction operation '{ufunc}' does not have an identity, so to use a where mask one has to specify 'initial'"
+            )
+        a = _masked(a, where, initial)
+    if axes == ():
+        result = a.copy()
+    elif initial is not None and _folded(a.shape, axes) == 0:
+        result = _core.full(_reduced_shape(a.shape, axes, keepdims), initial, a.dtype_name)
+    else:
+        result = _reduce("max" if greatest else "min", a, axes, keepdims)
+    return result if initial is None and out is None else _finish(result, ufunc, initial, out)
+
+
+def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
+    """How many elements fold into one."""
+    n = 1
+    for i in range(len(shape)) if axes is None else axes:
+        n *= shape[i]
+    return n
+
+
+def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+    gone = range(len(shape)) if axes is None else axes
+    if keepdims:
+        return tuple(1 if i in gone else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in gone)
+
+
+def max(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Greatest element over axes; NaN if there is one.
+
+    Raises:
+        ValueError: if no element is folded and there is no `initial`.
+    """
+    return _extreme(a, axis, out, keepdims, initial, where, True)
+
+
+def min(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Least element over axes; NaN if there is one.
+
+    Raises:
+        ValueError: if no element is folded and there is no `initial`.
+    """
+    return _extreme(a, axis, out, keepdims, initial, where, False)
+
+
+amax = max
+amin = min
+
+
+def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
+    """Greatest minus least element over axes."""
+    a = array(a)
+    return _finish(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "ptp", None, out)
+
+
+def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
+    a = array(a)
+    axes = None if axis is None else (normalize_axis(axis, a.ndim),)
+    if _folded(a.shape, axes) == 0:
+        raise ValueError(f"attempt to get {op} of an empty sequence")
+    return _finish(_reduce(op, a, axes, keepdims), op, None, out)
+
+
+def argmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
+    """Index (int64) of the first greatest element, along an axis or in the flattened array."""
+    return _arg("argmax", a, axis, out, keepdims)
+
+
+def argmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
+    """Index (int64) of the first least element, along an axis or in the flattened array."""
+    return _arg("argmin", a, axis, out, keepdims)
+
+
+def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
+    a = astype(array(a), "bool")
+    a = _masked(a, where, every)
+    axes = _axes(axis, a.ndim)
+    if axes == ():
+        result = a.copy()
+    elif _folded(a.shape, axes) == 0:
+        result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
+    else:
+        result = _reduce("min" if every else "max", a, axes, keepdims)
+    return _finish(result, "all" if every else "any", None, out)
+
+
+def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
+        where: Any = True) -> ndarray:  # fmt: skip
+    """Whether all elements over axes are true."""
+    return _truth(a, axis, out, keepdims, where, True)
+
+
+def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
+        where: Any = True) -> ndarray:  # fmt: skip
+    """Whether any element over axes is true."""
+    return _truth(a, axis, out, keepdims, where, False)
+
+
+# --- moments
+
+
+def _working(name: str, dtype: Any) -> tuple[str, str]:
+    """(dtype to compute in, dtype to return) of a mean."""
+    result = _dtypes.inexact(name) if dtype is None else _dtypes.name_of(dtype)
+    return ("float32" if _dtypes.itemsize(result) == 2 and dtype is None else result), result
+
+
+def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any) -> Any:
+    """Elements per fold: an int, or an array where a mask decides."""
+    if where is True:
+        return _folded(a.shape, axes)
+    mask = _core.broadcast_to(astype(array(where), "bool"), a.shape)
+    return _reduce("sum", _core.cast(mask, "int64"), axes, keepdims)
+
+
+def mean(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
+    if not isinstance(a, ndarray):
+        a = array(a)
+    name = a.dtype_name
+    wide, returned = _working(name, dtype)
+    if wide != name:
+        a = _core.cast(a, wide)
+    a = _masked(a, where, 0)
+    axes = _axes(axis, a.ndim)
+    total = _reduce("sum", a, axes, keepdims) if axes != () else a
+    result = total / _count(a, axes, keepdims, where)
+    if result.dtype_name != returned:
+        result = _core.cast(result, returned)
+    return result if out is None else _write(out, result, "mean")
+
+
+def _spread(
+    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known: Any,
+    correction: Any, root: bool,
+) -> ndarray:  # fmt: skip
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    a = array(a)
+    wide, returned = _working(a.dtype_name, dtype)
+    returned = _dtypes.component(returned)
+    if wide != a.dtype_name:
+        a = _core.cast(a, wide)
+    axes = _axes(axis, a.ndim)
+    count = _count(a, axes, keepdims, where)
+    plain = where is True and known is None and axes != () and _dtypes.kind(wide) != "c" and count
+    if plain:
+        squares = _reduce("m2", a, axes, keepdims)
+    else:
+        center = mean(a, axis, keepdims=True, where=where) if known is None else array(known)
+        deviations = a - center
+        if _dtypes.kind(wide) == "c":
+            from cuprous._elementwise import imag, real
+
+            squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
+        else:
+            squares = deviations * deviations
+        squares = _masked(squares, where, 0)
+        squares = _reduce("sum", squares, axes, keepdims) if axes != () else squares
+    freedom = _core.map("maximum", count - ddof, 0) if isinstance(count, ndarray) else count - ddof
+    if not isinstance(freedom, ndarray) and freedom < 0:
+        freedom = 0
+    result = squares / freedom
+    if root:
+        result = _core.map("sqrt", result)
+    if result.dtype_name != returned:
+        result = _core.cast(result, returned)
+    return result if out is None else _write(out, result, name)
+
+
+def var(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
+    keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> ndarray:  # fmt: skip
+    """Variance over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
+
+
+def std(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
+    keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> ndarray:  # fmt: skip
+    """Standard deviation over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+
+
+def average(
+    a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Weighted mean over axes; with `returned` also the sum of the weights.
+
+    Raises:
+        ZeroDivisionError: if weights sum to zero.
+        ValueError: if the weights' shape does not fit the axes.
+    """
+    a = array(a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        total = _core.full(result.shape, a.size / result.size if result.size else 0, result.dtype_name)
+        return (result, total) if returned else result
+    w = array(weights)
+    if w.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = normalize_axes(axis, a.ndim)
+        if w.shape != tuple(a.shape[i] for i in axes):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        w = w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    name = _core.promote_types(a.dtype_name, w.dtype_name)
+    if _dtypes.kind(a.dtype_name) in "biu":
+        name = _core.promote_types(name, "float64")
+    a, w = astype(a, name), _core.broadcast_to(astype(w, name), a.shape)
+    total = sum(w, axis, keepdims=keepdims)
+    if bool(any(total == 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    result = sum(a * w, axis, keepdims=keepdims) / total
+    return (result, total) if returned else result
+
+
+# --- running folds
+
+
+def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    i = normalize_axis(axis, a.ndim)
+    if op in ("sum", "prod") or dtype is not None:
+        a = astype(a, _dtypes.accumulator(a.dtype_name) if dtype is None else _dtypes.name_of(dtype))
+    return _finish(_core.scan(op, a, i), name, None, out)
+
+
+def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
+    """Running sum along an axis, or of the flattened array."""
+    return _running("sum", a, axis, dtype, out, "cumsum")
+
+
+def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
+    """Running product along an axis, or of the flattened array."""
+    return _running("prod", a, axis, dtype, out, "cumprod")
+
+
+def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include_initial: bool, first: int) -> ndarray:
+    x = array(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    x = x if x.ndim else x.reshape((1,))
+    if not include_initial:
+        return _running(op, x, axis, dtype, out, op)
+    result = _running(op, x, axis, dtype, None, op)
+    i = normalize_axis(axis, x.ndim)
+    longer = _core.full((*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :]), first, result.dtype_name)
+    _core.update(longer[(slice(None),) * i + (slice(1, None),)], result)
+    return _finish(longer, op, None, out)
+
+
+def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
+                   include_initial: bool = False) -> ndarray:  # fmt: skip
+    """Running sum along an axis, which only 1-d arrays may leave out; optionally led by zero."""
+    return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
+
+
+def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
+                    include_initial: bool = False) -> ndarray:  # fmt: skip
+    """Running product along an axis, which only 1-d arrays may leave out; optionally led by one."""
+    return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
+
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip

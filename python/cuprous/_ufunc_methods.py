@@ -1,0 +1,364 @@
+"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at; and the ufuncs of two outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import (
+    ArrayLike, Axes, Axis, array, astype, check_casting, ndarray, normalize_axes, normalize_axis,
+    unsupported, with_order, write_out, is_numpy_array, operand,
+)  # fmt: skip
+
+#: Folds that the engine has, by ufunc.
+_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_LOGICAL = {"logical_and": "min", "logical_or": "max"}
+#: Value of an empty fold.
+_IDENTITIES: dict[str, Any] = {
+    "add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False, "bitwise_and": -1,
+    "bitwise_or": 0, "bitwise_xor": 0, "hypot": 0, "logaddexp": float("-inf"), "logaddexp2": float("-inf"),
+    "gcd": 0,
+}  # fmt: skip
+#: ufuncs that may be folded in any grouping.
+_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
+_SCATTERS = {"add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
+_KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
+
+
+def _check_operands(args: tuple[Any, ...]) -> None:
+    for x in args:
+        if is_numpy_array(x) or isinstance(x, (list, tuple)):
+            raise unsupported(x)
+
+
+def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The caller's outputs, positional or by keyword; one None for each that was not given."""
+    unknown = kwargs.keys() - _KEYWORDS
+    if unknown:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+    if not nin <= len(args) <= nin + nout:
+        counts = f"from {nin} to {nin + nout}"
+        raise TypeError(f"{name}() takes {counts} positional arguments but {len(args)} were given")
+    outs = args[nin:]
+    given = kwargs.get("out")
+    if outs and given is not None:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    if given is not None:
+        outs = given if isinstance(given, tuple) else (given,)
+    if len(outs) > nout or (isinstance(given, tuple) and len(given) != nout):
+        raise ValueError(f"[{name}] The 'out' tuple must have exactly {nout} entries")
+    return (*outs, *(None,) * (nout - len(outs)))
+
+
+def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
+    """Applies `where=`, `out=` and `order=` to a computed result."""
+    if where is not True:
+        mask = operand(where)
+        if isinstance(mask, ndarray) and mask.dtype_name != "bool":
+            check_casting(mask.dtype_name, "bool", "safe", "where mask")
+        base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name)
+        if isinstance(out, ndarray):
+            check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
+            result = astype(result, out.dtype_name)
+        result = _core.map("where", mask, result, base)
+    return with_order(result, order) if out is None else write_out(out, result, name, casting)
+
+
+def _loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
+    """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
+    if dtype is None:
+        return None
+    forced = _dtypes.name_of(dtype)
+    for i, x in enumerate(args):
+        if isinstance(x, ndarray):
+            check_casting(x.dtype_name, forced, casting, f"ufunc '{name}' input {i}")
+    return forced
+
+
+def _signature_dtype(kwargs: dict[str, Any]) -> Any:
+    signature = kwargs.get("signature", kwargs.get("sig"))
+    if signature is not None:
+        raise NotImplementedError(f"signature={signature!r} is not supported; use dtype=")
+    return kwargs.get("dtype")
+
+
+def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
+    """A call with keywords or positional outputs (the native type's hook)."""
+    name = ufunc.__name__
+    out = _take_outs(name, ufunc.nin, 1, args, kwargs)[0]
+    args = args[: ufunc.nin]
+    _check_operands(args)
+    casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+    dtype = _signature_dtype(kwargs)
+    if dtype is not None and _core.result_dtype(name, *args) == "bool":
+        if _dtypes.name_of(dtype) != "bool":
+            raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
+        dtype = None
+    result = _core.map(name, *args, dtype=_loop_dtype(name, args, dtype, casting))
+    return _finish(name, result, out, kwargs.get("where", True), order, casting)
+
+
+# --- reduce and its like
+
+
+def _require_binary(ufunc: Any, method: str) -> str:
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for binary functions")
+    return str(ufunc.__name__)
+
+
+def _fold_dtype(name: str, a: ndarray, dtype: Any) -> ndarray:
+    """`a` in the dtype that a fold of this ufunc computes in."""
+    if dtype is not None:
+        return astype(a, _dtypes.name_of(dtype))
+    if name in ("add", "multiply"):
+        return astype(a, _dtypes.accumulator(a.dtype_name))
+    if name.startswith("logical_"):
+        return astype(a, "bool")
+    return astype(a, _core.result_dtype(name, a, a)) if name not in _FOLDS else a
+
+
+def _fold_axis(name: str, a: ndarray) -> ndarray:
+    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one."""
+    if name not in _ASSOCIATIVE:
+        result = a[0]
+        for i in range(1, a.shape[0]):
+            result = _core.map(name, result, a[i])
+        return result
+    while (n := a.shape[0]) > 1:
+        half = n // 2
+        folded = _core.map(name, a[:half], a[half : 2 * half])
+        if n % 2:
+            head = _core.map(name, folded[:1], a[n - 1 :])
+            if half == 1:
+                return head[0]
+            _core.update(folded[:1], head)
+        a = folded
+    return a[0]
+
+
+def reduce(
+    self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Folds axes of an array with the ufunc.
+
+    Args:
+        array_: the array.
+        axis: an axis, several, or None for all.
+        dtype: dtype to compute in.
+        out: where to write the result.
+        keepdims: keep folded axes with length one.
+        initial: starts the fold.
+        where: which elements take part.
+
+    Raises:
+        ValueError: for an empty fold of a ufunc without identity, or a ufunc that is not binary.
+    """
+    name = _require_binary(self, "reduce")
+    a = array(array_)
+    axes = normalize_axes(axis, a.ndim)
+    a = _fold_dtype(name, a, dtype)
+    identity = _IDENTITIES.get(name)
+    if where is not True:
+        if initial is None and identity is None:
+            raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial'")
+        filler = _core.full((), identity if initial is None else initial, a.dtype_name)
+        a = _core.map("where", operand(where), a, filler)
+    folded = 1
+    for i in axes:
+        folded *= a.shape[i]
+    if not axes:
+        result = a.copy()
+    elif folded == 0:
+        if identity is None and initial is None:
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
+        result = _core.full(kept, identity if identity is not None else initial, a.dtype_name)
+        result = result if keepdims else _drop(result, axes)
+        if name in _FOLDS and initial is None:
+            result = astype(result, a.dtype_name)
+    elif name in _FOLDS and not (a.dtype_name == "bool" and name in ("add", "multiply")):
+        result = _core.reduce(_FOLDS[name], a, axes, keepdims)
+    elif name in _LOGICAL:
+        result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
+    else:
+        if len(axes) > 1 and name not in _ASSOCIATIVE:
+            raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
+        result = a
+        for i in axes:
+            order = (i, *(j for j in range(a.ndim) if j != i))
+            result = _fold_axis(name, result.transpose(order))
+            result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
+            if len(axes) > 1:
+                a_shape = list(a.shape)
+                a_shape[i] = 1
+                a = result = result.reshape(tuple(a_shape))
+        result = result if keepdims else _drop(result, axes)
+    if initial is not None and folded:
+        result = _core.map(name, result, _core.full((), initial, result.dtype_name))
+    return write_out(out, result, name)
+
+
+def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    return a.reshape(tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+    """Running fold along an axis.
+
+    Raises:
+        ValueError: for a ufunc that is not binary.
+    """
+    name = _require_binary(self, "accumulate")
+    a = array(array_)
+    i = normalize_axis(axis, a.ndim)
+    a = _fold_dtype(name, a, dtype)
+    scans = {**_FOLDS, **_LOGICAL}
+    if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
+        return write_out(out, _core.scan(scans[name], a, i), name)
+    n = a.shape[i]
+    order = (i, *(j for j in range(a.ndim) if j != i))
+    result = a.copy()
+    moved = result.transpose(order)
+    if name in _ASSOCIATIVE:
+        step = 1
+        while step < n:
+            _core.update(moved[step:], _core.map(name, moved[:-step], moved[step:]))
+            step *= 2
+    else:
+        for j in range(1, n):
+            _core.update(moved[j], _core.map(name, moved[j - 1], moved[j]))
+    return write_out(out, result, name)
+
+
+def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
+    """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
+    _require_binary(self, "outer")
+    _check_operands((A, B))
+    a, b = operand(A), operand(B)
+    if isinstance(a, ndarray) and isinstance(b, ndarray):
+        a = a.reshape(a.shape + (1,) * b.ndim)
+    return self(a, b, **kwargs)
+
+
+def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
+    """Applies the ufunc in place at indices; an index that occurs twice takes effect twice.
+
+    Raises:
+        NotImplementedError: for binary ufuncs other than add, subtract, multiply, maximum and minimum.
+    """
+    from cuprous import _indexing
+
+    if not isinstance(a, ndarray):
+        raise TypeError("first operand must be array")
+    name = self.__name__
+    if self.nin == 1:
+        if b is not None:
+            raise ValueError("second operand provided when ufunc is unary")
+        a[indices] = self(a[indices])
+        return
+    if b is None:
+        raise ValueError("second operand needed for ufunc")
+    value = operand(b)
+    if name == "subtract":
+        name, value = "add", -value
+    if name not in _SCATTERS:
+        raise NotImplementedError(f"[ufunc.at] {name}.at is not supported; only {', '.join(_SCATTERS)} and subtract")
+    check_casting(_core.result_dtype(name, a, value), a.dtype_name, "same_kind", f"ufunc '{name}' output")
+    _indexing.scatter_into(a, indices, value, _SCATTERS[name])
+
+
+def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+    """Folds of the slices that begin at `indices` along an axis; each index costs one fold."""
+    name = _require_binary(self, "reduceat")
+    a = array(array_)
+    i = normalize_axis(axis, a.ndim)
+    starts = [int(s) for s in (indices.get() if isinstance(indices, ndarray) else indices)]  # type: ignore[attr-defined]
+    n = a.shape[i]
+    for s in starts:
+        if not 0 <= s < n:
+            raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
+    front = (slice(None),) * i
+    parts = []
+    for s, e in zip(starts, [*starts[1:], n], strict=True):
+        parts.append(reduce(self, a[(*front, slice(s, max(e, s + 1)))], i, dtype, keepdims=True))
+    from cuprous._joining import concatenate
+
+    return write_out(out, concatenate(parts, i), name)
+
+
+def attach() -> None:
+    """Gives the native type the methods above and NumPy's attributes."""
+    native: Any = _core.ufunc
+    for method in (reduce, accumulate, outer, at, reduceat):
+        setattr(native, method.__name__, method)
+    native.identity = property(lambda self: _IDENTITIES.get(self.__name__))
+    native.nargs = property(lambda self: self.nin + self.nout)
+    native.signature = None
+    native.__repr__ = lambda self: f"<ufunc '{self.__name__}'>"
+    _core.set_hook("ufunc_call", call)
+
+
+# --- two outputs
+
+
+class TwoOutputs:
+    """A ufunc that returns two arrays: `divmod`, `frexp`, `modf`."""
+
+    nout = 2
+    signature = None
+    identity = None
+
+    def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc
+        self.nin = nin
+        self.nargs = nin + 2
+        self._compute = compute
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
+        name = self.__name__
+        outs = _take_outs(name, self.nin, 2, args, kwargs)
+        args = args[: self.nin]
+        _check_operands(args)
+        casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+        dtype = _loop_dtype(name, args, _signature_dtype(kwargs), casting)
+        first, second = self._compute(*args, dtype=dtype)
+        where = kwargs.get("where", True)
+        return (
+            _finish(name, first, outs[0], where, order, casting),
+            _finish(name, second, outs[1], where, order, casting),
+        )
+
+    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
+        """Both outputs for every pair of an element of A and an element of B."""
+        if self.nin != 2:
+            raise ValueError("outer product only supported for binary functions")
+        a, b = array(A), array(B)
+        return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}'>"
+
+
+def _pair(first: str, second: str) -> Callable[..., tuple[ndarray, ndarray]]:
+    def compute(*args: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
+        return _core.map(first, *args, dtype=dtype), _core.map(second, *args, dtype=dtype)
+
+    return compute
+
+
+divmod = TwoOutputs("divmod", 2, _pair("floor_divide", "remainder"), "Floor quotient and remainder.")
+frexp = TwoOutputs("frexp", 1, _pair("frexp_mantissa", "frexp_exponent"), "Mantissa in [0.5, 1) and power of two.")
+
+
+def _modf(x: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
+    fraction = _core.map("modf_fraction", x, dtype=dtype)
+    return fraction, _core.map("trunc", x, dtype=fraction.dtype_name)
+
+
+modf = TwoOutputs("modf", 1, _modf, "Fractional and integer parts, both with the sign of the element.")
+
+__all__ = ["divmod", "frexp", "modf"]

@@ -1,0 +1,33 @@
+"""The `cuprous` command: the demonstration is Python, all other commands are the extension's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line (by default this process's) and returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments[:1] == ["demo"]:
+            from cuprous._demo.main import main as demo
+
+            return demo(arguments[1:])
+        from cuprous import _core
+
+        nvidia = importlib.util.find_spec("nvidia")
+        if nvidia is not None and nvidia.submodule_search_locations:
+            _core.set_library_roots(list(nvidia.submodule_search_locations))
+        return _core.cli(arguments)
+    except KeyboardInterrupt:
+        print("\ncuprous: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone: nothing to say, and no one to say it to
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""The source of randomness: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+
+A stream is a key (64 bits) and a counter of blocks of 128 bits; block number i is a pure function of both. So an array
+of any shape is filled in parallel, devices agree bit for bit, and skipping ahead costs nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from cuprous import _core
+
+Seed: TypeAlias = "int | Sequence[int] | None | Any"
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def splitmix64(x: int) -> int:
+    """A bijection of 64-bit words that flips about half of the bits for any change (Steele, Lea, Flood, OOPSLA 2014)."""
+    x = (x + _GOLDEN) & _MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def mix(words: Sequence[int]) -> int:
+    """Hashes non-negative integers of any size into a key: each one is absorbed as its number of 64-bit limbs and
+    then limb by limb, least significant first, by `state = splitmix64(state ^ limb)`."""
+    state = _GOLDEN
+    for word in words:
+        limbs = [(word >> at) & _MASK for at in range(0, max(word.bit_length(), 1), 64)]
+        for limb in (len(limbs), *limbs):
+            state = splitmix64(state ^ limb)
+    return state
+
+
+def key_of(seed: Seed) -> int:
+    """The 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a larger
+    integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
+
+    Raises:
+        ValueError: for negative integers.
+        TypeError: for anything that is not an integer, a sequence of integers or None.
+    """
+    if seed is None:
+        return int.from_bytes(os.urandom(8), "little")
+    if hasattr(seed, "generate_state"):
+        return int(seed.generate_state(1, "uint64")[0])
+    if hasattr(seed, "__index__") and not getattr(seed, "ndim", 0):
+        value = operator.index(seed)
+        if value < 0:
+            raise ValueError("expected non-negative integer")
+        return value if value <= _MASK else mix((value,))
+    try:
+        items = [operator.index(item) for item in (seed.tolist() if hasattr(seed, "tolist") else seed)]
+    except TypeError:
+        raise TypeError(f"a seed is None, an int or a sequence of ints, not {type(seed).__name__}") from None
+    if any(item < 0 for item in items):
+        raise ValueError("expected non-negative integer")
+    return mix(items)
+
+
+class BitGenerator:
+    """What every bit generator has: a key, the number of the next block, and a lock for threads that share it."""
+
+    def __init__(self, seed: Seed = None) -> None:
+        self.key = key_of(seed)
+        self.offset = 0
+        self._children = 0
+        self.lock = threading.Lock()
+
+    def take(self, blocks: int) -> int:
+        """Reserves that many blocks and returns the first one's number."""
+        with self.lock:
+            first = self.offset
+            self.offset = (first + blocks) & _MASK
+        return first
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The stream and the place in it; assigning it goes there."""
+        return {"bit_generator": type(self).__name__, "state": {"key": self.key, "counter": self.offset}}
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        name = type(self).__name__
+        if value.get("bit_generator") != name:
+            raise ValueError(f"state must be for a {name} PRNG")
+        key, counter = (operator.index(value["state"][word]) for word in ("key", "counter"))
+        if not (0 <= key <= _MASK and 0 <= counter <= _MASK):
+            raise ValueError("key and counter must be 64-bit words")
+        with self.lock:
+            self.key, self.offset = key, counter
+
+    def advance(self, delta: int) -> BitGenerator:
+        """Skips `delta` blocks (of four 32-bit words); negative values go back."""
+        self.take(operator.index(delta))
+        return self
+
+    def jumped(self, jumps: int = 1) -> BitGenerator:
+        """A generator of the same class, `jumps` times 2**48 blocks ahead."""
+        result = type(self)(self.key)
+        result.offset = (self.offset + (operator.index(jumps) << 48)) & _MASK
+        return result
+
+    def spawn(self, n_children: int) -> list[BitGenerator]:
+        """Independent generators, keyed by a hash of this key and a running number.
+
+        Raises:
+            ValueError: if `n_children` is negative.
+        """
+        if n_children < 0:
+            raise ValueError("n_children must be non-negative")
+        with self.lock:
+            first = self._children
+            self._children += n_children
+        return [type(self)(mix((self.key, i))) for i in range(first, first + n_children)]
+
+    def random_raw(self, size: Any = None) -> Any:
+        """Raw 64-bit words: an int, or a uint64 array of that shape."""
+        from cuprous.random._shapes import shape_of
+
+        shape = () if size is None else shape_of(size)[0]
+        count = 1
+        for n in shape:
+            count *= n
+        words = _core.random("random_bits64", shape, self.key, self.take(-(-count // 2)))
+        return words.item() if size is None else words
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.key, self.offset, self._children)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(key={self.key:#x}, counter={self.offset})"
+
+
+class Philox4x3210(BitGenerator):
+    """Philox with 4 words of 32 bits and 10 rounds.
+
+    Args:
+        seed: the key; see `key_of`.
+    """
+
+
+def _restore(kind: type[BitGenerator], key: int, offset: int, children: int) -> BitGenerator:
+    result = kind(key)
+    result.offset = offset
+    result._children = children
+    return result

@@ -1,0 +1,267 @@
+"""Continuous distributions as compositions of a few native draws and elementwise maps, which fuse into one kernel.
+
+Parameters may be scalars or arrays that broadcast. Scalars outside a distribution's domain raise ValueError; arrays are
+not looked at, since that would wait for the device: they give NaN there. All methods return arrays (0-d for size=None).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.random._bits import BitGenerator
+from cuprous.random._shapes import (
+    check,
+    common_shape,
+    float_dtype,
+    in_dtype,
+    ndarray,
+    non_negative,
+    parameter,
+    positive,
+    shape_of,
+    to_dtype,
+)
+
+_map = _core.map
+
+
+class Continuous:
+    """Draws of real numbers; `dtype` is float64 (the default) or float32, as in CuPy."""
+
+    _bits: BitGenerator
+
+    # --- the native draws
+    def _draw(self, name: str, shape: tuple[int, ...], wide: bool) -> ndarray:
+        blocks = -(-math.prod(shape) // (2 if wide else 4))
+        bits = self._bits
+        return _core.random(name, shape, bits.key, bits.take(blocks))
+
+    def _unit(self, shape: tuple[int, ...], dtype: str = "float64") -> ndarray:
+        """Uniform on [0, 1)."""
+        wide = dtype == "float64"
+        return self._draw("random_unit64" if wide else "random_unit32", shape, wide)
+
+    def _open_unit(self, shape: tuple[int, ...], dtype: str) -> ndarray:
+        """Uniform on (0, 1): what would be 0 becomes half of the grid's step."""
+        return _map("maximum", self._unit(shape, dtype), 2.0**-54 if dtype == "float64" else 2.0**-25)
+
+    def _normal(self, shape: tuple[int, ...], dtype: str) -> ndarray:
+        wide = dtype == "float64"
+        return self._draw("random_normal64" if wide else "random_normal32", shape, wide)
+
+    def _exponential(self, shape: tuple[int, ...], dtype: str) -> ndarray:
+        """Inversion; log1p keeps the small values exact."""
+        return -_map("log1p", -self._unit(shape, dtype))
+
+    def _gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
+        """Marsaglia and Tsang's method, natively; always in float64."""
+        bits = self._bits
+        first = bits.take(max(1, -(-math.prod(shape) // 2)))
+        return _core.random("random_gamma", shape, bits.key, first, in_dtype(alpha, "float64"))
+
+    def _log_gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
+        """The logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
+        alpha = in_dtype(alpha, "float64")
+        power = _map("log", self._open_unit(shape, "float64")) / alpha
+        return _map("log", self._gamma(alpha + 1.0, shape)) + power
+
+    # --- uniform and normal
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Uniform on [low, high)."""
+        low, high, name = parameter(low), parameter(high), float_dtype(dtype, "uniform")
+        u = self._unit(common_shape(size, low, high), name)
+        if not isinstance(low, ndarray) and not isinstance(high, ndarray):
+            check(math.isfinite(high - low), "high - low range exceeds valid bounds")
+            if low == 0 and high == 1:
+                return u
+        low, high = in_dtype(low, name), in_dtype(high, name)
+        return u * (high - low) + low
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Normal with mean `loc` and standard deviation `scale`: loc + scale * z."""
+        loc, scale, name = parameter(loc), parameter(scale), float_dtype(dtype, "normal")
+        non_negative(scale, "scale")
+        z = self._normal(common_shape(size, loc, scale), name)
+        return _moved(z, loc, scale, name)
+
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """exp of a normal with that mean and standard deviation."""
+        mean, sigma, name = parameter(mean), parameter(sigma), float_dtype(dtype, "lognormal")
+        non_negative(sigma, "sigma")
+        return _map("exp", _moved(self._normal(common_shape(size, mean, sigma), name), mean, sigma, name))
+
+    # --- of the gamma family
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Gamma with that shape and scale."""
+        shape, scale, name = parameter(shape), parameter(scale), float_dtype(dtype, "gamma")
+        non_negative(shape, "shape")
+        non_negative(scale, "scale")
+        return to_dtype(_scaled(self._gamma(shape, common_shape(size, shape, scale)), scale, "float64"), name)
+
+    def chisquare(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Chi-squared with `df` degrees of freedom: 2 gamma(df / 2)."""
+        df, name = parameter(df), float_dtype(dtype, "chisquare")
+        positive(df, "df")
+        return to_dtype(self._chisquare(df, common_shape(size, df)), name)
+
+    def _chisquare(self, df: Any, shape: tuple[int, ...]) -> ndarray:
+        return self._gamma(df * 0.5, shape) * 2.0
+
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Chi-squared with noncentrality: degrees of freedom mixed by a Poisson variate."""
+        df, nonc, name = parameter(df), parameter(nonc), float_dtype(dtype, "noncentral_chisquare")
+        positive(df, "df")
+        non_negative(nonc, "nonc")
+        return to_dtype(self._noncentral(df, nonc, common_shape(size, df, nonc)), name)
+
+    def _noncentral(self, df: Any, nonc: Any, shape: tuple[int, ...]) -> ndarray:
+        bits = self._bits
+        first = bits.take(max(1, -(-math.prod(shape) // 2)))
+        extra = _core.random("random_poisson", shape, bits.key, first, in_dtype(nonc * 0.5, "float64"))
+        return self._chisquare(_core.cast(extra, "float64") * 2.0 + df, shape)
+
+    def f(self, dfnum: Any, dfden: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Fisher's F: the ratio of two chi-squared variates, each over its degrees of freedom."""
+        dfnum, dfden, name = parameter(dfnum), parameter(dfden), float_dtype(dtype, "f")
+        positive(dfnum, "dfnum")
+        positive(dfden, "dfden")
+        shape = common_shape(size, dfnum, dfden)
+        above, below = self._chisquare(dfnum, shape), self._chisquare(dfden, shape)
+        return to_dtype(above * dfden / (below * dfnum), name)
+
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Fisher's F with a noncentral numerator."""
+        dfnum, dfden, nonc, name = parameter(dfnum), parameter(dfden), parameter(nonc), float_dtype(dtype, "f")
+        positive(dfnum, "dfnum")
+        positive(dfden, "dfden")
+        non_negative(nonc, "nonc")
+        shape = common_shape(size, dfnum, dfden, nonc)
+        above, below = self._noncentral(dfnum, nonc, shape), self._chisquare(dfden, shape)
+        return to_dtype(above * dfden / (below * dfnum), name)
+
+    def standard_t(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Student's t with `df` degrees of freedom."""
+        df, name = parameter(df), float_dtype(dtype, "standard_t")
+        positive(df, "df")
+        shape = common_shape(size, df)
+        z = self._normal(shape, "float64")
+        return to_dtype(z * _map("sqrt", df * 0.5 / self._gamma(df * 0.5, shape)), name)
+
+    def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Beta: X / (X + Y) of two gamma variates, by the difference of their logarithms."""
+        a, b, name = parameter(a), parameter(b), float_dtype(dtype, "beta")
+        positive(a, "a")
+        positive(b, "b")
+        shape = common_shape(size, a, b)
+        return to_dtype(_map("expit", self._log_gamma(a, shape) - self._log_gamma(b, shape)), name)
+
+    def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Dirichlet over a vector of positive concentrations; the result's last axis sums to one."""
+        alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
+        check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
+        logs = self._log_gamma(alpha, (*shape_of(size)[0], alpha.size))
+        if logs.size == 0:
+            return to_dtype(logs, name)
+        weights = _map("exp", logs - _core.reduce("max", logs, (logs.ndim - 1,), True))
+        return to_dtype(weights / _core.reduce("sum", weights, (weights.ndim - 1,), True), name)
+
+    # --- by inversion
+    def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Exponential with mean `scale`."""
+        scale, name = parameter(scale), float_dtype(dtype, "exponential")
+        non_negative(scale, "scale")
+        return _scaled(self._exponential(common_shape(size, scale), name), scale, name)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Double exponential: the sign of v = u - 1/2 times -log(1 - 2|v|)."""
+        loc, scale, name = self._location(loc, scale, dtype, "laplace")
+        v = self._open_unit(common_shape(size, loc, scale), name) - 0.5
+        e = _map("log1p", _map("absolute", v) * -2.0)
+        return _moved(_map("copysign", e, v), loc, scale, name)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Logistic: log(u / (1 - u))."""
+        loc, scale, name = self._location(loc, scale, dtype, "logistic")
+        u = self._open_unit(common_shape(size, loc, scale), name)
+        return _moved(_map("log", u) - _map("log1p", -u), loc, scale, name)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Gumbel: -log of an exponential variate."""
+        loc, scale, name = self._location(loc, scale, dtype, "gumbel")
+        u = self._open_unit(common_shape(size, loc, scale), name)
+        return _moved(-_map("log", -_map("log", u)), loc, scale, name)
+
+    def _location(self, loc: Any, scale: Any, dtype: Any, what: str) -> tuple[Any, Any, str]:
+        loc, scale = parameter(loc), parameter(scale)
+        non_negative(scale, "scale")
+        return loc, scale, float_dtype(dtype, what)
+
+    def rayleigh(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Rayleigh: the length of a plane vector of two normals."""
+        scale, name = parameter(scale), float_dtype(dtype, "rayleigh")
+        non_negative(scale, "scale")
+        e = self._exponential(common_shape(size, scale), name)
+        return _scaled(_map("sqrt", e * 2.0), scale, name)
+
+    def weibull(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Weibull with shape `a` and scale 1 (for a = 0 always 0, as in NumPy)."""
+        a, name = parameter(a), float_dtype(dtype, "weibull")
+        non_negative(a, "a")
+        shape = common_shape(size, a)
+        if not isinstance(a, ndarray) and a == 0:
+            return _core.full(shape, 0.0, name)
+        return _map("power", self._exponential(shape, name), 1.0 / in_dtype(a, name))
+
+    def pareto(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Pareto II (Lomax) with shape `a`."""
+        a, name = parameter(a), float_dtype(dtype, "pareto")
+        positive(a, "a")
+        return _map("expm1", self._exponential(common_shape(size, a), name) / in_dtype(a, name))
+
+    def power(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """On [0, 1] with density a x**(a - 1)."""
+        a, name = parameter(a), float_dtype(dtype, "power")
+        positive(a, "a")
+        return _map("power", self._unit(common_shape(size, a), name), 1.0 / in_dtype(a, name))
+
+    def standard_cauchy(self, size: Any = None, dtype: Any = None) -> ndarray:
+        """Cauchy: tan(pi (u - 1/2))."""
+        u = self._unit(shape_of(size)[0], float_dtype(dtype, "standard_cauchy"))
+        return _map("tan", (u - 0.5) * math.pi)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Triangular on [left, right] with its peak at `mode`."""
+        left, mode, right, name = parameter(left), parameter(mode), parameter(right), float_dtype(dtype, "triangular")
+        if not any(isinstance(p, ndarray) for p in (left, mode, right)):
+            check(left <= mode, "left > mode")
+            check(mode <= right, "mode > right")
+            check(left != right, "left == right")
+        u = self._unit(common_shape(size, left, mode, right), name)
+        left, mode, right = in_dtype(left, name), in_dtype(mode, name), in_dtype(right, name)
+        base, rise = right - left, mode - left
+        rising = left + _map("sqrt", u * (base * rise))
+        falling = right - _map("sqrt", (1.0 - u) * (base * (right - mode)))
+        return _map("where", u <= rise / base, rising, falling)
+
+    def wald(self, mean: Any, scale: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Inverse Gaussian (Michael, Schucany, Haas, The American Statistician 30, 1976)."""
+        mean, scale, name = parameter(mean), parameter(scale), float_dtype(dtype, "wald")
+        positive(mean, "mean")
+        positive(scale, "scale")
+        shape = common_shape(size, mean, scale)
+        z, u = self._normal(shape, "float64"), self._unit(shape)
+        y = z * z * mean
+        # the smaller root m + (m / 2s)(y - sqrt(y (4s + y))), written without cancellation
+        x = mean * (scale * 4.0) / _map("square", _map("sqrt", y) + _map("sqrt", y + scale * 4.0))
+        return to_dtype(_map("where", u * (x + mean) <= mean, x, mean * mean / x), name)
+
+
+def _scaled(x: ndarray, scale: Any, dtype: str) -> ndarray:
+    return x if type(scale) in (int, float) and scale == 1 else x * in_dtype(scale, dtype)
+
+
+def _moved(x: ndarray, loc: Any, scale: Any, dtype: str) -> ndarray:
+    x = _scaled(x, scale, dtype)
+    return x if type(loc) in (int, float) and loc == 0 else x + in_dtype(loc, dtype)

@@ -1,0 +1,198 @@
+"""Discrete distributions. They return int64 unless `dtype` says otherwise; as for the continuous ones, scalar
+parameters are checked and arrays are not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous.random._continuous import Continuous
+from cuprous.random._shapes import (
+    check,
+    common_shape,
+    in_dtype,
+    ndarray,
+    non_negative,
+    parameter,
+    positive,
+    probability,
+    shape_of,
+    to_dtype,
+)
+
+_map = _core.map
+_LOW_WORD = (1 << 32) - 1
+
+
+class Discrete(Continuous):
+    """Draws of integers."""
+
+    def _bounded(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> ndarray:
+        """Integers of [low, high), or [low, high] with `endpoint`: the high word of (random bits) x (high - low), after
+        Lemire ("Fast random integer generation in an interval", 2019) but without his rejection, which would make the
+        length of the stream depend on its values. A range n up to 2**32 takes 64 random bits per value: no probability
+        is off by more than a factor 1 ± n / 2**64, at worst 1 ± 2**-32. Larger ranges and arrays of bounds take 128
+        bits: 1 ± 2**-64. Powers of two are exact.
+        """
+        name = _dtypes.name_of(dtype)
+        if _dtypes.kind(name) not in "biu":
+            raise TypeError(f"Unsupported dtype {name!r} for integers")
+        low, high = parameter(low), parameter(high)
+        shape = common_shape(size, low, high)
+        if isinstance(low, ndarray) or isinstance(high, ndarray):
+            low, high = (_as_words(v) for v in (low, high))
+            span = high - low + (1 if endpoint else 0)
+            return to_dtype(self._wide_product(span, shape) + low, name)
+        low, high = _integral(low, "low"), _integral(high, "high") - (0 if endpoint else 1)
+        lowest, highest = (0, 1) if name == "bool" else (_dtypes.lowest(name), _dtypes.highest(name))
+        check(low >= lowest, f"low is out of bounds for {name}")
+        check(high <= highest, f"high is out of bounds for {name}")
+        check(low <= high or math.prod(shape) == 0, "low > high" if endpoint else "low >= high")
+        offset = to_dtype(self._below(max(high - low + 1, 1), shape), name)
+        return offset + low if low else offset
+
+    def _below(self, n: int, shape: tuple[int, ...]) -> ndarray:
+        """Integers (uint32 or uint64) of [0, n)."""
+        if n & (n - 1) == 0:
+            bits = n.bit_length() - 1
+            width = 32 if bits <= 32 else 64
+            word = self._draw(f"random_bits{width}", shape, width == 64)
+            return word if bits == width else word * 0 if bits == 0 else word >> (width - bits)
+        if n > 1 << 32:
+            return self._wide_product(n, shape)
+        word = self._draw("random_bits64", shape, True)
+        return ((word >> 32) * n + ((word & _LOW_WORD) * n >> 32)) >> 32
+
+    def _wide_product(self, n: Any, shape: tuple[int, ...]) -> ndarray:
+        """floor(x n / 2**128) of 128 random bits x = 2**64 a + b; a range n of 2**64 stands as 0 and gives a."""
+        a = self._draw("random_bits64", shape, True)
+        b = self._draw("random_bits64", shape, True)
+        high, low = _product(a, n)
+        carry = low + _product(b, n)[0]
+        result = high + _core.cast(carry < low, "uint64")
+        return _map("where", n == 0, a, result) if isinstance(n, ndarray) else result
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Poisson with mean `lam`."""
+        lam, name = parameter(lam), _integer_dtype(dtype)
+        non_negative(lam, "lam")
+        return to_dtype(self._poisson(lam, common_shape(size, lam)), name)
+
+    def _poisson(self, lam: Any, shape: tuple[int, ...]) -> ndarray:
+        bits = self._bits
+        first = bits.take(max(1, -(-math.prod(shape) // 2)))
+        lam = in_dtype(lam, "float64") if isinstance(lam, ndarray) else float(lam)
+        return _core.random("random_poisson", shape, bits.key, first, lam)
+
+    def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Successes in `n` trials of probability `p`."""
+        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
+        non_negative(n, "n")
+        probability(p)
+        return to_dtype(self._binomial(n, p, common_shape(size, n, p)), name)
+
+    def _binomial(self, n: Any, p: Any, shape: tuple[int, ...]) -> ndarray:
+        pair: Any
+        if isinstance(n, ndarray) or isinstance(p, ndarray):
+            n, p = (in_dtype(v, "float64") if isinstance(v, ndarray) else float(v) for v in (n, p))
+            pair = _map("make_complex", n, p, dtype="float64")
+        else:
+            pair = complex(int(n), p)
+        bits = self._bits
+        first = bits.take(max(1, -(-math.prod(shape) // 2)))
+        return _core.random("random_binomial", shape, bits.key, first, pair)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) / p)."""
+        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
+        positive(n, "n")
+        probability(p, above_zero=True)
+        p = in_dtype(p, "float64")
+        shape = common_shape(size, n, p)
+        return to_dtype(self._poisson(self._gamma(n, shape) * ((1.0 - p) / p), shape), name)
+
+    def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Trials up to and including the first success, by inversion; at most 2**63 - 1025."""
+        p, name = parameter(p), _integer_dtype(dtype)
+        probability(p, above_zero=True)
+        shape = common_shape(size, p)
+        if isinstance(p, ndarray):
+            rate = -_map("log1p", -in_dtype(p, "float64"))
+        else:
+            rate = -math.log1p(-p) if p < 1 else math.inf
+        trials = _map("ceil", self._exponential(shape, "float64") / rate)
+        return _core.cast(_map("minimum", _map("maximum", trials, 1.0), 2.0**63 - 1024), name)
+
+    def logseries(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Logarithmic series (Kemp, "Efficient generation of logarithmically distributed variables", 1981, LK)."""
+        p, name = parameter(p), _integer_dtype(dtype)
+        if not isinstance(p, ndarray):
+            check(0 < p < 1, "p <= 0, p >= 1 or p contains NaNs")
+        shape = common_shape(size, p)
+        u, v = self._unit(shape), self._open_unit(shape, "float64")
+        p = in_dtype(p, "float64")
+        q = -_map("expm1", _map("log1p", -p) * u) if isinstance(p, ndarray) else -_map("expm1", u * math.log1p(-p))
+        q = _map("maximum", q, 2.0**-54)
+        value = _map("floor", _map("log", v) / _map("log", q)) + 1.0
+        return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
+        """Counts of `n` trials over len(pvals) outcomes, as a chain of binomials; int64, outcomes on the last axis.
+
+        Raises:
+            ValueError: if the probabilities are negative or sum to more than one (they are read on the host).
+        """
+        p = pvals.reshape(-1).copy() if isinstance(pvals, ndarray) else pvals
+        values = [float(v) for v in (_core.to_numpy(p) if isinstance(p, ndarray) else p)]
+        check(all(v >= 0 for v in values), "pvals < 0, pvals > 1 or pvals contains NaNs")
+        check(sum(values[:-1]) <= 1.0 + 1e-12, "sum(pvals[:-1]) > 1.0")
+        n = parameter(n)
+        non_negative(n, "n")
+        shape = common_shape(size, n)
+        result = _core.empty((*shape, len(values)), "int64")
+        left: Any = _core.full(shape, n, "int64") if not isinstance(n, ndarray) else n + _core.full(shape, 0, "int64")
+        remaining = 1.0
+        for k, v in enumerate(values[:-1]):
+            counts = self._binomial(left, min(v / remaining, 1.0) if remaining > 0 else 0.0, shape)
+            _core.update(result[..., k], counts)
+            left = left - counts
+            remaining -= v
+        if values:
+            _core.update(result[..., len(values) - 1], left)
+        return result
+
+    def bytes(self, length: int) -> bytes:
+        """That many random bytes."""
+        check(length >= 0, "length must be non-negative")
+        words, _ = shape_of(-(-length // 4))
+        return _core.to_bytes(self._draw("random_bits32", words, False))[:length]
+
+
+def _integer_dtype(dtype: Any) -> str:
+    name = "int64" if dtype is None else _dtypes.name_of(dtype)
+    if _dtypes.kind(name) not in "iuf":
+        raise TypeError(f"Unsupported dtype {name!r} for a discrete distribution")
+    return name
+
+
+def _integral(value: Any, name: str) -> int:
+    if isinstance(value, float) and (math.isinf(value) or math.isnan(value)):
+        raise OverflowError(f"cannot convert float {name} to integer")
+    return int(value)
+
+
+def _as_words(value: Any) -> ndarray:
+    """A bound as uint64, modulo 2**64."""
+    if isinstance(value, ndarray):
+        wide = value if _dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")
+        return to_dtype(wide, "uint64")
+    return _core.full((), int(value) & ((1 << 64) - 1), "uint64")
+
+
+def _product(a: ndarray, n: Any) -> tuple[ndarray, ndarray]:
+    """High and low word of the product of two 64-bit words, by halves."""
+    a1, a0, n1, n0 = a >> 32, a & _LOW_WORD, n >> 32, n & _LOW_WORD
+    middle = a1 * n0 + (a0 * n0 >> 32)
+    cross = a0 * n1 + (middle & _LOW_WORD)
+    return a1 * n1 + (middle >> 32) + (cross >> 32), a * n

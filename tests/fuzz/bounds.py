@@ -1,0 +1,107 @@
+"""How far two correct results may differ: a bound on an array's elements, carried through each operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+PRECISION = {"float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
+LARGEST = {"float16": 2.0**12, "float32": 2.0**60, "float64": 2.0**300, "complex64": 2.0**40, "complex128": 2.0**200}
+
+
+class Reject(Exception):
+    """The statement drawn is outside what can be compared; another one is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """|x| <= mag; x is a multiple of 2**-grid (None: of nothing); |x - exact x| <= err."""
+
+    mag: float
+    grid: int | None
+    err: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        return self.grid is not None
+
+    def join(self, other: Bound) -> Bound:
+        """Holds for the elements of both."""
+        grid = None if self.grid is None or other.grid is None else max(self.grid, other.grid)
+        return Bound(max(self.mag, other.mag), grid, max(self.err, other.err))
+
+
+def of_scalar(value: complex) -> Bound:
+    """Of a constant of the programs: all are multiples of 1/8."""
+    return Bound(max(abs(value.real), abs(value.imag)), 3)
+
+
+def settle(dtype: np.dtype, bound: Bound, rounding: float = 1.0) -> Bound:
+    """The bound after the result was rounded to its dtype; `rounding` in units in the last place."""
+    if dtype.kind == "b":
+        return Bound(1, 0)
+    if dtype.kind in "iu":
+        return Bound(min(bound.mag, float(np.iinfo(dtype).max)), 0)
+    precision = PRECISION[dtype.name]
+    if not bound.mag <= LARGEST[dtype.name]:
+        raise Reject
+    if bound.grid is not None and bound.mag * 2.0**bound.grid <= 2.0**precision and bound.grid <= 12:
+        return Bound(bound.mag, bound.grid)
+    err = bound.err + rounding * bound.mag * 2.0**-precision + (2.0**-24 if precision == 11 else 0.0)
+    if err > 0.05 * max(1.0, bound.mag):
+        raise Reject
+    return Bound(bound.mag, None, err)
+
+
+def add(a: Bound, b: Bound) -> Bound:
+    grid = None if a.grid is None or b.grid is None else max(a.grid, b.grid)
+    return Bound(a.mag + b.mag, grid, a.err + b.err)
+
+
+def mul(a: Bound, b: Bound, complex_: bool = False) -> Bound:
+    grid = None if a.grid is None or b.grid is None else a.grid + b.grid
+    twice = 2.0 if complex_ else 1.0
+    return Bound(twice * a.mag * b.mag, grid, twice * (a.err * b.mag + b.err * a.mag + a.err * b.err))
+
+
+def fold(a: Bound, n: int) -> Bound:
+    """A sum of n elements, in any order."""
+    n = max(n, 1)
+    return Bound(a.mag * n, a.grid, a.err * n)
+
+
+def smooth(a: Bound, slope: float, mag: float) -> Bound:
+    """A function with |f'| <= slope and |f| <= mag."""
+    return Bound(mag, None, slope * a.err)
+
+
+def castable(bound: Bound, dtype: np.dtype) -> bool:
+    """Whether a float -> integer conversion is defined and the same everywhere."""
+    return bound.exact and dtype.kind == "i" and bound.mag < np.iinfo(dtype).max
+
+
+# --- inputs: small multiples of 1/8, so that chains of exact arithmetic stay exact for a while
+
+FLOAT_INPUT = Bound(4.0, 3)
+
+
+def input_bound(dtype: np.dtype) -> Bound:
+    if dtype.kind == "b":
+        return Bound(1, 0)
+    return Bound(20, 0) if dtype.kind in "iu" else FLOAT_INPUT
+
+
+def draw_input(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, special: bool) -> np.ndarray:
+    """An input array; `special` sprinkles NaN and infinities over floats."""
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return rng.integers(-20 if dtype.kind == "i" else 0, 21, shape).astype(dtype)
+    if dtype.kind == "c":
+        real, imag = rng.integers(-32, 33, (2, *shape))
+        return ((real + 1j * imag) / 8).astype(dtype)
+    out = (rng.integers(-32, 33, shape) / 8).astype(dtype)
+    if special and out.size:
+        out.reshape(-1)[rng.integers(0, out.size, 1 + out.size // 8)] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+    return out

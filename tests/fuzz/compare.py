@@ -1,0 +1,97 @@
+"""Whether two outcomes of one program agree, and runs of a program in each of the engine's modes."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+from .bounds import Bound
+from .program import Outcome, Program, execute
+
+REPEATS = 4  # first sight, launched, captured, replayed
+EXACT = Bound(0, 0)
+
+
+class Mismatch(Exception):
+    """Cuprous and NumPy disagree. `gross` when no rounding could explain it."""
+
+    def __init__(self, text: str, gross: bool) -> None:
+        super().__init__(text)
+        self.gross = gross
+
+
+def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: Bound) -> None:
+    """Raises Mismatch where dtype, shape or a value differs."""
+    expected = np.asarray(expected)
+    if actual.dtype != expected.dtype:
+        raise Mismatch(f"{name}: dtype {actual.dtype}, expected {expected.dtype}", True)
+    if actual.shape != expected.shape:
+        raise Mismatch(f"{name}: shape {actual.shape}, expected {expected.shape}", True)
+    if actual.tobytes() == expected.tobytes():
+        return
+    same = actual == expected
+    if expected.dtype.kind in "fc":
+        same |= (actual != actual) & (expected != expected)
+    if same.all():
+        return
+    difference = 0.0
+    if expected.dtype.kind in "fc" and not bound.exact:
+        with np.errstate(all="ignore"):
+            wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+            distance = np.abs(actual.astype(wide) - expected.astype(wide))
+        # Where only one side is finite the distance is inf or NaN: no tolerance helps.
+        near = same | (distance <= 8 * bound.err)
+        if near.all():
+            return
+        same, difference = near, float(np.nanmax(np.where(same, 0, distance)))
+    where = tuple(int(axis[0]) for axis in np.nonzero(~np.atleast_1d(same)))
+    got, want = np.atleast_1d(actual)[where], np.atleast_1d(expected)[where]
+    gross = bound.exact or not difference <= 1000 * bound.err
+    raise Mismatch(
+        f"{name}{list(where)} is {got!r}, expected {want!r} "
+        f"({int((~same).sum())} of {expected.size} differ; allowed {0 if bound.exact else 8 * bound.err:.3g})",
+        gross,
+    )
+
+
+def compare_outcomes(program: Program, expected: Outcome, actual: Outcome, cp: ModuleType) -> None:
+    """Raises Mismatch where an error, a host read or a variable differs."""
+    if (expected.error is None) != (actual.error is None) or expected.line != actual.line:
+        raise Mismatch(
+            f"at `{actual.line or expected.line}`: {actual.error!r}, expected {expected.error!r}", True
+        ) from actual.error
+    for label, value in expected.reads.items():
+        compare_arrays(label, value, actual.reads[label], program.bounds.get(label, EXACT))
+    for name, value in expected.variables.items():
+        if isinstance(value, (np.ndarray, np.generic)):
+            compare_arrays(name, value, cp.asnumpy(actual.variables[name]), program.bounds.get(name, EXACT))
+
+
+def check(program: Program, cp: ModuleType, modes: tuple[str, ...] = ("single", "fused", "auto")) -> None:
+    """Runs the program with NumPy and in each mode; raises Mismatch with the mode's name."""
+    data = [program.data(variant) for variant in range(REPEATS)]
+    expected = [execute(program.lines, inputs, np) for inputs in data]
+    for mode in modes:
+        variant = 0
+        cp._core.set_replay(mode)
+        try:
+            if mode != "auto":
+                compare_outcomes(program, expected[0], execute(program.lines, data[0], cp), cp)
+            elif program.deferred:
+                outcomes = [execute(program.lines, inputs, cp) for inputs in data]
+                for variant, outcome in enumerate(outcomes):
+                    compare_outcomes(program, expected[variant], outcome, cp)
+            else:
+                kept = []
+                for variant, inputs in enumerate(data):
+                    outcome = execute(program.lines, inputs, cp)
+                    compare_outcomes(program, expected[variant], outcome, cp)
+                    if program.keep:
+                        kept.append(outcome)
+                for variant, outcome in enumerate(kept):
+                    compare_outcomes(program, expected[variant], outcome, cp)
+        except Mismatch as error:
+            raise Mismatch(f"[{mode}, run {variant + 1}] {error}", error.gross) from error.__cause__
+        finally:
+            cp._core.set_replay("auto")

@@ -1,0 +1,90 @@
+"""A program, its inputs, and its execution by one library."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .bounds import Bound, draw_input
+
+_compiled: dict[str, CodeType] = {}
+
+
+def compiled(line: str) -> CodeType:
+    """The line's code object; common lines repeat, so a bounded cache pays."""
+    code = _compiled.get(line)
+    if code is None:
+        if len(_compiled) > 20_000:
+            _compiled.clear()
+        code = _compiled[line] = compile(line, line, "exec")
+    return code
+
+
+@dataclass(slots=True)
+class Program:
+    """Lines of Python, what they read, and how closely each result must agree."""
+
+    seed: int
+    inputs: list[tuple[tuple[int, ...], np.dtype]]
+    special: bool = False
+    lines: list[str] = field(default_factory=list)
+    # A bound for each variable's last value and for each label of `host(label, array)`.
+    bounds: dict[str, Bound] = field(default_factory=dict)
+    keep: bool = False  # the results of one run stay alive during the next
+    deferred: bool = False  # several runs are recorded before the first result is read
+
+    def data(self, variant: int) -> dict[str, Any]:
+        """Inputs and scalars of one run; other variants differ in values alone."""
+        rng = np.random.default_rng((self.seed, variant))
+        data: dict[str, Any] = {
+            f"i{n}": draw_input(rng, shape, dtype, self.special) for n, (shape, dtype) in enumerate(self.inputs)
+        }
+        data["k0"] = 1 + (self.seed + variant) % 3
+        data["k1"] = 0.5 * (1 + (self.seed // 3 + variant) % 4)
+        return data
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run left: its variables (arrays of the library), its host reads, or the error that ended it."""
+
+    variables: dict[str, Any]
+    reads: dict[str, np.ndarray]
+    error: BaseException | None = None
+    line: str = ""
+
+
+def execute(lines: list[str], data: dict[str, Any], xp: ModuleType) -> Outcome:
+    """Runs the lines; an exception ends the run and is part of the outcome."""
+    reads: dict[str, np.ndarray] = {}
+    on_numpy = xp is np
+
+    def host(label: str, array: Any) -> None:
+        reads[label] = np.array(array) if on_numpy else xp.asnumpy(array)
+
+    env: dict[str, Any] = {"xp": xp, "host": host, "__builtins__": __builtins__}
+    for name, value in data.items():
+        if isinstance(value, np.ndarray):
+            env[name] = value.copy() if on_numpy else xp.asarray(value)
+        else:
+            env[name] = value
+    outcome = Outcome(env, reads)
+    line = ""
+    try:
+        if on_numpy:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for line in lines:
+                    exec(compiled(line), env)
+        else:
+            for line in lines:
+                exec(compiled(line), env)
+    except Exception as error:  # the outcome says what happened
+        outcome.error, outcome.line = error, line
+    for name in ("xp", "host", "__builtins__", "k0", "k1"):
+        env.pop(name, None)
+    return outcome

@@ -1,0 +1,106 @@
+"""Runs a range of seeds, in this process or in several, and reports what failed."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import time
+from dataclasses import dataclass, field
+from multiprocessing.sharedctypes import Synchronized
+from types import ModuleType
+from typing import Any
+
+from .compare import Mismatch, check
+from .generate import generate
+from .shrink import as_python, shrink
+
+MODES = ("single", "fused", "auto")
+
+
+@dataclass
+class Report:
+    """How many programs ran; for each failing seed what happened, shrunk where possible."""
+
+    programs: int = 0
+    seconds: float = 0.0
+    failures: dict[int, str] = field(default_factory=dict)
+
+
+def run_seeds(
+    seeds: range, cp: ModuleType, modes: tuple[str, ...] = MODES, at_most: int = 10, current: Any = None
+) -> Report:
+    """Checks each seed; stops after `at_most` failures. `current` is told the seed, for whoever survives a crash."""
+    report, start = Report(), time.perf_counter()
+    for seed in seeds:
+        if current is not None:
+            current.value = seed
+        program = generate(seed)
+        report.programs += 1
+        try:
+            check(program, cp, modes)
+        except Mismatch as error:
+            report.failures[seed] = describe(program, error, cp, modes)
+            if len(report.failures) >= at_most:
+                break
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+def describe(program: Any, error: Mismatch, cp: ModuleType, modes: tuple[str, ...]) -> str:
+    """The shrunk program; the whole one where it does not fail again."""
+    try:
+        return as_python(*shrink(program, cp, modes))
+    except ValueError:
+        return (
+            as_python(program, error, modes) + "# It failed once and not again: state from earlier programs matters.\n"
+        )
+
+
+def open_device(device: str) -> ModuleType:
+    """Cuprous, with `device` as the device of new arrays."""
+    import cuprous as cp
+
+    cp._core.set_device(device)
+    return cp
+
+
+def _work(seeds: range, device: str, at_most: int, current: Synchronized, queue: Any) -> None:
+    # Processes share the cores: one thread each says more than threads that wait for one another.
+    os.environ.setdefault("RAYON_NUM_THREADS", "2")
+    queue.put(run_seeds(seeds, open_device(device), MODES, at_most, current))
+
+
+def run_parallel(first: int, programs: int, device: str, processes: int, at_most: int = 10) -> Report:
+    """Splits the seeds over processes. A process that dies is a failure of the seed it was at; a new one goes on."""
+    context = mp.get_context("spawn")
+    total, start = Report(), time.perf_counter()
+    share = -(-programs // processes)
+    waiting = [range(low, min(low + share, first + programs)) for low in range(first, first + programs, share)]
+    running: list[tuple[Any, Any, Any, range]] = []
+    while waiting or running:
+        while waiting and len(running) < processes:
+            seeds = waiting.pop()
+            current, queue = context.Value("q", seeds.start), context.SimpleQueue()
+            worker = context.Process(target=_work, args=(seeds, device, at_most, current, queue))
+            worker.start()
+            running.append((worker, current, queue, seeds))
+        for entry in list(running):
+            worker, current, queue, seeds = entry
+            if worker.is_alive() and queue.empty():
+                continue
+            running.remove(entry)
+            if not queue.empty():
+                report = queue.get()
+                total.programs += report.programs
+                total.failures |= report.failures
+            else:
+                died = current.value
+                total.programs += died - seeds.start + 1
+                lines = "\n".join(generate(died).lines)
+                total.failures[died] = f"# seed {died}: the process died with exit code {worker.exitcode}\n{lines}\n"
+                if len(total.failures) < at_most:
+                    waiting.append(range(died + 1, seeds.stop))
+            worker.join()
+        time.sleep(0.05)
+    total.seconds = time.perf_counter() - start
+    return total

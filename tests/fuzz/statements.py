@@ -1,0 +1,340 @@
+"""The statements that programs are made of. Each function draws one and adds it, or raises Reject."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import accumulate
+
+import numpy as np
+
+from . import bounds
+from .bounds import Bound, Reject
+from .generate import Maker, fits
+from .indices import basic_index, pick_axis, view_text
+
+TWO = Bound(2.0, 0)
+ONE = Bound(1.0, 0)
+
+
+def is_complex(m: Maker, name: str) -> bool:
+    return m.env[name].dtype.kind == "c"
+
+
+def real(a: np.ndarray) -> bool:
+    return a.dtype.kind != "c"
+
+
+# --- elementwise
+
+
+def exact_unary(m: Maker) -> None:
+    """Functions that keep exact numbers exact."""
+    name = m.r.choice(
+        (
+            "negative",
+            "positive",
+            "square",
+            "sign",
+            "logical_not",
+            "invert",
+            "conj",
+            "absolute",
+            "floor",
+            "rint",
+            "trunc",
+        )
+    )
+    v = m.pick_exact()
+    b = m.bound(v)
+    if is_complex(m, v) and name in ("absolute", "floor", "rint", "trunc", "sign"):
+        raise Reject
+    if name == "square":
+        b = bounds.mul(b, b, is_complex(m, v))
+    elif name == "sign":
+        b = ONE
+    elif name in ("floor", "rint", "trunc"):
+        b = Bound(b.mag + 1, 0)
+    m.assign(f"xp.{name}({v})", b)
+
+
+def smooth_unary(m: Maker) -> None:
+    """Functions with a bounded slope, so that errors stay small."""
+    v = m.pick(real)
+    b = m.bound(v)
+    text, slope, mag = m.r.choice(
+        (
+            (f"xp.sin({v})", 1, 1), (f"xp.cos({v})", 1, 1), (f"xp.tanh({v})", 1, 1), (f"xp.arctan({v})", 1, 1.6),
+            (f"xp.exp(-xp.abs({v}))", 1, 1), (f"xp.log1p(xp.abs({v}))", 1, math.log1p(b.mag)),
+            (f"xp.sqrt(xp.abs({v}) + 1.0)", 0.5, math.sqrt(b.mag + 1)), (f"1.0 / (xp.abs({v}) + 1.0)", 1, 1),
+            (f"xp.arcsinh({v})", 1, math.asinh(b.mag)), (f"xp.exp(xp.minimum({v}, 1.0))", 2.8, 2.8),
+        )
+    )  # fmt: skip
+    if b.mag > 1e5 and not b.exact:
+        raise Reject
+    m.assign(text, bounds.smooth(b, slope, max(mag, 0.1)), rounding=16)
+
+
+def arithmetic(m: Maker, a: str, b: str, ba: Bound, bb: Bound, complex_: bool) -> tuple[str, Bound]:
+    """One of + - *, as an operator."""
+    op = m.r.choice("++-**")
+    bound = bounds.mul(ba, bb, complex_) if op == "*" else bounds.add(ba, bb)
+    return f"{a} {op} {b}", bound
+
+
+def binary(m: Maker) -> None:
+    a = m.pick()
+    b = m.pick()
+    text, bound = arithmetic(m, a, b, m.bound(a), m.bound(b), is_complex(m, a) and is_complex(m, b))
+    m.assign(text, bound, rounding=2)
+
+
+def with_scalar(m: Maker) -> None:
+    a = m.pick()
+    s, bs = m.scalar()
+    pair = (a, s, m.bound(a), bs) if m.r.random() < 0.7 else (s, a, bs, m.bound(a))
+    text, bound = arithmetic(m, *pair, False)
+    m.assign(text, bound, rounding=2)
+
+
+def divide(m: Maker) -> None:
+    a, b = m.pick(real), m.pick(real)
+    ba, bb = m.bound(a), m.bound(b)
+    if m.r.random() < 0.5:
+        m.assign(f"{a} / {m.r.choice(('2', '4.0', '3.0', '-1.5'))}", Bound(ba.mag, None, ba.err), rounding=2)
+    else:
+        err = ba.err + ba.mag * bb.err
+        m.assign(f"{a} / (xp.abs({b}) + 1.0)", Bound(ba.mag, None, err), rounding=3)
+
+
+def integer_binary(m: Maker) -> None:
+    """Division, remainder and bits: exact in every dtype that has them."""
+    a = m.pick_exact(lambda v: v.dtype.kind in "iub")
+    kind = m.r.randrange(4)
+    if kind == 0:
+        b = m.pick_exact(lambda v: v.dtype.kind in "iub")
+        m.assign(f"{a} {m.r.choice('&|^')} {b}", Bound(2.0**64, 0))
+    elif kind == 1:
+        m.assign(f"{a} {m.r.choice(('<<', '>>'))} {m.r.randrange(4)}", Bound(2.0**64, 0))
+    elif kind == 2:
+        b = m.pick_exact(lambda v: v.dtype.kind in "iu")
+        m.assign(f"{a} {m.r.choice(('//', '%'))} {b}", Bound(2.0**64, 0))
+    else:
+        m.assign(f"{a} {m.r.choice(('//', '%'))} {m.r.choice(('2', '3', '-3', '7'))}", Bound(2.0**64, 0))
+
+
+def float_remainder(m: Maker) -> None:
+    a = m.pick_exact(lambda v: v.dtype.kind == "f")
+    if m.program.special:
+        raise Reject
+    b = m.bound(a)
+    if m.r.random() < 0.5:
+        m.assign(f"{a} % {m.r.choice(('2', '0.5', '-1.5'))}", Bound(2, max(b.grid or 0, 1)))
+    else:
+        m.assign(f"{a} // {m.r.choice(('2', '0.5', '-1.5'))}", Bound(2 * b.mag + 1, 0))
+
+
+def compare(m: Maker) -> None:
+    a = m.pick_exact()
+    op = m.r.choice(("<", "<=", ">", ">=", "==", "!="))
+    b = m.scalar()[0] if m.r.random() < 0.4 else m.pick_exact()
+    m.assign(f"{a} {op} {b}", ONE)
+
+
+def extremes(m: Maker) -> None:
+    a = m.pick(real)
+    if m.r.random() < 0.4:
+        lo, hi = m.r.choice((("-1", "2"), ("-0.5", "k1"), ("0", "3")))
+        if m.env[a].dtype.kind == "u" and lo.startswith("-"):
+            raise Reject
+        m.assign(f"xp.clip({a}, {lo}, {hi})", m.bound(a).join(Bound(3, 3)))
+    else:
+        b = m.pick(real)
+        m.assign(f"xp.{m.r.choice(('maximum', 'minimum'))}({a}, {b})", m.bound(a).join(m.bound(b)), rounding=0)
+
+
+def where(m: Maker) -> None:
+    c = m.pick_exact()
+    a, b = m.pick(), m.pick()
+    test = c if m.env[c].dtype.kind == "b" else f"{c} > {m.r.choice(('0', '1', 'k0'))}"
+    if m.r.random() < 0.3:
+        s, bs = m.scalar()
+        m.assign(f"xp.where({test}, {a}, {s})", m.bound(a).join(bs))
+    else:
+        m.assign(f"xp.where({test}, {a}, {b})", m.bound(a).join(m.bound(b)))
+
+
+def cast(m: Maker) -> None:
+    a = m.pick()
+    dtype = np.dtype(m.dtype())
+    b = m.bound(a)
+    source = m.env[a].dtype.kind
+    if source == "c" and dtype.kind != "c":
+        raise Reject
+    if source == "f" and dtype.kind in "iu" and (m.program.special or not bounds.castable(b, dtype)):
+        raise Reject
+    if source in "fc" and dtype.kind == "b" and not b.exact:
+        raise Reject
+    m.assign(f"{a}.astype(xp.{dtype.name if dtype.name != 'bool' else 'bool_'})", b)
+
+
+def out_argument(m: Maker) -> None:
+    target = m.pick_writable()
+    shape = m.env[target].shape
+    a, b = m.pick_like(shape), m.pick_like(shape)
+    name, combine = m.r.choice((("add", bounds.add), ("multiply", bounds.mul), ("maximum", Bound.join)))
+    if is_complex(m, a) or is_complex(m, b):
+        raise Reject
+    m.write(f"xp.{name}({a}, {b}, out={target})", target, combine(m.bound(a), m.bound(b)), rounding=2)
+
+
+# --- writes
+
+
+def in_place(m: Maker) -> None:
+    target = m.pick_writable()
+    op = m.r.choice(("+=", "-=", "*=", "+=", "|=", "&="))
+    if m.r.random() < 0.4:
+        other, b = m.scalar()
+    else:
+        other = m.pick_like(m.env[target].shape)
+        b = m.bound(other)
+    times = m.r.choice((1, 1, 1, 1, 2, 3))
+    bound = m.bound(target)
+    for _ in range(times):
+        if op == "*=":
+            bound = bounds.mul(bound, b.join(bound) if times > 1 else b, is_complex(m, target))
+        elif op in ("+=", "-="):
+            bound = bounds.add(bound, b.join(bound) if times > 1 else b)
+        else:
+            bound = Bound(2.0**64, 0)
+        bound = bounds.settle(m.env[target].dtype, bound, 2)
+    loop = f"for _ in range({times}): " if times > 1 else ""
+    m.write(f"{loop}{target} {op} {other}", target, bound)
+
+
+def assignable(m: Maker, target: str, source: str) -> Bound:
+    """The bound of source's values once stored in target."""
+    b, to, kind = m.bound(source), m.env[target].dtype, m.env[source].dtype.kind
+    if kind == "c" and to.kind != "c":
+        raise Reject
+    if kind == "f" and to.kind in "iu" and (m.program.special or not bounds.castable(b, to)):
+        raise Reject
+    if kind == "f" and to.kind == "b" and not b.exact:
+        raise Reject
+    return b
+
+
+def set_basic(m: Maker) -> None:
+    target = m.pick_writable()
+    index = basic_index(m, m.env[target].shape)
+    part = m.env[target][index.value]
+    if m.r.random() < 0.35:
+        s = m.r.choice(("0", "1", "3", "k0"))
+        m.write(f"{target}[{index.text}] = {s}", target, Bound(3, 0))
+        return
+    source = m.pick(lambda a: fits(a.shape, part.shape))
+    m.write(f"{target}[{index.text}] = {source}", target, assignable(m, target, source))
+
+
+def in_place_part(m: Maker) -> None:
+    """`v[1:] += v[:-1]`: the source may overlap the target."""
+    target = m.pick_writable()
+    index = basic_index(m, m.env[target].shape)
+    part = m.env[target][index.value]
+    source = m.pick(lambda a: fits(a.shape, part.shape))
+    if m.r.random() < 0.5 and m.env[target].ndim:
+        other = basic_index(m, m.env[target].shape)
+        if not fits(m.env[target][other.value].shape, part.shape):
+            raise Reject
+        text, b = f"{target}[{other.text}]", m.bound(target)
+    else:
+        text, b = source, m.bound(source)
+    m.write(f"{target}[{index.text}] += {text}", target, bounds.add(m.bound(target), b), rounding=2)
+
+
+def row_loop(m: Maker) -> None:
+    v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and 1 < a.shape[0] < 8)
+    if m.env[v].dtype.kind == "b":
+        raise Reject
+    line = m.r.choice((f"for i in range(len({v})): {v}[i] += i", f"for i in range(1, len({v})): {v}[i] += {v}[i - 1]"))
+    m.write(line, v, bounds.fold(m.bound(v).join(Bound(8, 0)), 8), rounding=8)
+
+
+# --- views, copies, reads and lifetimes
+
+
+def view(m: Maker) -> None:
+    v = m.pick()
+    m.assign(view_text(m, v), m.bound(v))
+
+
+def copy(m: Maker) -> None:
+    v = m.pick()
+    m.assign(m.r.choice((f"{v}.copy()", f"xp.ascontiguousarray({v}).copy()", f"xp.array({v})")), m.bound(v))
+
+
+def create(m: Maker) -> None:
+    v = m.pick()
+    text, b = m.r.choice(
+        (
+            (f"xp.zeros_like({v})", ONE), (f"xp.ones_like({v})", ONE), (f"xp.full({m.env[v].shape}, k1)", TWO),
+            (f"xp.arange({m.r.randrange(7)})", Bound(8, 0)), (f"xp.arange(0.5, {m.r.randrange(1, 7)}.0)", Bound(8, 1)),
+            (f"xp.zeros({m.env[v].shape}, dtype=xp.{m.env[v].dtype.name.replace('bool', 'bool_')})", ONE),
+        )
+    )  # fmt: skip
+    m.assign(text, b)
+
+
+def host_read(m: Maker) -> None:
+    v = m.pick()
+    label = f"h{len(m.program.lines)}"
+    m.program.bounds[label] = m.bound(v)
+    m.plain(f"host({label!r}, {v})")
+
+
+def branch(m: Maker) -> None:
+    v, target = m.pick_exact(real), m.pick_writable()
+    if m.env[v].size == 0:
+        raise Reject
+    text = m.r.choice((f"({v} > k0).any()", f"float({v}.max()) > 1", f"int(({v} != 0).sum()) % 2"))
+    # The line that the branch takes must be valid whichever way the drawing run went.
+    if m.env[target].dtype.kind not in "ifc":
+        raise Reject
+    m.write(f"if {text}: {target} += 1", target, bounds.add(m.bound(target), ONE))
+
+
+def delete(m: Maker) -> None:
+    if len(m.live) < 3:
+        raise Reject
+    m.forget(m.r.choice(m.live))
+
+
+# --- several arrays into one
+
+
+def join(m: Maker) -> None:
+    a, b = m.pick(), m.pick()
+    if m.env[a].ndim == 0 or m.env[a].ndim != m.env[b].ndim:
+        raise Reject
+    axis = pick_axis(m, m.env[a].ndim)
+    name = m.r.choice(("concatenate", "stack"))
+    m.assign(f"xp.{name}([{a}, {b}], axis={axis})", m.bound(a).join(m.bound(b)))
+
+
+def _table() -> list[tuple[Callable[[Maker], None], float]]:
+    from . import fancy, folds
+
+    return [
+        (exact_unary, 3), (smooth_unary, 4), (binary, 7), (with_scalar, 5), (divide, 1.5), (integer_binary, 2),
+        (float_remainder, 0.7), (compare, 2.5), (extremes, 2), (where, 2.5), (cast, 2.5), (out_argument, 1.5),
+        (in_place, 7), (set_basic, 6), (in_place_part, 4), (row_loop, 1), (view, 10), (copy, 1.5), (create, 1),
+        (host_read, 2.5), (branch, 0.7), (delete, 2), (folds.reduction, 5), (folds.scan, 1.2), (folds.product, 1),
+        (folds.order, 0.8), (join, 1.2), (fancy.gather, 2), (fancy.mask_read, 1), (fancy.scatter, 2),
+        (fancy.mask_write, 2), (fancy.move, 1.2),
+    ]  # fmt: skip
+
+
+_rows = _table()
+STATEMENTS = [row[0] for row in _rows]
+WEIGHTS = list(accumulate(row[1] for row in _rows))
