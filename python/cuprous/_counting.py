@@ -126,6 +126,4 @@ def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
     _core.update(a, _core.map("where", where.reshape(a.shape), astype(chosen, a.dtype_name), a))
 
 
-__all__ = [
-    "argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "place", "putmask",
-]  # fmt: skip
+__all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "place", "putmask"]

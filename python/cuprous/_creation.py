@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core, _dtypes
 from cuprous._args import ArrayLike, Shape, array, as_shape, is_scalar, ndarray, normalize_axis, unimplemented
 from cuprous._args import with_order as _with_order
-from cuprous._convert import c_strides, convert
+from cuprous._convert import convert
 
 _ORDERS = ("C", "F", "A", "K")
 
@@ -476,8 +476,8 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 
 __all__ = [
-    "arange", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray", "copy",
-    "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter", "fromstring", "full",
-    "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid", "ones", "ones_like",
-    "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like", "c_strides",
+    "arange", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
+    "copy", "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter",
+    "fromstring", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
+    "ones", "ones_like", "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -209,6 +209,6 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
 
 
 __all__ = [
-    "angle", "around", "clip", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real", "real_if_close",
-    "round", "sinc", "unwrap", "where",
+    "angle", "around", "clip", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real",
+    "real_if_close", "round", "sinc", "unwrap", "where",
 ]  # fmt: skip

@@ -10,8 +10,17 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
-    ArrayLike, Axis, array, astype, broadcast_shapes, is_numpy_array, is_scalar, ndarray, normalize_axis,
-    operand, write_out,
+    ArrayLike,
+    Axis,
+    array,
+    astype,
+    broadcast_shapes,
+    is_numpy_array,
+    is_scalar,
+    ndarray,
+    normalize_axis,
+    operand,
+    write_out,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, select_flat, split_index
 

@@ -8,7 +8,16 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
-    ArrayLike, Axis, array, astype, check_casting, common_dtype, is_numpy_array, ndarray, normalize_axis, unsupported,
+    ArrayLike,
+    Axis,
+    array,
+    astype,
+    check_casting,
+    common_dtype,
+    is_numpy_array,
+    ndarray,
+    normalize_axis,
+    unsupported,
     write_out,
 )  # fmt: skip
 
@@ -341,6 +350,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
 
 
 __all__ = [
-    "append", "array_split", "block", "column_stack", "concat", "concatenate", "delete", "dsplit", "dstack", "hsplit",
-    "hstack", "insert", "repeat", "row_stack", "split", "stack", "tile", "unstack", "vsplit", "vstack",
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "delete", "dsplit", "dstack",
+    "hsplit", "hstack", "insert", "repeat", "row_stack", "split", "stack", "tile", "unstack", "vsplit",
+    "vstack",
 ]  # fmt: skip

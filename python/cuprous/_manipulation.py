@@ -8,7 +8,16 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import (
-    ArrayLike, Axes, Axis, Shape, array, as_shape, axis_error, ndarray, normalize_axes, normalize_axis,
+    ArrayLike,
+    Axes,
+    Axis,
+    Shape,
+    array,
+    as_shape,
+    axis_error,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
 )  # fmt: skip
 from cuprous._args import broadcast_shapes as _broadcast_shapes
 

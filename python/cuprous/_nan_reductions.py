@@ -135,6 +135,6 @@ def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray 
 
 
 __all__ = [
-    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
-    "nanvar",
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
+    "nansum", "nanvar",
 ]  # fmt: skip

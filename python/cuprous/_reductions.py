@@ -6,7 +6,16 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
-    ArrayLike, Axes, Axis, array, astype, ndarray, normalize_axes, normalize_axis, operand, write_out,
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    astype,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    operand,
+    write_out,
 )  # fmt: skip
 
 _reduce = _core.reduce

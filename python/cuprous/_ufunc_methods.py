@@ -7,8 +7,20 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
-    ArrayLike, Axes, Axis, array, astype, check_casting, ndarray, normalize_axes, normalize_axis,
-    unsupported, with_order, write_out, is_numpy_array, operand,
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    astype,
+    check_casting,
+    is_numpy_array,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    operand,
+    unsupported,
+    with_order,
+    write_out,
 )  # fmt: skip
 
 #: Folds that the engine has, by ufunc.

@@ -5,6 +5,7 @@
 //! over memory. Calls (products, sorts, scans, correlations) have routines of their own.
 
 pub mod alloc;
-pub mod blocks;
-pub mod isa;
-pub mod math;
+mod blocks;
+mod isa;
+#[allow(dead_code, reason = "the table of functions is wider than any one caller")]
+mod math;

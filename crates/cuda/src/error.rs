@@ -8,6 +8,17 @@ use cuprous_cuda_sys::driver::CUresult;
 /// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, CudaError>;
 
+/// A driver's or library's error as the engine's.
+pub(crate) fn translate(error: CudaError) -> cuprous_core::Error {
+    let message = error.to_string();
+    match error {
+        CudaError::OutOfMemory { .. } => cuprous_core::Error::memory(message),
+        CudaError::MissingLibrary(_) => cuprous_core::Error::missing_library(message),
+        e if e.is_out_of_memory() => cuprous_core::Error::memory(message),
+        _ => cuprous_core::Error::runtime(message),
+    }
+}
+
 /// What went wrong, with what the user needs to act on it.
 #[derive(Debug, Clone)]
 pub enum CudaError {

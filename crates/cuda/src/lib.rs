@@ -1,6 +1,7 @@
 //! The CUDA device: driver, run-time compiler, memory, copies, graphs and library calls.
 
 pub mod cache;
+pub mod codegen;
 pub mod cublaslt;
 pub mod driver;
 pub mod error;
@@ -8,8 +9,10 @@ pub mod graph;
 pub mod nvrtc;
 pub mod pool;
 pub mod staging;
+mod status;
 
 #[cfg(test)]
 mod gpu_tests;
 
 pub use error::{CudaError, Result};
+pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};

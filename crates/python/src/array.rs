@@ -1,99 +1,21 @@
 //! The `ndarray` type: attributes, operators, and what must be native to be quick.
 
 use cuprous_core::layout::show;
-use cuprous_core::promote::can_cast_same_kind;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, Fun, Scalar};
-use cuprous_plan::Operand;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyComplex, PyTuple};
 
 use crate::errors::OrRaise;
-use crate::operand::{self, Value, finish, settle};
+use crate::operand::{self, finish, settle};
+use crate::operators::{binary, in_place, unary};
 use crate::{devices, hooks, index, numpy};
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
 pub(crate) struct PyArray(pub(crate) Array);
-
-/// A binary operator: records it, or leaves it to the other operand.
-#[inline]
-fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-    match (operand::value(a)?, operand::value(b)?) {
-        (Some(x), Some(y)) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
-        _ => Ok(py.NotImplemented()),
-    }
-}
-
-#[inline]
-fn unary(slf: &Bound<'_, PyArray>, fun: Fun) -> PyResult<PyArray> {
-    operand::map(slf.py(), fun, &[Value::Array(slf.clone())], None)
-}
-
-/// An in-place operator: the operation and a write of its result.
-fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = slf.py();
-    let Some(value) = operand::value(other)? else {
-        return Err(PyTypeError::new_err(format!(
-            "Unsupported type {}: convert it with cuprous.asarray first",
-            other.get_type().repr()?
-        )));
-    };
-    let target = &slf.get().0;
-    let result = operand::map(py, fun, &[Value::Array(slf.clone()), value], None)?;
-    let (from, to) = (result.0.dtype(), target.dtype());
-    if !can_cast_same_kind(from, to) {
-        return Err(PyTypeError::new_err(format!(
-            "Cannot cast ufunc '{}' output from dtype('{}') to dtype('{}') with casting rule 'same_kind'",
-            fun.op().name,
-            from.name(),
-            to.name()
-        )));
-    }
-    if result.0.shape() != target.shape() {
-        return Err(PyValueError::new_err(format!(
-            "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
-            show(target.shape()),
-            show(result.0.shape())
-        )));
-    }
-    let engine = devices::of(target);
-    engine.update(target, Operand::Array(&result.0)).or_raise()?;
-    settle(py, engine)
-}
-
-macro_rules! operators {
-    ($($fun:ident $forward:ident $reflected:ident $inplace:ident;)*) => {
-        #[pymethods]
-        impl PyArray {$(
-            fn $forward<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                binary(slf.py(), Fun::$fun, slf.as_any(), o)
-            }
-            fn $reflected<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                binary(slf.py(), Fun::$fun, o, slf.as_any())
-            }
-            fn $inplace(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
-                in_place(slf, Fun::$fun, o)
-            }
-        )*}
-    };
-}
-
-operators! {
-    Add __add__ __radd__ __iadd__;
-    Subtract __sub__ __rsub__ __isub__;
-    Multiply __mul__ __rmul__ __imul__;
-    Divide __truediv__ __rtruediv__ __itruediv__;
-    FloorDivide __floordiv__ __rfloordiv__ __ifloordiv__;
-    Remainder __mod__ __rmod__ __imod__;
-    BitwiseAnd __and__ __rand__ __iand__;
-    BitwiseOr __or__ __ror__ __ior__;
-    BitwiseXor __xor__ __rxor__ __ixor__;
-    LeftShift __lshift__ __rlshift__ __ilshift__;
-    RightShift __rshift__ __rrshift__ __irshift__;
-}
 
 #[pymethods]
 impl PyArray {

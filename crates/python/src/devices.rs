@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::{Array, Error, Result};
-use cuprous_cpu::CpuDevice;
+use crate::interim::CpuDevice;
 use cuprous_plan::Engine;
 
 /// Engine 0 is the CPU's, engine 1 + k that of GPU k. One is started when it is first asked for.
@@ -49,7 +49,7 @@ fn started(number: u8) -> Result<&'static Arc<Engine>> {
     if place.get().is_none() {
         let engine = match number {
             0 => Engine::new(0, Arc::new(CpuDevice::new())),
-            k => Engine::new(k, Arc::new(cuprous_cuda::CudaDevice::new(u32::from(k) - 1)?)),
+            k => return Err(Error::runtime(format!("interim {k}"))),
         };
         let _ = place.set(engine);
     }

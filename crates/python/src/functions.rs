@@ -531,3 +531,20 @@ pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}
 
+
+/// Computes something small on a device and checks it, for `cuprous doctor`.
+pub(crate) fn try_kernel(device: &str) -> Result<String, String> {
+    let run = || -> cuprous_core::Result<String> {
+        let engine = devices::named(device)?;
+        let index = engine.iota(&Layout::contiguous(DType::I64, &[1000]))?;
+        let square = engine.map(Fun::Square, &[cuprous_plan::Operand::Array(&index)], None)?;
+        let sum = engine.reduce(ReduceOp::Sum, &square, 1)?;
+        let mut bytes = [0; 8];
+        engine.download(&sum, &mut bytes)?;
+        match i64::from_le_bytes(bytes) {
+            332_833_500 => Ok("the sum of the first 1000 squares is right".into()),
+            wrong => Err(cuprous_core::Error::runtime(format!("the sum of the first 1000 squares came out as {wrong}"))),
+        }
+    };
+    run().map_err(|e| e.message)
+}

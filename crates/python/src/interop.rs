@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::{Borrowed, ffi};
+use pyo3::ffi;
 
 use crate::array::PyArray;
 use crate::devices;
@@ -212,7 +212,7 @@ impl Drop for Import {
 }
 
 #[pyfunction]
-pub(crate) fn from_dlpack(capsule: Borrowed<'_, '_, PyAny>) -> PyResult<PyArray> {
+pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let object = capsule.as_ptr();
     // SAFETY: PyCapsule functions accept any object and say whether it is a capsule of that name.
     let versioned = unsafe { ffi::PyCapsule_IsValid(object, NAMES[1][0].as_ptr()) } == 1;

@@ -7,13 +7,26 @@ mod errors;
 mod functions;
 mod hooks;
 mod index;
+mod interim;
 mod interop;
 mod numpy;
 mod operand;
+mod operators;
 mod stream;
 mod ufunc;
 
 use pyo3::prelude::*;
+
+/// Runs the `cuprous` command; the answer is its exit code.
+#[pyfunction(name = "cli")]
+fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
+    let python = py.version_info();
+    let host = cli::Host {
+        python: format!("{}.{}.{}", python.major, python.minor, python.patch),
+        run_kernel: &functions::try_kernel,
+    };
+    cli::run(argv, &host)
+}
 
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -28,6 +41,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             m.add_function(wrap_pyfunction!($module::$name, m)?)?;
         )*)*};
     }
+    m.add_function(wrap_pyfunction!(command, m)?)?;
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to update gather
             scatter reduce scan dot sort argsort searchsorted correlate pad flush synchronize explain show_code
@@ -37,7 +51,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
-        cli: cli;
     }
     Ok(())
 }

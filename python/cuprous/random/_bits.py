@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 
 from cuprous import _core
 
-Seed: TypeAlias = "int | Sequence[int] | None | Any"
+Seed: TypeAlias = "int | Sequence[int] | Any | None"
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def splitmix64(x: int) -> int:
-    """A bijection of 64-bit words that flips about half of the bits for any change (Steele, Lea, Flood, OOPSLA 2014)."""
+    """A bijection of 64-bit words that flips about half of the bits for any change (Steele et al., OOPSLA 2014)."""
     x = (x + _GOLDEN) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK

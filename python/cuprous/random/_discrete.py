@@ -23,6 +23,7 @@ from cuprous.random._shapes import (
 
 _map = _core.map
 _LOW_WORD = (1 << 32) - 1
+_Bytes = bytes
 
 
 class Discrete(Continuous):
@@ -162,7 +163,7 @@ class Discrete(Continuous):
             _core.update(result[..., len(values) - 1], left)
         return result
 
-    def bytes(self, length: int) -> bytes:
+    def bytes(self, length: int) -> _Bytes:
         """That many random bytes."""
         check(length >= 0, "length must be non-negative")
         words, _ = shape_of(-(-length // 4))

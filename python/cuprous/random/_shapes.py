@@ -47,9 +47,7 @@ def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
         except ValueError:
             fits = False
         if not fits:
-            raise ValueError(
-                f"Output size {shape} is not compatible with broadcast dimensions of inputs {theirs}."
-            )
+            raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs {theirs}.")
     return shape
 
 

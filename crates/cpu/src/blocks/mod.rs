@@ -8,6 +8,7 @@ pub mod fold;
 pub mod lanes;
 mod random;
 mod rows;
+pub mod scatter;
 mod special;
 #[cfg(test)]
 mod tests;

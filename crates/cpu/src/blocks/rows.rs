@@ -51,16 +51,16 @@ macro_rules! row {
     };
     (@slow Same) => {
         #[inline(always)]
-        fn fast(a: E) -> bool { a.fast(Self::FUN) }
+        fn fast(a: E) -> bool { a.fast(<Self as Un<E>>::FUN) }
         #[inline(always)]
-        fn slow(a: E) -> Self::Out { a.slow(Self::FUN) }
+        fn slow(a: E) -> Self::Out { a.slow(<Self as Un<E>>::FUN) }
     };
     (@slow $other:ident) => {};
     (@slow2 Same) => {
         #[inline(always)]
-        fn fast(a: E, b: E) -> bool { a.fast2(b, Self::FUN) }
+        fn fast(a: E, b: E) -> bool { a.fast2(b, <Self as Bin<E>>::FUN) }
         #[inline(always)]
-        fn slow(a: E, b: E) -> Self::Out { a.slow2(b, Self::FUN) }
+        fn slow(a: E, b: E) -> Self::Out { a.slow2(b, <Self as Bin<E>>::FUN) }
     };
     (@slow2 $other:ident) => {};
 }

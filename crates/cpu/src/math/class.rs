@@ -1,4 +1,5 @@
 //! The element classes, as traits. Each provides the methods that rows of its class use.
+#![allow(missing_docs, reason = "the methods are named after the rows of the operation table")]
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -12,6 +13,10 @@ pub trait All: Copy + Send + Sync + 'static {
     type Component: All;
     /// All bits zero.
     const ZERO: Self;
+    /// No element is less.
+    const LOWEST: Self;
+    /// No element is greater.
+    const HIGHEST: Self;
 
     fn maximum(self, o: Self) -> Self;
     fn minimum(self, o: Self) -> Self;

@@ -57,6 +57,8 @@ impl<F: Part> All for Cx<F> {
     const DTYPE: DType = F::COMPLEX;
     type Component = F;
     const ZERO: Self = Cx { re: F::ZERO, im: F::ZERO };
+    const LOWEST: Self = Cx { re: F::LOWEST, im: F::LOWEST };
+    const HIGHEST: Self = Cx { re: F::HIGHEST, im: F::HIGHEST };
 
     // The order is lexicographic; a number with a NaN in it wins a maximum and loses an fmax.
     #[inline(always)]

@@ -144,6 +144,12 @@ fn cos<S: Isa>(v: f32) -> f32 {
     f64::from_bits(y.to_bits() ^ ((q.wrapping_add(1) & 2) << 62)) as f32
 }
 
+/// a^b where `fast2` holds: float64 has the bits to spare.
+#[inline(always)]
+fn pow<S: Isa>(a: f64, b: f64) -> f64 {
+    float64::exp::<S>(b * float64::ln::<S>(a), 0.0)
+}
+
 /// Methods that are functions of this module.
 macro_rules! forward {
     ($($name:ident)*) => {$(

@@ -7,6 +7,8 @@ macro_rules! float_common {
             const DTYPE: DType = DType::$dtype;
             type Component = Self;
             const ZERO: Self = X(0.0, std::marker::PhantomData);
+            const LOWEST: Self = X($t::NEG_INFINITY, std::marker::PhantomData);
+            const HIGHEST: Self = X($t::INFINITY, std::marker::PhantomData);
 
             #[inline(always)]
             fn maximum(self, o: Self) -> Self {

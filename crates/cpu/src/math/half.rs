@@ -125,6 +125,8 @@ impl<T: HalfBits, S: Isa> All for H<T, S> {
     const DTYPE: DType = T::DTYPE;
     type Component = Self;
     const ZERO: Self = H(0, PhantomData);
+    const LOWEST: Self = H(T::INFINITY | 0x8000, PhantomData);
+    const HIGHEST: Self = H(T::INFINITY, PhantomData);
     via!(@2 maximum minimum fmax fmin);
     via!(@compare eq ne lt le);
     #[inline(always)]

@@ -32,6 +32,8 @@ impl All for B {
     const DTYPE: DType = DType::Bool;
     type Component = B;
     const ZERO: B = B(0);
+    const LOWEST: B = B(0);
+    const HIGHEST: B = B(1);
     ordered!(.0);
     #[inline(always)]
     fn absolute(self) -> B {
@@ -81,6 +83,8 @@ macro_rules! int {
             const DTYPE: DType = DType::$dtype;
             type Component = $t;
             const ZERO: $t = 0;
+            const LOWEST: $t = $t::MIN;
+            const HIGHEST: $t = $t::MAX;
             ordered!();
             #[inline(always)]
             fn absolute(self) -> $t { int!(@$signed self.wrapping_abs(), self) }

@@ -24,7 +24,7 @@ pub fn ln64(u: f64) -> f64 {
     let s = f / (2.0 + f); // one add, one division
     let z = s * s;
     // R(z), Horner with fma
-    let mut r = 1.479819860511658591e-01; // 3fc2f112df3e5244
+    let mut r: f64 = 1.479819860511658591e-01; // 3fc2f112df3e5244
     r = r.mul_add(z, 1.531383769920937332e-01); // 3fc39a09d078c69f
     r = r.mul_add(z, 1.818357216161805012e-01); // 3fc7466496cb03de
     r = r.mul_add(z, 2.222219843214978396e-01); // 3fcc71c51d8e78af
@@ -47,14 +47,14 @@ pub fn cos_sin64(u: f64) -> (f64, f64) {
     let r = (q as f64).mul_add(-0.25, u);
     let t = r * 6.283185307179586; // 401921fb54442d18
     let z = t * t;
-    let mut p = 1.58969099521155010221e-10; // 3de5d93a5acfd57c
+    let mut p: f64 = 1.58969099521155010221e-10; // 3de5d93a5acfd57c
     p = p.mul_add(z, -2.50507602534068634195e-08); // be5ae5e68a2b9ceb
     p = p.mul_add(z, 2.75573137070700676789e-06); // 3ec71de357b1fe7d
     p = p.mul_add(z, -1.98412698298579493134e-04); // bf2a01a019c161d5
     p = p.mul_add(z, 8.33333333332248946124e-03); // 3f8111111110f8a6
     p = p.mul_add(z, -1.66666666666666324348e-01); // bfc5555555555549
     let s = (p * z).mul_add(t, t);
-    let mut p = -1.13596475577881948265e-11; // bda8fae9be8838d4
+    let mut p: f64 = -1.13596475577881948265e-11; // bda8fae9be8838d4
     p = p.mul_add(z, 2.08757232129817482790e-09); // 3e21ee9ebdb4b1c4
     p = p.mul_add(z, -2.75573143513906633035e-07); // be927e4f809c52ad
     p = p.mul_add(z, 2.48015872894767294178e-05); // 3efa01a019cb1590

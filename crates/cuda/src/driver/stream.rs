@@ -32,15 +32,28 @@ impl Stream {
         Stream::with_priority(context, 0)
     }
 
+    /// A stream that is ordered with the legacy default stream both ways, on which PyTorch, CuPy and Numba work by
+    /// default: memory shared with them needs no further synchronisation.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn blocking(context: &'static Context) -> Result<Stream> {
+        Stream::with_flags(context, 0, 0)
+    }
+
     /// A stream with a priority: lower numbers go first, 0 is the default.
     ///
     /// # Errors
     /// The driver fails.
     pub fn with_priority(context: &'static Context, priority: i32) -> Result<Stream> {
+        Stream::with_flags(context, NON_BLOCKING, priority)
+    }
+
+    fn with_flags(context: &'static Context, flags: u32, priority: i32) -> Result<Stream> {
         let api = enter(context)?;
         let mut raw: CUstream = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
-        unsafe { call!(api, cuStreamCreateWithPriority(&raw mut raw, NON_BLOCKING, priority)) }?;
+        unsafe { call!(api, cuStreamCreateWithPriority(&raw mut raw, flags, priority)) }?;
         Ok(Stream { raw, context, owned: true })
     }
 

@@ -1,0 +1,101 @@
+"""What a workload is given: peers, floors, and a place to put times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench.peers import Peer
+from bench.timing import median_seconds
+
+
+@dataclass
+class Floors:
+    """What the hardware does, measured in the same run; 0 where unknown."""
+
+    copy_bytes_per_s: float = 0.0
+    matmul_flops: dict[str, float] = field(default_factory=dict)
+    upload_bytes_per_s: float = 0.0
+
+    def bytes_ms(self, n: float) -> float | None:
+        return n / self.copy_bytes_per_s * 1e3 if self.copy_bytes_per_s else None
+
+    def matmul_ms(self, flops: float, dtype: str) -> float | None:
+        rate = self.matmul_flops.get(dtype)
+        return flops / rate * 1e3 if rate else None
+
+    def upload_ms(self, n: float) -> float | None:
+        return n / self.upload_bytes_per_s * 1e3 if self.upload_bytes_per_s else None
+
+
+@dataclass
+class Measured:
+    """One row: milliseconds by peer, errors by peer, and the floor."""
+
+    name: str
+    title: str
+    ms: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    floor_ms: float | None = None
+
+    @property
+    def best_peer(self) -> tuple[str, float] | None:
+        others = {peer: ms for peer, ms in self.ms.items() if not peer.startswith("cuprous")}
+        if not others:
+            return None
+        name = min(others, key=others.__getitem__)
+        return name, others[name]
+
+
+@dataclass
+class Context:
+    """Given to each workload, which calls `time` once for each peer."""
+
+    peers: dict[str, Peer]
+    floors: Floors
+    device: str
+    row: Measured
+    quick: bool = False
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def time(
+        self,
+        peer: str,
+        setup: Callable[[Peer], Callable[[], Any]],
+        check: Callable[[np.ndarray], None] | None = None,
+        per: int = 1,
+        label: str = "",
+        runs: int = 9,
+    ) -> None:
+        """Times what `setup(peer)` returns, divided by `per`. `check` sees Cuprous' result as NumPy's, beforehand.
+        A peer that is missing is passed over; one that fails is noted, and the run goes on."""
+        found = self.peers.get(peer)
+        name = label or peer
+        if found is None:
+            return
+        try:
+            work = setup(found)
+            if check is not None and peer == "cuprous":
+                out = work()
+                check(found.asnumpy(out[0] if isinstance(out, (tuple, list)) else out))
+                del out
+            self.row.ms[name] = median_seconds(work, found.sync, runs=runs) / per * 1e3
+        except Exception as error:
+            self.row.errors[name] = f"{type(error).__name__}: {error}"[:300]
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Peers keep freed memory for themselves; the next one needs it."""
+        cupy, torch = self.peers.get("cupy"), self.peers.get("torch")
+        if cupy is not None:
+            cupy.module.get_default_memory_pool().free_all_blocks()
+        if torch is not None and self.device == "cuda":
+            torch.module.cuda.empty_cache()
+
+    def size(self, n: int) -> int:
+        """A length, made small for a quick run."""
+        return max(n // 100, 16) if self.quick else n

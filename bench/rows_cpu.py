@@ -1,0 +1,145 @@
+"""The array workloads on a CPU. Peers: NumPy, numexpr, Numba and, where it is installed, PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bench import formulas as f
+from bench.context import Context
+from bench.peers import Peer, nothing, optional
+from bench.rows_gpu import erf_of
+from bench.timing import assert_close, median_seconds
+
+
+def direct(c: Context, name: str, make: Callable[[], Callable[[], Any]], per: int = 1) -> None:
+    """Times a library that is no array library; an error is noted."""
+    try:
+        c.row.ms[name] = median_seconds(make(), nothing) / per * 1e3
+    except Exception as error:
+        c.row.errors[name] = f"{type(error).__name__}: {error}"[:300]
+
+
+def chain(c: Context) -> None:
+    n = c.size(10_000_000)
+    a, b = c.rng.random(n), c.rng.random(n)
+    c.row.floor_ms = c.floors.bytes_ms(3 * a.nbytes)
+    expected = f.chain10(np, a, b)
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        x, y = p.asarray(a), p.asarray(b)
+        return lambda: f.chain10(p.module, x, y)
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup, lambda got: assert_close(got, expected, 1e-12))
+    if numexpr := optional("numexpr"):
+        direct(c, "numexpr", lambda: lambda: numexpr.evaluate(f.CHAIN10_NUMEXPR, {"a": a, "b": b}))
+    if numba := optional("numba"):
+
+        def compiled() -> Callable[[], Any]:
+            @numba.njit(parallel=True)
+            def body(a: Any, b: Any) -> Any:
+                return np.sqrt(np.abs((a * 2.0 + b) * (a - b) * 0.5 + a * b - 1.0))
+
+            return lambda: body(a, b)
+
+        direct(c, "numba", compiled)
+
+
+def options(c: Context) -> None:
+    n = c.size(10_000_000)
+    hosts = [c.rng.uniform(lo, hi, n) for lo, hi in ((5, 30), (1, 100), (0.25, 10))]
+    c.row.floor_ms = c.floors.bytes_ms(5 * 8 * n)
+
+    def check(got: np.ndarray) -> None:
+        some = [h[:10_000] for h in hosts]
+        assert_close(got[:10_000], f.black_scholes(np, np.vectorize(math.erf), *some)[0], 1e-12)
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        arrays, erf = [p.asarray(h) for h in hosts], erf_of(p)
+        return lambda: f.black_scholes(p.module, erf, *arrays)
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup, check, runs=5)
+
+
+def logistic(c: Context) -> None:
+    n = c.size(10_000_000)
+    s, k, t = (c.rng.uniform(lo, hi, n) for lo, hi in ((5, 30), (1, 100), (0.25, 10)))
+    c.row.floor_ms = c.floors.bytes_ms(4 * 8 * n)
+    expected = f.logistic_price(np, s[:1000], k[:1000], t[:1000])
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        arrays = [p.asarray(h) for h in (s, k, t)]
+        return lambda: f.logistic_price(p.module, *arrays)
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup, lambda got: assert_close(got[:1000], expected, 1e-12), runs=5)
+    if numexpr := optional("numexpr"):
+        direct(c, "numexpr", lambda: lambda: numexpr.evaluate(f.LOGISTIC_NUMEXPR, {"s": s, "k": k, "t": t}))
+
+
+def matmul(n: int, dtype: str) -> Callable[[Context], None]:
+    def row(c: Context) -> None:
+        m = n // 4 if c.quick else n
+        a, b = (c.rng.standard_normal((m, m)).astype(dtype) for _ in range(2))
+        c.row.floor_ms = c.floors.matmul_ms(2.0 * m**3, dtype)
+        expected = a[:8].astype(np.float64) @ b.astype(np.float64)
+
+        def setup(p: Peer) -> Callable[[], Any]:
+            x, y = p.asarray(a), p.asarray(b)
+            return lambda: x @ y
+
+        for peer in ("cuprous", "numpy", "torch"):
+            c.time(peer, setup, lambda got: assert_close(got[:8], expected, 1e-5 if dtype == "float32" else 1e-12))
+
+    return row
+
+
+def small_ops(c: Context) -> None:
+    host, times = c.rng.random(1000), 200
+    expected = f.chain20(host)
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        x = p.asarray(host)
+        return lambda: [f.chain20(x) for _ in range(times)]
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup, lambda got: assert_close(got, expected, 1e-12), per=20 * times)
+
+
+def total(c: Context) -> None:
+    host = c.rng.random(c.size(100_000_000), dtype=np.float32)
+    c.row.floor_ms = c.floors.bytes_ms(host.nbytes)
+    expected = host.sum(dtype=np.float64)
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        a = p.asarray(host)
+        return lambda: a.sum()
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup, lambda got: assert_close(got, expected, 1e-5))
+
+
+def normals(c: Context) -> None:
+    n = c.size(10_000_000)
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        if p.name == "torch":
+            return lambda: p.module.randn(n)
+        rng = p.module.random.default_rng(1)
+        return lambda: rng.standard_normal(n, dtype=np.float32)
+
+    for peer in ("cuprous", "numpy", "torch"):
+        c.time(peer, setup)
+
+
+def recording(c: Context) -> None:
+    """Milliseconds to record one operation, above an empty native call."""
+    from bench.record import above_an_empty_call
+
+    direct_ns = above_an_empty_call(c.peers["cuprous"].module)
+    c.row.ms["cuprous"] = direct_ns * 1e-6

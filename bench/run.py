@@ -1,0 +1,117 @@
+"""`make bench`: each workload with Cuprous and every peer that is installed, beside the floor of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+
+from bench import floors, table
+from bench.context import Context, Measured
+from bench.peers import Peer, installed
+
+
+def main() -> int:
+    arguments = parse()
+    device = arguments.device or default_device()
+    specs = table.GPU if device == "cuda" else table.CPU
+    if arguments.only:
+        wanted = arguments.only.split(",")
+        unknown = sorted(set(wanted) - {spec.name for spec in specs})
+        if unknown:
+            print(f"there is no row {unknown[0]}; there are {', '.join(spec.name for spec in specs)}", file=sys.stderr)
+            return 2
+        specs = [spec for spec in specs if spec.name in wanted]
+    skip = frozenset(arguments.without.split(",")) if arguments.without else frozenset[str]()
+    peers = installed(device, skip)
+    start = time.perf_counter()
+    floor = floors.measure(peers, device, arguments.quick)
+    header = about(peers, device, floor)
+    print(header, flush=True)
+    out = Path(arguments.out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, Measured] = {}
+    with out.open("a", encoding="utf-8") as file:
+        file.write(
+            json.dumps({"machine": header, "at": datetime.datetime.now(datetime.timezone.utc).isoformat()}) + "\n"
+        )
+        for spec in specs:
+            if time.perf_counter() - start > arguments.seconds:
+                print(f"# {arguments.seconds:.0f} s are over: {spec.name} and what follows is left out")
+                break
+            rows[spec.name] = one(spec, peers, floor, device, arguments.quick)
+            row = rows[spec.name]
+            record = {"work": row.name, "device": device, "ms": row.ms, "floor_ms": row.floor_ms, "errors": row.errors}
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+            print(f"# {spec.name}: " + ", ".join(f"{p} {table.shown(ms)}" for p, ms in row.ms.items()), flush=True)
+            for peer, error in row.errors.items():
+                print(f"#   {peer} failed: {error}", flush=True)
+    print("\n" + table.markdown(specs, rows))
+    verdicts = [table.verdict(spec, rows[spec.name]) for spec in specs if spec.name in rows]
+    print(
+        f"\n{verdicts.count('MET')} met, {verdicts.count('MISSED')} missed, {verdicts.count('FAILED')} failed"
+        f" in {time.perf_counter() - start:.0f} s; figures in {out}"
+    )
+    return 1 if "FAILED" in verdicts else 0
+
+
+def one(spec: table.Spec, peers: dict[str, Peer], floor: floors.Floors, device: str, quick: bool) -> Measured:
+    """One row; an error outside the peers' own code belongs to the row too."""
+    row = Measured(spec.name, spec.title)
+    context = Context(peers, floor, device, row, quick)
+    try:
+        spec.run(context)
+    except Exception as error:
+        row.errors["cuprous"] = f"{type(error).__name__}: {error}"[:300]
+    context.release()
+    return row
+
+
+def default_device() -> str:
+    import cuprous as cp
+
+    return "cuda" if cp._core.device_count() else "cpu"
+
+
+def about(peers: dict[str, Peer], device: str, floor: floors.Floors) -> str:
+    """One line that says what was measured where."""
+    if device == "cuda":
+        properties = peers["cuprous"].module._core.device_properties(0)
+        name = properties.get("name", "GPU")
+        machine = name.decode() if isinstance(name, bytes) else str(name)
+    else:
+        machine = processor()
+    versions = ", ".join(f"{p.name} {p.version}" for p in peers.values())
+    rates = f"copy {floor.copy_bytes_per_s / 1e9:.0f} GB/s" + "".join(
+        f", {dtype} matmul {rate / 1e12:.3g} TFLOP/s" for dtype, rate in floor.matmul_flops.items()
+    )
+    return f"{machine}; Python {platform.python_version()}; {versions}; {rates}"
+
+
+def processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {len(names) or 1} threads"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where there is one")
+    parser.add_argument("--only", help="rows, such as sum,var,mm16")
+    parser.add_argument("--without", help="peers to leave out, such as jax,torch")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to try the rows out; times mean little")
+    parser.add_argument("--seconds", type=float, default=330, help="no row is begun after this time")
+    parser.add_argument("--out", default="build/bench.jsonl", help="JSON lines are added to this file")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The table's rows, what each must reach, and how they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bench import rows_cpu as cpu
+from bench import rows_gpu as gpu
+from bench import startup
+from bench.context import Context, Measured
+
+
+@dataclass(frozen=True)
+class Target:
+    """What must be reached, in words and as a test of the row."""
+
+    text: str
+    met: Callable[[Measured], bool | None]
+
+
+def ours(row: Measured) -> float | None:
+    return row.ms.get("cuprous")
+
+
+def at_most(ms: float, unit: str = "ms") -> Target:
+    """An absolute time, read on an H200; on other machines it is a hint."""
+    shown = {"ms": f"{ms:g} ms", "µs": f"{ms * 1e3:g} µs", "ns": f"{ms * 1e6:g} ns"}[unit]
+    return Target(f"≤ {shown}", lambda row: None if ours(row) is None else (ours(row) or 0) <= ms)
+
+
+def best_peer(share: float = 1.0) -> Target:
+    """At least this share of the best peer's speed; 2 % of noise are allowed."""
+
+    def met(row: Measured) -> bool | None:
+        best, mine = row.best_peer, ours(row)
+        return None if best is None or mine is None else mine * share <= best[1] * 1.02
+
+    return Target("≤ best peer" if share == 1.0 else f"≥ {share:g} x best peer", met)
+
+
+def versus(**speedups: float) -> Target:
+    """At least so many times as fast as the peers named; 2 % of noise are allowed."""
+
+    def met(row: Measured) -> bool | None:
+        mine = ours(row)
+        known = [(row.ms[p], k) for p, k in speedups.items() if p in row.ms]
+        return None if mine is None or not known else all(ms * 1.02 >= k * mine for ms, k in known)
+
+    return Target(", ".join(f"≥ {k:g} x {p}" for p, k in speedups.items()), met)
+
+
+@dataclass(frozen=True)
+class Spec:
+    name: str
+    title: str
+    run: Callable[[Context], None]
+    target: Target | None = None
+
+
+GPU = [
+    Spec("small", "20 chained ops on 1,000 elements, per op", gpu.small_ops, at_most(0.001, "µs")),
+    Spec("bs32", "Black-Scholes 1e7, float32", gpu.black_scholes("float32"), at_most(0.070)),
+    Spec("bs64", "Black-Scholes 1e7, float64", gpu.black_scholes("float64"), at_most(0.190)),
+    Spec("mc", "Monte Carlo 1e6 x 252, array code", gpu.monte_carlo, at_most(0.9)),
+    Spec("sum", "sum of 1e8 float32", gpu.total, at_most(0.100)),
+    Spec("var", "var over axis 0 of 10,000²", gpu.variance, at_most(0.130)),
+    Spec("softmax", "softmax of 10,000² rows", gpu.softmax, at_most(0.205)),
+    Spec("cumsum", "cumsum of 1e8", gpu.cumsum, at_most(0.220)),
+    Spec("normal", "1e8 normals", gpu.normals, at_most(0.200)),
+    Spec("sort", "sort of 1e8 float32", gpu.sort, at_most(2.7)),
+    Spec("conv", "15 x 15 convolution of 4096²", gpu.convolve, at_most(0.5)),
+    Spec("blur", "Gaussian blur (sigma 3) of 4096²", gpu.blur, at_most(0.10)),
+    Spec("mm16", "matmul 8192³ bfloat16", gpu.matmul(8192, "bfloat16"), best_peer()),
+    Spec("mm64", "matmul 2000³ float64", gpu.matmul(2000, "float64"), best_peer()),
+    Spec("mm32", "matmul 4096³ float32", gpu.matmul(4096, "float32"), best_peer()),
+    Spec("add", "add 1e6 int64, per op of 1,000", gpu.add, at_most(0.0065, "µs")),
+    Spec("upload", "256 MiB from pageable memory", gpu.upload, at_most(8.5)),
+    Spec("download", "256 MiB to pageable memory", gpu.download, at_most(10)),
+    Spec("import", "import", startup.imports, at_most(100)),
+    Spec("start", "process start to first result", startup.first_result, at_most(430)),
+]
+
+CPU = [
+    Spec("chain", "10-op chain on 1e7 float64", cpu.chain, versus(numpy=5, numexpr=1)),
+    Spec("bs64", "Black-Scholes 1e7, float64", cpu.options, versus(numpy=5)),
+    Spec("logistic", "the same with a logistic, float64", cpu.logistic, versus(numpy=5, numexpr=1)),
+    Spec("mm1024d", "matmul 1024³ float64", cpu.matmul(1024, "float64"), versus(numpy=0.9)),
+    Spec("mm2000d", "matmul 2000³ float64", cpu.matmul(2000, "float64"), versus(numpy=0.9)),
+    Spec("mm1024s", "matmul 1024³ float32", cpu.matmul(1024, "float32"), versus(numpy=0.9)),
+    Spec("mm2000s", "matmul 2000³ float32", cpu.matmul(2000, "float32"), versus(numpy=0.9)),
+    Spec("small", "20 chained ops on 1,000 elements, per op", cpu.small_ops, versus(numpy=1)),
+    Spec("sum", "sum of 1e8 float32", cpu.total, versus(numpy=1)),
+    Spec("normal", "1e7 normals", cpu.normals, versus(numpy=1)),
+    Spec("record", "recording one op, above an empty call", cpu.recording, at_most(0.00025, "ns")),
+    Spec("import", "import", startup.imports, at_most(100)),
+    Spec("start", "process start to first result", startup.first_result),
+]
+
+
+def shown(ms: float | None) -> str:
+    """Milliseconds to three digits; small ones in µs or ns."""
+    if ms is None:
+        return "-"
+    if ms < 0.001:
+        return f"{ms * 1e6:.3g} ns"
+    if ms < 0.1:
+        return f"{ms * 1e3:.3g} µs"
+    return f"{ms:.3g} ms" if ms < 1000 else f"{ms:.0f} ms"
+
+
+def verdict(spec: Spec, row: Measured) -> str:
+    if "cuprous" in row.errors:
+        return "FAILED"
+    met = spec.target.met(row) if spec.target else None
+    return "" if met is None else "MET" if met else "MISSED"
+
+
+def markdown(specs: Sequence[Spec], rows: dict[str, Measured]) -> str:
+    lines = [
+        "| work | Cuprous | best peer | ratio | floor | of floor | target | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for spec in specs:
+        row = rows.get(spec.name)
+        if row is None:
+            continue
+        mine, best = ours(row), row.best_peer
+        ratio = f"{best[1] / mine:.2f} x" if best and mine else "-"
+        share = f"{100 * row.floor_ms / mine:.0f} %" if row.floor_ms and mine else "-"
+        peer = f"{best[0]} {shown(best[1])}" if best else "-"
+        target = spec.target.text if spec.target else ""
+        lines.append(
+            f"| {spec.title} | {shown(mine)} | {peer} | {ratio} | {shown(row.floor_ms)} | {share} | {target} "
+            f"| {verdict(spec, row)} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,39 @@
+"""Medians of wall-clock times with a final synchronize inside, and checks that come before them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Work = Callable[[], Any]
+
+
+def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: int = 9, budget: float = 1.5) -> float:
+    """Median of up to `runs` calls, at least three; warm-up stops early where the work is long."""
+    start = time.perf_counter()
+    for n in range(warm):
+        sync(work())
+        if n and time.perf_counter() - start > budget:
+            break
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < runs and (len(times) < 3 or time.perf_counter() - start < budget):
+        begin = time.perf_counter()
+        sync(work())
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def assert_close(actual: Any, expected: Any, rtol: float, what: str = "result") -> None:
+    """||actual - expected|| <= rtol * ||expected||, and no NaN; shapes must agree."""
+    got, want = np.asarray(actual, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    if got.shape != want.shape:
+        raise ArithmeticError(f"{what} has shape {got.shape}, expected {want.shape}")
+    norm = float(np.linalg.norm(want.ravel())) or 1.0
+    error = float(np.linalg.norm((got - want).ravel())) / norm
+    if not error <= rtol:
+        raise ArithmeticError(f"{what} is off by {error:.3g} of its norm, allowed {rtol:g}")

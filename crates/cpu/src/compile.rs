@@ -1,0 +1,662 @@
+//! Lowers a fused kernel to bytecode: lists of block operations over a register file of tile buffers.
+//!
+//! How a kernel walks its space depends on its shape ([`Mode`]). In *rows* mode a tile holds whole rows and everything
+//! happens in one list. Where rows are longer than a tile, or where it is the outer axis that is contiguous, each
+//! reduction ends a *pass* over the inner space; what later passes need again is computed again.
+
+use cuprous_core::{DType, Error, Fun, Result};
+use cuprous_plan::{Inst, Kernel, Level};
+use smallvec::SmallVec;
+
+use crate::blocks::fold::{FoldFns, fold};
+use crate::blocks::scatter::{ScatterArgs, scatter};
+use crate::blocks::{CHUNK, MapFn, map};
+use crate::isa::Entry;
+use crate::math::is_scalar;
+use crate::walk::Walk;
+
+/// Bytes of registers that a tile may fill: most of the L1 cache, with room for what is streamed.
+const TILE_BYTES: usize = 48 << 10;
+const MIN_TILE: usize = 512;
+const MAX_TILE: usize = 4096;
+/// Outer elements of a tile in columns mode.
+const COLUMN_TILE: usize = 1024;
+
+/// How a kernel walks its space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// A tile is `rows` whole rows. Maps are rows of one element.
+    Rows,
+    /// A tile is a part of one row.
+    Long,
+    /// A tile is `tile / rows` inner indices of `rows` neighbouring outer indices, the latter contiguous.
+    Columns,
+}
+
+/// How often a value is computed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Rate {
+    /// Once; kept as one chunk of equal elements.
+    Once,
+    /// For each outer index.
+    Row,
+    /// For each element.
+    Full,
+}
+
+/// A block operation.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// A constant.
+    Scalar { slot: u32 },
+    /// Memory, in place where it lies straight and `copy` is not set.
+    Load { buf: u16, walk: Walk, copy: bool },
+    /// Indices.
+    Iota { walk: Walk },
+    /// A block function; its result goes straight to memory if `direct`.
+    Map { fun: Fun, f: MapFn, args: SmallVec<[u16; 3]>, direct: Option<(u16, Walk)>, pads: bool },
+    /// Elements by index.
+    Gather { buf: u16, len: i64, index: u16 },
+    /// A row value, once for each element of its row.
+    Expand { arg: u16 },
+    /// A fold; number into [`Code::folds`].
+    Reduce { fold: usize, arg: u16 },
+    /// To memory.
+    Store { buf: u16, walk: Walk, arg: u16 },
+    /// To memory by index.
+    Scatter { buf: u16, len: i64, index: u16, arg: u16, f: Entry<ScatterArgs>, name: &'static str },
+}
+
+/// An operation with its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Op {
+    pub(crate) what: What,
+    /// Number of the result.
+    pub(crate) val: u16,
+    pub(crate) dtype: DType,
+    pub(crate) rate: Rate,
+    /// Byte offset of its register in the scratch memory.
+    pub(crate) reg: usize,
+}
+
+/// A fold of the kernel.
+#[derive(Clone)]
+pub(crate) struct FoldUse {
+    pub(crate) fns: FoldFns,
+    pub(crate) name: String,
+    /// dtype of the elements.
+    pub(crate) dtype: DType,
+    /// The row value that it makes.
+    pub(crate) val: u16,
+    /// dtype of that.
+    pub(crate) out: DType,
+    /// Pass at whose end it is finished.
+    pub(crate) pass: usize,
+    /// Byte offset and size of its state within the states.
+    pub(crate) state: usize,
+    pub(crate) state_bytes: usize,
+    /// Byte offset of the row value's register.
+    pub(crate) reg: usize,
+    /// Byte offset of a tile to spread an operand that has no tile of its own.
+    pub(crate) spread: usize,
+}
+
+/// One sweep over the inner space, and the row operations that follow it.
+#[derive(Clone, Default)]
+pub(crate) struct Pass {
+    pub(crate) full: Vec<Op>,
+    pub(crate) rows: Vec<Op>,
+}
+
+/// A lowered kernel.
+#[derive(Clone)]
+pub(crate) struct Code {
+    pub(crate) mode: Mode,
+    pub(crate) outer: i64,
+    pub(crate) inner: i64,
+    /// Outer indices of a tile.
+    pub(crate) rows: usize,
+    /// Elements of a tile.
+    pub(crate) tile: usize,
+    /// Done at the start of every task.
+    pub(crate) once: Vec<Op>,
+    /// Row operations that need no reduction (not in rows mode).
+    pub(crate) early: Vec<Op>,
+    pub(crate) passes: Vec<Pass>,
+    /// Row operations that write, after all passes (not in rows mode).
+    pub(crate) late: Vec<Op>,
+    pub(crate) folds: Vec<FoldUse>,
+    /// Number of values.
+    pub(crate) vals: usize,
+    /// Bytes of registers.
+    pub(crate) scratch: usize,
+    /// Where the fold states begin, and their size.
+    pub(crate) states: usize,
+    pub(crate) state_bytes: usize,
+    /// Cost of one element, in simple operations.
+    pub(crate) weight: u64,
+    /// Tiles must be done in order (scatters).
+    pub(crate) in_order: bool,
+    /// Program's number of each buffer.
+    pub(crate) buffers: Vec<u32>,
+}
+
+/// The lowering in progress.
+struct Lower<'k> {
+    kernel: &'k Kernel,
+    mode: Mode,
+    rate: Vec<Rate>,
+    /// The pass in which a value is first complete.
+    stage: Vec<usize>,
+    vals: u16,
+    folds: Vec<FoldUse>,
+}
+
+fn bad(what: impl std::fmt::Display) -> Error {
+    Error::runtime(format!("[cpu] the planner made a kernel that the CPU cannot run: {what}"))
+}
+
+/// Lowers a kernel.
+pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
+    let (outer, inner) = (kernel.outer_size(), kernel.inner_size());
+    let n = kernel.body.len();
+    if n > 20_000 {
+        return Err(bad(format!("{n} instructions")));
+    }
+    let mut l = Lower {
+        kernel,
+        mode: Mode::Rows,
+        rate: vec![Rate::Full; n],
+        stage: vec![0; n],
+        vals: n as u16,
+        folds: Vec::new(),
+    };
+    l.check()?;
+    l.classify();
+    let reduces = kernel.reduces();
+    l.mode = match reduces {
+        true if inner > 0 && l.columns() => Mode::Columns,
+        true if inner > MAX_TILE as i64 => Mode::Long,
+        _ => Mode::Rows,
+    };
+    let in_order = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
+    let mut code = Code {
+        mode: l.mode,
+        outer,
+        inner,
+        rows: 1,
+        tile: 0,
+        once: Vec::new(),
+        early: Vec::new(),
+        passes: Vec::new(),
+        late: Vec::new(),
+        folds: Vec::new(),
+        vals: 0,
+        scratch: 0,
+        states: 0,
+        state_bytes: 0,
+        weight: kernel.body.iter().map(|t| weight(&t.inst, t.dtype)).sum::<u64>().max(1),
+        in_order,
+        buffers: kernel.buffers.clone(),
+    };
+    l.lists(&mut code)?;
+    code.vals = usize::from(l.vals);
+    code.folds = std::mem::take(&mut l.folds);
+    place(&mut code);
+    Ok(code)
+}
+
+/// Rough cost of an instruction per element.
+fn weight(inst: &Inst, d: DType) -> u64 {
+    use Fun::*;
+    match inst {
+        Inst::Map { fun, .. } => match fun {
+            _ if is_scalar(*fun, d) => 24,
+            RandomGamma | RandomPoisson | RandomBinomial => 100,
+            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Tanh | Sinh | Cosh | Power | Erf | Erfc
+            | Arcsin | Arccos | Arctan | Arctan2 | Arcsinh | Arccosh | Arctanh | Expit | Ndtr | Logaddexp
+            | Logaddexp2 | RandomNormal32 | RandomNormal64 => 8,
+            RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => 4,
+            _ => 1,
+        },
+        Inst::Gather { .. } | Inst::Scatter { .. } => 4,
+        Inst::Load { .. } | Inst::Store { .. } | Inst::Reduce { .. } => 1,
+        _ => 0,
+    }
+}
+
+impl Lower<'_> {
+    /// What the executor relies on.
+    fn check(&self) -> Result<()> {
+        let k = self.kernel;
+        let axes = |level: Level| k.outer.len() + if level == Level::Full { k.inner.len() } else { 0 };
+        for (at, t) in k.body.iter().enumerate() {
+            let operand = |&v: &u16| usize::from(v) < at;
+            let buffer = |b: u16| usize::from(b) < k.buffers.len();
+            let fits = match &t.inst {
+                Inst::Load { buf, access } => buffer(*buf) && access.strides.len() == axes(t.level),
+                Inst::Iota { access } => t.dtype == DType::I64 && access.strides.len() == axes(t.level),
+                Inst::Scalar { .. } => true,
+                Inst::Map { args, .. } => !args.is_empty() && args.len() <= 3 && args.iter().all(operand),
+                Inst::Gather { buf, len, index } => buffer(*buf) && *len > 0 && operand(index),
+                Inst::Reduce { arg, .. } => operand(arg),
+                Inst::Store { buf, access, arg } => {
+                    buffer(*buf) && operand(arg) && access.strides.len() == axes(t.level)
+                        && k.body[usize::from(*arg)].dtype == t.dtype
+                }
+                Inst::Scatter { buf, len, index, arg, .. } => {
+                    buffer(*buf) && *len > 0 && operand(index) && operand(arg)
+                        && k.body[usize::from(*index)].dtype == DType::I64
+                        && k.body[usize::from(*arg)].dtype == t.dtype
+                }
+            };
+            if !fits {
+                return Err(bad(format!("instruction {at}, {:?}", t.inst)));
+            }
+        }
+        if k.outer.iter().any(|&e| e < 1) || k.inner.iter().any(|&e| e < 0) {
+            return Err(bad(format!("extents {:?} × {:?}", k.outer, k.inner)));
+        }
+        Ok(())
+    }
+
+    fn classify(&mut self) {
+        for (at, t) in self.kernel.body.iter().enumerate() {
+            let of = |v: &u16| (self.rate[usize::from(*v)], self.stage[usize::from(*v)]);
+            let still = |strides: &[i64]| strides.iter().all(|&s| s == 0);
+            let level = if t.level == Level::Row { Rate::Row } else { Rate::Full };
+            (self.rate[at], self.stage[at]) = match &t.inst {
+                Inst::Scalar { .. } => (Rate::Once, 0),
+                Inst::Load { access, .. } | Inst::Iota { access } => {
+                    (if still(&access.strides) { Rate::Once } else { level }, 0)
+                }
+                Inst::Map { args, .. } => args
+                    .iter()
+                    .map(of)
+                    .fold((Rate::Once, 0), |(r, s), (r2, s2)| (r.max(r2), s.max(s2))),
+                Inst::Gather { index, .. } => of(index),
+                Inst::Reduce { arg, .. } => (Rate::Row, of(arg).1 + 1),
+                Inst::Store { arg, .. } => (level, of(arg).1),
+                Inst::Scatter { index, arg, .. } => (level, of(arg).1.max(of(index).1)),
+            };
+        }
+    }
+
+    /// True if more loads are contiguous along the outer than along the inner axes.
+    fn columns(&self) -> bool {
+        let k = self.kernel;
+        let nearest = |extents: &[i64], strides: &[i64]| {
+            extents.iter().zip(strides).filter(|(n, s)| **n > 1 && **s != 0).map(|(_, s)| s.abs()).min()
+        };
+        let mut votes = 0;
+        for t in &k.body {
+            if let (Inst::Load { access, .. }, Level::Full) = (&t.inst, t.level) {
+                let (o, i) = access.strides.split_at(k.outer.len());
+                votes += match (nearest(&k.outer, o), nearest(&k.inner, i)) {
+                    (Some(o), Some(i)) => if o < i { 1 } else { -1 },
+                    _ => 0,
+                };
+            }
+        }
+        votes > 0
+    }
+
+    fn walk(&self, access: &cuprous_plan::Access, level: Level) -> Walk {
+        let k = self.kernel;
+        let (o, i) = access.strides.split_at(k.outer.len());
+        let outer = k.outer.iter().copied().zip(o.iter().copied());
+        let inner = k.inner.iter().copied().zip(i.iter().copied());
+        match (level, self.mode) {
+            (Level::Row, _) => Walk::new(access.offset, outer),
+            // In columns mode the outer axes run fastest.
+            (_, Mode::Columns) => Walk::new(access.offset, inner.chain(outer)),
+            _ => Walk::new(access.offset, outer.chain(inner)),
+        }
+    }
+
+    /// The operation of an instruction, its operands at the rate it needs: row values are expanded into `list`.
+    fn op(&mut self, at: usize, list: &mut Vec<Op>, expanded: &mut Vec<(u16, u16)>) -> Result<Op> {
+        let t = &self.kernel.body[at];
+        let rate = self.rate[at];
+        let mut operand = |l: &mut Self, v: u16, rate: Rate| -> u16 {
+            if rate != Rate::Full || l.rate[usize::from(v)] != Rate::Row || l.flat() {
+                return v;
+            }
+            if let Some(&(_, e)) = expanded.iter().find(|(from, _)| *from == v) {
+                return e;
+            }
+            let e = l.vals;
+            l.vals += 1;
+            expanded.push((v, e));
+            let dtype = l.kernel.body[usize::from(v)].dtype;
+            list.push(Op { what: What::Expand { arg: v }, val: e, dtype, rate: Rate::Full, reg: 0 });
+            e
+        };
+        let what = match &t.inst {
+            Inst::Scalar { slot } => What::Scalar { slot: *slot },
+            Inst::Load { buf, access } => What::Load { buf: *buf, walk: self.walk(access, t.level), copy: false },
+            Inst::Iota { access } => What::Iota { walk: self.walk(access, t.level) },
+            Inst::Map { fun, args } => {
+                let dtypes: SmallVec<[DType; 3]> =
+                    args.iter().map(|&v| self.kernel.body[usize::from(v)].dtype).collect();
+                let f = map(*fun, &dtypes, t.dtype).ok_or_else(|| {
+                    let names: Vec<_> = dtypes.iter().map(|d| d.name()).collect();
+                    Error::type_(format!("[{}] no loop for ({}) -> {}", fun.op().name, names.join(", "), t.dtype.name()))
+                })?;
+                let args = args.iter().map(|&v| operand(self, v, rate)).collect();
+                What::Map { fun: *fun, f, args, direct: None, pads: pads(*fun, dtypes[0]) }
+            }
+            Inst::Gather { buf, len, index } => {
+                What::Gather { buf: *buf, len: *len, index: operand(self, *index, rate) }
+            }
+            Inst::Reduce { op, arg } => {
+                let dtype = self.kernel.body[usize::from(*arg)].dtype;
+                let (fns, out) = fold(*op, dtype)
+                    .filter(|(_, out)| *out == t.dtype)
+                    .ok_or_else(|| bad(format!("{op:?} of {} into {}", dtype.name(), t.dtype.name())))?;
+                let arg = operand(self, *arg, Rate::Full);
+                let number = self.folds.len();
+                self.folds.push(FoldUse {
+                    fns,
+                    name: format!("{op:?}").to_lowercase(),
+                    dtype,
+                    val: at as u16,
+                    out,
+                    pass: self.stage[at] - 1,
+                    state: 0,
+                    state_bytes: 0,
+                    reg: 0,
+                    spread: 0,
+                });
+                What::Reduce { fold: number, arg }
+            }
+            Inst::Store { buf, access, arg } => {
+                What::Store { buf: *buf, walk: self.walk(access, t.level), arg: operand(self, *arg, rate) }
+            }
+            Inst::Scatter { buf, len, index, arg, op } => {
+                let f = scatter(*op, t.dtype);
+                let (index, arg) = (operand(self, *index, rate), operand(self, *arg, rate));
+                let name = ["set", "add", "multiply", "maximum", "minimum"][*op as usize];
+                What::Scatter { buf: *buf, len: *len, index, arg, f, name }
+            }
+        };
+        Ok(Op { what, val: at as u16, dtype: t.dtype, rate, reg: 0 })
+    }
+
+    /// True where row values need no expansion, since rows have one element.
+    fn flat(&self) -> bool {
+        !self.kernel.reduces()
+    }
+
+    fn lists(&mut self, code: &mut Code) -> Result<()> {
+        let n = self.kernel.body.len();
+        let writes = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Store { .. } | Inst::Scatter { .. });
+        let mut none = Vec::new();
+        for at in 0..n {
+            if self.rate[at] == Rate::Once && !writes(self, at) {
+                let op = self.op(at, &mut Vec::new(), &mut none)?;
+                code.once.push(op);
+            }
+        }
+        if self.mode == Mode::Rows {
+            let (mut list, mut expanded) = (Vec::new(), Vec::new());
+            for at in (0..n).filter(|&at| self.rate[at] != Rate::Once) {
+                let op = self.op(at, &mut list, &mut expanded)?;
+                list.push(op);
+            }
+            finish_list(&mut list);
+            code.passes.push(Pass { full: list, rows: Vec::new() });
+            return Ok(());
+        }
+        let is_reduce = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Reduce { .. });
+        let last = (0..n).filter(|&at| is_reduce(self, at)).map(|at| self.stage[at]).max().unwrap_or(0);
+        for stage in 0..=last {
+            // What this pass must make: folds of this stage; at the end, what is written.
+            let mut wanted = vec![false; n];
+            for at in (0..n).rev() {
+                let t = &self.kernel.body[at];
+                let root = match &t.inst {
+                    Inst::Reduce { .. } => self.stage[at] == stage + 1,
+                    Inst::Store { .. } | Inst::Scatter { .. } => stage == last && self.rate[at] == Rate::Full,
+                    _ => wanted[at],
+                };
+                if root {
+                    wanted[at] = true;
+                    for &v in operands(&t.inst).iter() {
+                        wanted[usize::from(v)] |= self.rate[usize::from(v)] == Rate::Full;
+                    }
+                }
+            }
+            let (mut full, mut expanded) = (Vec::new(), Vec::new());
+            for at in (0..n).filter(|&at| wanted[at]) {
+                let op = self.op(at, &mut full, &mut expanded)?;
+                full.push(op);
+            }
+            finish_list(&mut full);
+            let mut rows = Vec::new();
+            for at in 0..n {
+                if self.rate[at] != Rate::Row || is_reduce(self, at) {
+                    continue;
+                }
+                let op = |l: &mut Self| l.op(at, &mut Vec::new(), &mut Vec::new());
+                if writes(self, at) {
+                    if stage == last {
+                        code.late.push(op(self)?);
+                    }
+                } else if self.stage[at] == stage + 1 {
+                    rows.push(op(self)?);
+                } else if self.stage[at] == 0 && stage == 0 {
+                    code.early.push(op(self)?);
+                }
+            }
+            code.passes.push(Pass { full, rows });
+        }
+        // Row loads must not see what the passes write.
+        for op in &mut code.early {
+            if let What::Load { copy, .. } = &mut op.what {
+                *copy = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Operands of an instruction.
+fn operands(inst: &Inst) -> SmallVec<[u16; 3]> {
+    match inst {
+        Inst::Map { args, .. } => args.clone(),
+        Inst::Gather { index, .. } => SmallVec::from_slice(&[*index]),
+        Inst::Reduce { arg, .. } | Inst::Store { arg, .. } => SmallVec::from_slice(&[*arg]),
+        Inst::Scatter { index, arg, .. } => SmallVec::from_slice(&[*index, *arg]),
+        _ => SmallVec::new(),
+    }
+}
+
+/// Operands of an operation.
+pub(crate) fn uses(what: &What) -> SmallVec<[u16; 3]> {
+    match what {
+        What::Map { args, .. } => args.clone(),
+        What::Gather { index, .. } => SmallVec::from_slice(&[*index]),
+        What::Expand { arg } | What::Reduce { arg, .. } | What::Store { arg, .. } => SmallVec::from_slice(&[*arg]),
+        What::Scatter { index, arg, .. } => SmallVec::from_slice(&[*index, *arg]),
+        _ => SmallVec::new(),
+    }
+}
+
+/// Whether a block function may run over whatever lies behind the last element, up to a whole chunk.
+fn pads(fun: Fun, d: DType) -> bool {
+    use Fun::*;
+    !is_scalar(fun, d)
+        && !matches!(
+            fun,
+            Sin | Cos | Tan | Sinh | Cosh | Power | FloatPower | Fmod | Remainder | FloorDivide | Arctan2 | RandomBits32
+                | RandomBits64 | RandomUnit32 | RandomUnit64 | RandomNormal32 | RandomNormal64 | RandomGamma
+                | RandomPoisson | RandomBinomial | Ldexp | FrexpExponent
+        )
+}
+
+/// Decides which loads must be copied, and lets results go straight to memory.
+fn finish_list(list: &mut Vec<Op>) {
+    let stores = |list: &[Op], buf: u16| -> Vec<usize> {
+        let hit = |op: &Op| matches!(&op.what, What::Store { buf: b, .. } if *b == buf);
+        (0..list.len()).filter(|&i| hit(&list[i])).collect()
+    };
+    for i in 0..list.len() {
+        if let What::Load { buf, .. } = list[i].what {
+            let val = list[i].val;
+            let last = (0..list.len()).rev().find(|&j| uses(&list[j].what).contains(&val));
+            let overwritten = stores(list, buf).first().is_some_and(|&s| last.is_some_and(|l| l > s));
+            if let What::Load { copy, .. } = &mut list[i].what {
+                *copy = overwritten;
+            }
+        }
+    }
+    let mut i = 0;
+    while i < list.len() {
+        let Op { what: What::Store { buf, walk, arg }, rate, dtype, .. } = &list[i] else {
+            i += 1;
+            continue;
+        };
+        let (buf, arg, rate, dtype) = (*buf, *arg, *rate, *dtype);
+        let read = list.iter().any(|op| {
+            matches!(&op.what, What::Load { buf: b, .. } | What::Gather { buf: b, .. } if *b == buf)
+        });
+        let contiguous = walk.stride() == Some(1) && stores(list, buf).len() == 1 && !read;
+        let walk = walk.clone();
+        let maker = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);
+        match maker.map(|op| &mut op.what) {
+            Some(What::Map { direct: direct @ None, .. }) if contiguous => {
+                *direct = Some((buf, walk));
+                list.remove(i);
+            }
+            _ => i += 1,
+        }
+    }
+}
+
+/// Gives every value its register, and the kernel its tile.
+fn place(code: &mut Code) {
+    // Registers of full values, in units of bytes per element of a tile, reused as soon as their last reader is done.
+    let mut width = 0; // bytes per element, all registers
+    let mut touched = 0; // the part that is really written
+    let mut lists = Vec::new();
+    for pass in &code.passes {
+        let (regs, w, t) = allot(&pass.full);
+        width = width.max(w);
+        touched = touched.max(t);
+        lists.push(regs);
+    }
+    let tile = (TILE_BYTES / touched.max(1)).clamp(MIN_TILE, MAX_TILE) / CHUNK * CHUNK;
+    let inner = code.inner as usize;
+    (code.rows, code.tile) = match code.mode {
+        Mode::Rows if inner == 0 => (MIN_TILE, CHUNK),
+        Mode::Rows => {
+            let rows = (tile / inner).max(1).min(code.outer as usize);
+            (rows, rows * inner)
+        }
+        Mode::Long => (1, tile),
+        Mode::Columns => {
+            let rows = COLUMN_TILE.min(code.outer as usize);
+            // Several inner indices in a tile only where they follow each other in the flattened space.
+            let deep = if rows == code.outer as usize { (tile / rows).max(1) } else { 1 };
+            (rows, rows * deep.min(inner))
+        }
+    };
+    let room = code.tile.next_multiple_of(CHUNK);
+    let row_room = code.rows.next_multiple_of(CHUNK);
+    let mut end = 0;
+    let mut take = |bytes: usize| {
+        let at = end;
+        end += bytes.next_multiple_of(64);
+        at
+    };
+    for op in &mut code.once {
+        op.reg = take(CHUNK * op.dtype.size());
+    }
+    let row_lists = code.passes.iter_mut().map(|p| &mut p.rows).chain([&mut code.early]);
+    for op in row_lists.flatten() {
+        op.reg = take(row_room * op.dtype.size());
+    }
+    // In rows mode, and for folds in all modes, row values have registers of their own too.
+    for pass in &mut code.passes {
+        for op in pass.full.iter_mut().filter(|op| op.rate == Rate::Row) {
+            op.reg = take(row_room * op.dtype.size());
+            if let What::Reduce { fold, .. } = op.what {
+                code.folds[fold].reg = op.reg;
+            }
+        }
+    }
+    for f in &mut code.folds {
+        f.spread = take(room * f.dtype.size());
+    }
+    let base = take(width * room);
+    for (pass, regs) in code.passes.iter_mut().zip(lists) {
+        for (op, reg) in pass.full.iter_mut().zip(regs) {
+            if op.rate == Rate::Full {
+                op.reg = base + reg * room;
+            }
+        }
+    }
+    let mut state = 0;
+    if code.mode != Mode::Rows {
+        for f in &mut code.folds {
+            f.state = state;
+            f.state_bytes = match code.mode {
+                Mode::Columns => f.fns.lanes.bytes(code.tile),
+                _ => f.fns.state_bytes,
+            };
+            state += f.state_bytes.next_multiple_of(64);
+        }
+    }
+    code.state_bytes = state;
+    code.states = take(state);
+    code.scratch = end;
+}
+
+/// Register offsets (bytes per element) of a list's full values, the total, and the part of it that is written.
+fn allot(list: &[Op]) -> (Vec<usize>, usize, usize) {
+    let mut free: Vec<(usize, usize)> = Vec::new(); // (size, offset)
+    let (mut total, mut touched) = (0, 0);
+    let mut regs = vec![0; list.len()];
+    let mut holder: std::collections::HashMap<u16, (usize, usize)> = Default::default();
+    let mut last: std::collections::HashMap<u16, usize> = Default::default();
+    for (i, op) in list.iter().enumerate() {
+        for v in uses(&op.what) {
+            last.insert(v, i);
+        }
+    }
+    let mut written: std::collections::HashSet<usize> = Default::default();
+    for (i, op) in list.iter().enumerate() {
+        let makes = !matches!(op.what, What::Store { .. } | What::Scatter { .. } | What::Reduce { .. });
+        if op.rate == Rate::Full && makes {
+            let size = op.dtype.size();
+            let found = free.iter().rposition(|(s, _)| *s == size).map(|k| free.remove(k).1);
+            let at = found.unwrap_or_else(|| {
+                total += size;
+                total - size
+            });
+            regs[i] = at;
+            holder.insert(op.val, (size, at));
+            let in_place = match &op.what {
+                What::Load { walk, copy, .. } => walk.stride() == Some(1) && !copy,
+                What::Map { direct, .. } => direct.is_some(),
+                _ => false,
+            };
+            if !in_place && written.insert(at) {
+                touched += size;
+            }
+            if !last.contains_key(&op.val) {
+                free.push((size, at));
+                holder.remove(&op.val);
+            }
+        }
+        for v in uses(&op.what) {
+            if last.get(&v) == Some(&i)
+                && let Some(reg) = holder.remove(&v)
+            {
+                free.push(reg);
+            }
+        }
+    }
+    (regs, total, touched)
+}

@@ -1,0 +1,442 @@
+//! Elementwise kernels: each thread loads a few vectors, computes lane by lane, stores.
+//!
+//! One shot (no loop over the grid), 32-bit indices, no division for contiguous work, one multiplication per axis for
+//! the rest. Only the last block of the grid takes the guarded path.
+
+use cuprous_core::ScatterOp;
+use cuprous_plan::kernel::{Access, Inst, Level, Val};
+
+use super::lanes::{self, Lane, lane};
+use super::lower::{Lower, Shape, Target, Unit, combination, kernel_name};
+use super::text::Code;
+use super::types::{Arg, Generated, Stage, ctype};
+
+/// Adds the stages of a kernel without reductions.
+pub(crate) fn map(unit: &Unit, target: Target, out: &mut Generated) {
+    let unit = &with_an_axis(unit);
+    let set = unit.kernel.body.iter().find_map(|t| match t.inst {
+        Inst::Scatter { len, op: ScatterOp::Set, .. } => Some(len),
+        _ => None,
+    });
+    if let Some(len) = set.filter(|_| unit.kernel.outer_size() > 1) {
+        // Of equal indices the highest iteration wins: all bid, then the winner writes and clears its bid.
+        let bids = out.state(4 * len as usize);
+        out.stages.push(emit(unit, target, Pass::Bid, Some(bids), "bid"));
+        out.stages.push(emit(unit, target, Pass::Win, Some(bids), "map"));
+    } else if super::tile::applies(unit) {
+        out.stages.push(super::tile::emit(unit, target));
+    } else {
+        let sixteen = unit.kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }) && t.dtype.size() == 16);
+        let locks = sixteen.then(|| out.state(4096));
+        out.stages.push(emit(unit, target, Pass::Whole, locks, "map"));
+    }
+}
+
+/// A kernel over a single element gets an axis of extent 1.
+fn with_an_axis(unit: &Unit) -> Unit {
+    let mut unit = unit.clone();
+    if unit.kernel.outer.is_empty() {
+        unit.kernel.outer.push(1);
+        for t in &mut unit.kernel.body {
+            if let Inst::Load { access, .. } | Inst::Store { access, .. } | Inst::Iota { access } = &mut t.inst {
+                access.strides.push(0);
+            }
+        }
+    }
+    unit
+}
+
+/// What of a kernel runs: only [`ScatterOp::Set`] takes two passes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Whole,
+    Bid,
+    Win,
+}
+
+/// How many elements a thread handles, and how its arrays are spelled.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    /// Lanes of a vector.
+    pub(crate) v: u32,
+    /// Vectors of a thread.
+    pub(crate) u: u32,
+    /// Threads of a block.
+    pub(crate) t: u32,
+}
+
+impl Span {
+    /// Subscript of the current vector.
+    pub(crate) fn sub(self) -> &'static str {
+        if self.u == 1 { "" } else { "[u]" }
+    }
+
+    /// Declaration of an array over vectors.
+    pub(crate) fn array(self, ty: &str, name: &str) -> String {
+        if self.u == 1 { format!("{ty} {name};") } else { format!("{ty} {name}[{}];", self.u) }
+    }
+
+    /// Type of a vector.
+    pub(crate) fn vector(self, ty: &str) -> String {
+        if self.v == 1 { ty.into() } else { format!("vec<{ty}, {}>", self.v) }
+    }
+
+    /// The current lane of a vector.
+    pub(crate) fn lane(self, name: &str) -> String {
+        if self.v == 1 { format!("{name}{}", self.sub()) } else { format!("{name}{}.v[l]", self.sub()) }
+    }
+
+    /// Loops over vectors.
+    pub(crate) fn each_vector(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
+        if self.u == 1 { code.block("", body) } else { code.unrolled("u", self.u, body) }
+    }
+
+    /// Loops over lanes.
+    pub(crate) fn each_lane(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
+        if self.v == 1 { body(code) } else { code.unrolled("l", self.v, body) }
+    }
+}
+
+/// Where the element of an access is, and how lanes step from there.
+#[derive(Clone)]
+pub(crate) struct Spot {
+    /// Index expression of lane 0.
+    pub(crate) at: String,
+    /// How lanes step.
+    pub(crate) lane: Lane,
+    /// The step's parameter, where strided.
+    pub(crate) step: String,
+}
+
+impl Spot {
+    /// The expression that loads the current vector; `left` guards it.
+    pub(crate) fn load(&self, p: &str, v: u32, left: Option<&str>) -> String {
+        let Spot { at, lane, step } = self;
+        match (v > 1 && *lane != Lane::Same, lane, left) {
+            (false, _, None) => format!("{p}[{at}]"),
+            (false, _, Some(left)) => format!("load_one({p} + ({at}), {left})"),
+            (true, Lane::Vector, None) => format!("load<{v}>({p} + ({at}))"),
+            (true, Lane::Vector, Some(left)) => format!("load_some<{v}>({p} + ({at}), {left})"),
+            (true, _, None) => format!("load_strided<{v}>({p} + ({at}), {step})"),
+            (true, _, Some(left)) => format!("load_strided_some<{v}>({p} + ({at}), {step}, {left})"),
+        }
+    }
+
+    /// The statement that stores the current vector.
+    pub(crate) fn store(&self, p: &str, v: u32, y: &str, left: Option<&str>) -> String {
+        let Spot { at, lane, step } = self;
+        match (v > 1, lane, left) {
+            (false, _, None) => format!("{p}[{at}] = {y};"),
+            (false, _, Some(left)) => format!("if ({left} > 0) {p}[{at}] = {y};"),
+            (true, Lane::Vector, None) => format!("store<{v}>({p} + ({at}), {y});"),
+            (true, Lane::Vector, Some(left)) => format!("store_some<{v}>({p} + ({at}), {y}, {left});"),
+            (true, _, left) => {
+                let left = left.map_or_else(|| v.to_string(), str::to_string);
+                format!("store_strided_some<{v}>({p} + ({at}), {y}, {step}, {left});")
+            }
+        }
+    }
+}
+
+/// How an access moves along `axis`; `at` is the index of lane 0.
+pub(crate) fn spot(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, d: cuprous_core::DType, at: String) -> Spot {
+    let lane = lane(access, axis, v, d, lower.target.options.aligned);
+    let step = match access.strides.get(axis).copied().unwrap_or(0) {
+        1 => "1".into(),
+        0 => "0".into(),
+        s => {
+            let tag = lower.tag(access);
+            if v > 1 { lower.int(&format!("s{tag}_{axis}"), s) } else { String::new() }
+        }
+    };
+    Spot { at, lane, step }
+}
+
+/// Vectors per thread: about 64 bytes in flight, fewer where bodies are long or work is little.
+fn vectors(unit: &Unit, target: Target, v: u32, items: i64) -> u32 {
+    let t = i64::from(target.options.tuning.map_threads);
+    let loads = unit.kernel.body.iter().filter(|t| matches!(t.inst, Inst::Load { .. }));
+    let bytes: u32 = loads.map(|t| t.dtype.size() as u32 * v).sum();
+    let weight = unit.kernel.body.len() as u32 * v;
+    let mut u = (64 / bytes.max(16)).clamp(1, 2 * target.options.tuning.map_vectors);
+    if bytes == 0 || weight > 256 {
+        u = 1;
+    } else if weight > 128 {
+        u = u.min(2);
+    }
+    while u > 1 && items < i64::from(u) * t * 2 * i64::from(target.arch.sms) {
+        u /= 2;
+    }
+    u
+}
+
+fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &str) -> Stage {
+    let mut lower = Lower::new(unit, target);
+    let kernel = &unit.kernel;
+    let rank = kernel.outer.len();
+    let (axis, n) = (rank - 1, kernel.outer[rank - 1]);
+    let v = lanes::width(kernel, axis, n, rank == 1, target.options.aligned);
+    let items = if rank == 1 { n.div_euclid(i64::from(v)) + i64::from(n % i64::from(v) != 0) } else { kernel.outer_size() / i64::from(v) };
+    let t = target.options.tuning.map_threads;
+    let span = Span { v, u: vectors(unit, target, v, items), t };
+    let tile = span.u * t;
+    let int = lower.index();
+    let mut code = Code::at(1);
+    if let Some(state) = state {
+        lower.params.add("uint32*", if pass == Pass::Whole { "locks" } else { "bids" }, state);
+    }
+
+    // Where this thread is.
+    let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
+    code.line(format!("const {int} first = {block} * {tile} + (int32)threadIdx.x;"));
+    let sub = span.sub();
+    let item = if span.u == 1 { "first".into() } else { format!("(first + u * {t})") };
+    let spots;
+    if rank == 1 {
+        let count = lower.int("n", n);
+        code.line(format!("const bool full = ({block} + 1) * {} <= {count};", tile * v));
+        spots = Spots::OneAxis;
+        code.line(span.array(int, "j"));
+        code.line(span.array(int, "left"));
+        span.each_vector(&mut code, |c| {
+            c.line(format!("j{sub} = {item}{};", if v == 1 { String::new() } else { format!(" * {v}") }));
+            c.line(format!("left{sub} = {count} - j{sub};"));
+        });
+    } else {
+        let count = lower.int("items", items);
+        code.line(format!("const bool full = ({block} + 1) * {tile} <= {count};"));
+        spots = Spots::ManyAxes;
+        many_axes(&mut lower, &mut code, span, &item, n);
+    }
+
+    body(&mut lower, &mut code, span, axis, &spots, pass);
+    let name = kernel_name(prefix, kernel);
+    let blocks = (items + i64::from(tile) - 1) / i64::from(tile);
+    lower.finish(&name, t, 1, code, Shape::linear(blocks, t))
+}
+
+/// Indices per axis and, per access, the element at which each vector starts.
+fn many_axes(lower: &mut Lower<'_>, code: &mut Code, span: Span, item: &str, n: i64) {
+    let kernel = &lower.unit.kernel;
+    let rank = kernel.outer.len();
+    let (int, sub) = (lower.index(), span.sub());
+    let chunks = lower.divisor("row", n / i64::from(span.v));
+    let divisors: Vec<String> = (1..rank - 1).map(|k| lower.divisor(&format!("d{k}"), kernel.outer[k])).collect();
+    let vars: Vec<(usize, String)> =
+        (0..rank).map(|k| (k, if k + 1 == rank { "j".into() } else { format!("i{k}") })).collect();
+    let mut tags: Vec<usize> = Vec::new();
+    let mut starts = Code::at(2);
+    for t in &kernel.body {
+        if let Inst::Load { access, .. } | Inst::Store { access, .. } | Inst::Iota { access } = &t.inst {
+            let tag = lower.tag(access);
+            if !tags.contains(&tag) {
+                tags.push(tag);
+                let at = lower.address(access, &vars, true);
+                starts.line(format!("a{tag}{sub} = {at};"));
+            }
+        }
+    }
+    for tag in &tags {
+        code.line(span.array(int, &format!("a{tag}")));
+    }
+    code.line(span.array(int, "left"));
+    code.line(span.array(int, "j_"));
+    span.each_vector(code, |c| {
+        c.line(format!("const {int} item = {item};"));
+        c.line(format!("left{sub} = item < items ? {} : 0;", span.v));
+        c.line(format!("j_{sub} = item{};", if span.v == 1 { String::new() } else { format!(" * {}", span.v) }));
+        let mut rest = "item".to_string();
+        let scale = if span.v == 1 { String::new() } else { format!(" * {}", span.v) };
+        if rank == 1 {
+            c.line(format!("const {int} j = item{scale};"));
+        } else {
+            c.line(format!("const {int} r{} = quotient(item, {chunks}), j = (item - r{} * extent({chunks})){scale};", rank - 2, rank - 2));
+            rest = format!("r{}", rank - 2);
+        }
+        for k in (1..rank - 1).rev() {
+            let d = &divisors[k - 1];
+            c.line(format!("const {int} r{} = quotient({rest}, {d}), i{k} = {rest} - r{} * extent({d});", k - 1, k - 1));
+            rest = format!("r{}", k - 1);
+        }
+        c.line(format!("const {int} i0 = {rest};"));
+        for line in starts.text.lines() {
+            c.line(line.trim_start());
+        }
+    });
+}
+
+/// How accesses find their element.
+enum Spots {
+    OneAxis,
+    ManyAxes,
+}
+
+impl Spots {
+    fn at(&self, lower: &mut Lower<'_>, access: &Access, sub: &str) -> String {
+        match self {
+            Spots::OneAxis => lower.address(access, &[(0, format!("j{sub}"))], true),
+            Spots::ManyAxes => format!("a{}{sub}", lower.tag(access)),
+        }
+    }
+
+    /// Row-major number of the vector's first element.
+    fn iteration(&self, sub: &str) -> String {
+        match self {
+            Spots::OneAxis => format!("j{sub}"),
+            Spots::ManyAxes => format!("j_{sub}"),
+        }
+    }
+}
+
+/// Loads, lanes, stores.
+fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, spots: &Spots, pass: Pass) {
+    let insts = lower.body();
+    let (sub, v) = (span.sub(), span.v);
+    let left = format!("left{sub}");
+    let mut loads: Vec<(Val, String, Spot)> = Vec::new();
+    let mut stores: Vec<(Val, Val, String, Spot)> = Vec::new();
+    let wanted = live(insts, pass);
+    for (i, t) in insts.iter().enumerate() {
+        let i = i as Val;
+        match &t.inst {
+            Inst::Load { buf, access } if wanted[i as usize] => {
+                let at = spots.at(lower, access, sub);
+                let s = spot(lower, access, axis, v, t.dtype, at);
+                let scalar = s.lane == Lane::Same;
+                let ty = if scalar { ctype(t.dtype).to_string() } else { span.vector(ctype(t.dtype)) };
+                code.line(span.array(&ty, &format!("x{i}")));
+                lower.names.insert(i, if scalar { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
+                loads.push((i, lower.pointer(*buf, t.dtype), s));
+            }
+            Inst::Store { buf, access, arg } => {
+                let at = spots.at(lower, access, sub);
+                let s = spot(lower, access, axis, v, t.dtype, at);
+                stores.push((i, *arg, lower.pointer(*buf, t.dtype), s));
+            }
+            Inst::Iota { access } => {
+                let at = spots.at(lower, access, sub);
+                let s = spot(lower, access, axis, v.max(2), t.dtype, at.clone());
+                let l = match (v, s.lane) {
+                    (1, _) | (_, Lane::Same) => format!("(int64)({at})"),
+                    _ if s.step == "1" => format!("((int64)({at}) + l)"),
+                    _ => format!("((int64)({at}) + l * (int64){})", s.step),
+                };
+                lower.names.insert(i, l);
+            }
+            _ => {}
+        }
+    }
+    if !loads.is_empty() {
+        for (guard, head) in [(None, "if (full)"), (Some(left.as_str()), "else")] {
+            code.block(head, |c| {
+                span.each_vector(c, |c| {
+                    for (i, p, s) in &loads {
+                        c.line(format!("x{i}{sub} = {};", s.load(p, v, guard)));
+                    }
+                });
+            });
+        }
+    }
+    for (i, _, _, _) in &stores {
+        code.line(span.array(&span.vector(ctype(insts[*i as usize].dtype)), &format!("y{i}")));
+    }
+    span.each_vector(code, |c| {
+        random_words(lower, c, span, axis, spots);
+        span.each_lane(c, |c| {
+            for (i, t) in insts.iter().enumerate().filter(|(i, _)| wanted[*i]) {
+                match &t.inst {
+                    Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
+                    Inst::Store { arg, .. } => c.line(format!("{} = {};", span.lane(&format!("y{i}")), lower.name(*arg))),
+                    Inst::Scatter { .. } => scatter(lower, c, i as Val, span, &left, &spots.iteration(sub), pass),
+                    _ => {}
+                }
+            }
+        });
+    });
+    if !stores.is_empty() {
+        for (guard, head) in [(None, "if (full)"), (Some(left.as_str()), "else")] {
+            code.block(head, |c| {
+                span.each_vector(c, |c| {
+                    for (i, _, p, s) in &stores {
+                        c.line(s.store(p, v, &format!("y{i}{sub}"), guard));
+                    }
+                });
+            });
+        }
+    }
+}
+
+/// What is computed: for a bid only what the index depends on.
+fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
+    let mut live = vec![false; insts.len()];
+    for (i, t) in insts.iter().enumerate().rev() {
+        match &t.inst {
+            Inst::Scatter { index, .. } if pass == Pass::Bid => {
+                live[i] = true;
+                live[*index as usize] = true;
+            }
+            inst => {
+                live[i] |= super::lower::is_sink(inst);
+                if live[i] {
+                    super::lower::operands(inst).into_iter().for_each(|a| live[a as usize] = true);
+                }
+            }
+        }
+    }
+    live
+}
+
+/// One Philox block for several lanes, where the index allows it.
+fn random_words(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, spots: &Spots) {
+    for (i, t) in lower.body().iter().enumerate() {
+        let Inst::Map { fun, args } = &t.inst else { continue };
+        let Some(period) = lanes::random_period(*fun) else { continue };
+        let uniform = |a: Val| matches!(lower.body()[a as usize].inst, Inst::Scalar { .. });
+        let Inst::Iota { access } = &lower.body()[args[0] as usize].inst else { continue };
+        if !lanes::shares_blocks(access, axis, span.v, period) || !uniform(args[1]) || !uniform(args[2]) {
+            continue;
+        }
+        let (seed, offset) = (lower.name(args[1]), lower.name(args[2]));
+        let at = spots.at(lower, access, span.sub());
+        let blocks = span.v / period;
+        let bits = if period == 4 { 32 } else { 64 };
+        let call = |k: u32| {
+            let step = if k == 0 { String::new() } else { format!(" + {}", k * period) };
+            format!("block{bits}((int64)({at}){step}, {seed}, {offset})")
+        };
+        if blocks == 1 {
+            code.line(format!("const words4 w{i} = {};", call(0)));
+            lower.words.insert(i as Val, (format!("w{i}"), "l".into()));
+        } else {
+            let list: Vec<String> = (0..blocks).map(call).collect();
+            code.line(format!("const words4 w{i}[{blocks}] = {{{}}};", list.join(", ")));
+            lower.words.insert(i as Val, (format!("w{i}[l / {period}]"), format!("l % {period}")));
+        }
+    }
+}
+
+fn scatter(lower: &mut Lower<'_>, code: &mut Code, i: Val, span: Span, left: &str, iteration: &str, pass: Pass) {
+    let t = &lower.body()[i as usize];
+    let Inst::Scatter { buf, len, index, arg, op } = &t.inst else { return };
+    debug_assert_eq!(t.level, Level::Full);
+    lower.params.add("int64", &format!("n{i}"), Arg::I64(*len));
+    let (p, x) = (lower.pointer(*buf, t.dtype), lower.name(*arg));
+    let at = format!("wrap({}, n{i})", lower.name(*index));
+    let l = if span.v == 1 { "0" } else { "l" };
+    let bid = format!("(uint32)({iteration} + {l} + 1)");
+    code.block(format!("if ({l} < {left})"), |c| match (op, pass) {
+        (ScatterOp::Set, Pass::Whole) => c.line(format!("{p}[{at}] = {x};")),
+        (ScatterOp::Set, Pass::Bid) => c.line(format!("atomicMax(bids + {at}, {bid});")),
+        (ScatterOp::Set, Pass::Win) => {
+            c.line(format!("const int64 at = {at};"));
+            c.block(format!("if (bids[at] == {bid})"), |c| {
+                c.line(format!("{p}[at] = {x};"));
+                c.line("bids[at] = 0;");
+            });
+        }
+        _ if t.dtype.size() == 16 && *op != ScatterOp::Add => {
+            c.line(format!("combine_locked<{}>({p} + {at}, {x}, locks);", combination(*op)));
+        }
+        _ => c.line(format!("combine<{}>({p} + {at}, {x});", combination(*op))),
+    });
+}

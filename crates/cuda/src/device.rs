@@ -1,0 +1,275 @@
+//! The CUDA device as the engine sees it.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cuprous_core::{Buffer, Error, Memory};
+use cuprous_plan::device::Mark;
+use cuprous_plan::{Device, Executable, Program};
+
+use crate::cache::DiskCache;
+use crate::codegen::Arch;
+use crate::compile;
+use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
+use crate::error::{CudaError, Result, translate};
+use crate::pool::{DeviceSegments, Pool};
+use crate::staging::Staging;
+
+/// One GPU. All its work runs in order on one stream.
+pub struct CudaDevice(Arc<Gpu>);
+
+/// What programs, buffers and marks of a device share.
+pub(crate) struct Gpu {
+    pub(crate) context: &'static Context,
+    pub(crate) stream: Stream,
+    pub(crate) arch: Arch,
+    /// NVRTC's name of the target, such as `sm_90`.
+    pub(crate) target: String,
+    pub(crate) cache: DiskCache,
+    pub(crate) modules: compile::Modules,
+    pub(crate) counters: Counters,
+    pool: Mutex<Pool<DeviceSegments>>,
+    staging: Mutex<Staging>,
+    blas: Mutex<Option<(CublasLt, Workspace)>>,
+}
+
+/// What `stats()` shows of this device.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) launches: AtomicU64,
+    pub(crate) graph_launches: AtomicU64,
+    pub(crate) graphs_built: AtomicU64,
+    pub(crate) graph_patches: AtomicU64,
+    pub(crate) kernels_compiled: AtomicU64,
+    pub(crate) kernels_from_disk: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Relaxed);
+    }
+}
+
+impl CudaDevice {
+    /// Starts CUDA on a GPU.
+    ///
+    /// # Errors
+    /// No driver, one that is too old, no such device, or NVRTC is not installed: each says what to do.
+    pub fn new(index: u32) -> cuprous_core::Result<CudaDevice> {
+        CudaDevice::start(index as usize).map_err(translate)
+    }
+
+    fn start(ordinal: usize) -> Result<CudaDevice> {
+        if let Some(reason) = driver::why_unavailable() {
+            return Err(CudaError::Unsupported(format!("[cuda] {reason}")));
+        }
+        driver::init()?;
+        // Without the compiler nothing can run: say so here and not in the middle of a program.
+        cuprous_cuda_sys::nvrtc()?;
+        let context = Context::of_device(ordinal)?;
+        context.make_current()?;
+        let info: DeviceInfo = driver::device_info(ordinal)?;
+        let (major, minor) = info.compute_capability;
+        let arch = Arch {
+            major,
+            minor,
+            sms: info.sm_count,
+            l2_bytes: info.l2_bytes as usize,
+            max_shared: info.shared_per_block_optin as usize,
+        };
+        Ok(CudaDevice(Arc::new(Gpu {
+            context,
+            stream: Stream::blocking(context)?,
+            arch,
+            target: crate::nvrtc::best_arch(info.compute_capability)?,
+            cache: DiskCache::open_default(),
+            modules: compile::Modules::default(),
+            counters: Counters::default(),
+            pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
+            staging: Mutex::new(Staging::new(context)),
+            blas: Mutex::new(None),
+        })))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can leave them half changed and panic.
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl Gpu {
+    pub(crate) fn alloc(&self, bytes: usize) -> Result<DevPtr> {
+        self.context.make_current()?;
+        lock(&self.pool).alloc(bytes as u64)
+    }
+
+    pub(crate) fn free(&self, address: DevPtr) {
+        if !address.is_null() {
+            lock(&self.pool).free(address);
+        }
+    }
+
+    /// cuBLASLt with its workspace, loaded on first use.
+    pub(crate) fn with_blas<T>(&self, f: impl FnOnce(&mut CublasLt, Workspace) -> Result<T>) -> Result<T> {
+        let mut blas = lock(&self.blas);
+        if blas.is_none() {
+            let library = CublasLt::new(self.context)?;
+            let start = self.alloc(WORKSPACE_BYTES)?;
+            *blas = Some((library, Workspace { start, bytes: WORKSPACE_BYTES }));
+        }
+        let (library, workspace) = blas.as_mut().expect("just made");
+        f(library, *workspace)
+    }
+}
+
+/// A block of a device's pool.
+struct Block {
+    gpu: Arc<Gpu>,
+    address: DevPtr,
+    bytes: usize,
+}
+
+impl Memory for Block {
+    fn address(&self) -> u64 {
+        self.address.0
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.gpu.free(self.address);
+    }
+}
+
+impl Device for CudaDevice {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
+        let address = self.0.alloc(bytes).map_err(translate)?;
+        Ok(Arc::new(Block { gpu: self.0.clone(), address, bytes }))
+    }
+
+    fn upload(&self, from: &[u8], to: u64) -> cuprous_core::Result<()> {
+        let gpu = &self.0;
+        let copy = || {
+            gpu.context.make_current()?;
+            // SAFETY: the caller gives a live block of at least that size, and the slice outlives the call, which
+            // returns when it has been read.
+            unsafe { lock(&gpu.staging).upload(DevPtr(to), from.as_ptr(), from.len(), &gpu.stream) }
+        };
+        copy().map_err(translate)
+    }
+
+    fn download(&self, from: u64, to: &mut [u8]) -> cuprous_core::Result<()> {
+        let gpu = &self.0;
+        let copy = || {
+            gpu.context.make_current()?;
+            // SAFETY: as for uploads; the call returns when the slice has been written.
+            unsafe { lock(&gpu.staging).download(to.as_mut_ptr(), DevPtr(from), to.len(), &gpu.stream) }
+        };
+        copy().map_err(translate)
+    }
+
+    fn synchronize(&self) -> cuprous_core::Result<()> {
+        self.0.stream.synchronize().map_err(translate)
+    }
+
+    fn compile(&self, program: &Arc<Program>) -> cuprous_core::Result<Box<dyn Executable>> {
+        let executable = compile::compile(&self.0, program).map_err(translate)?;
+        Ok(Box::new(executable))
+    }
+
+    fn source(&self, program: &Program) -> cuprous_core::Result<String> {
+        Ok(compile::source(&self.0, program))
+    }
+
+    fn trim(&self) {
+        let _ = self.0.context.make_current();
+        let _ = lock(&self.0.pool).free_all_blocks();
+    }
+
+    fn mark(&self) -> cuprous_core::Result<Box<dyn Mark>> {
+        let make = || {
+            self.0.context.make_current()?;
+            let event = Event::with_timing(self.0.context)?;
+            event.record(&self.0.stream)?;
+            Ok(event)
+        };
+        Ok(Box::new(EventMark(make().map_err(translate)?)))
+    }
+
+    fn stream(&self) -> u64 {
+        self.0.stream.raw() as u64
+    }
+
+    fn hand_over(&self, stream: Option<i64>) -> cuprous_core::Result<()> {
+        // 0 and 1 are the legacy default stream, which is ordered with ours by itself; -1 asks for nothing.
+        match stream {
+            None | Some(-1..=1) => Ok(()),
+            Some(_) => self.synchronize(),
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let c = &self.0.counters;
+        let read = |n: &AtomicU64| n.load(Relaxed);
+        vec![
+            ("launches", read(&c.launches)),
+            ("graph_launches", read(&c.graph_launches)),
+            ("graphs_built", read(&c.graphs_built)),
+            ("graph_patches", read(&c.graph_patches)),
+            ("kernels_compiled", read(&c.kernels_compiled)),
+            ("kernels_from_disk", read(&c.kernels_from_disk)),
+        ]
+    }
+
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        let pool = lock(&self.0.pool);
+        let stats = pool.stats();
+        vec![
+            ("used_bytes", stats.used_bytes),
+            ("free_bytes", stats.free_bytes),
+            ("total_bytes", stats.total_bytes),
+            ("limit_bytes", pool.limit().unwrap_or(0)),
+            ("n_free_blocks", stats.n_free_blocks as u64),
+            ("peak_bytes", stats.peak_bytes),
+        ]
+    }
+
+    fn set_memory_limit(&self, bytes: u64) -> cuprous_core::Result<()> {
+        lock(&self.0.pool).set_limit((bytes > 0).then_some(bytes));
+        Ok(())
+    }
+
+    fn is_asynchronous(&self) -> bool {
+        true
+    }
+}
+
+/// An event on the device's stream.
+struct EventMark(Event);
+
+impl Mark for EventMark {
+    fn wait(&self) -> cuprous_core::Result<()> {
+        self.0.synchronize().map_err(translate)
+    }
+    fn done(&self) -> cuprous_core::Result<bool> {
+        self.0.is_done().map_err(translate)
+    }
+    fn milliseconds_to(&self, later: &dyn Mark) -> cuprous_core::Result<f64> {
+        match later.as_any().downcast_ref::<EventMark>() {
+            Some(later) => later.0.elapsed_ms(&self.0).map(f64::from).map_err(translate),
+            None => Err(Error::value("[Event] the two events belong to different devices")),
+        }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

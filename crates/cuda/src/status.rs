@@ -1,0 +1,61 @@
+//! What can be said of the machine's GPUs without starting work on one.
+
+use std::path::PathBuf;
+
+use crate::driver;
+use crate::error::translate;
+
+/// How many GPUs this process may use; asked without starting CUDA unless a device is there.
+pub fn device_count() -> u32 {
+    if !driver::is_available() {
+        return 0;
+    }
+    driver::device_count().map_or(0, |n| n as u32)
+}
+
+/// Why a visible GPU cannot be used; `None` where none is visible or all is well.
+pub fn unusable_reason() -> Option<String> {
+    let visible = std::path::Path::new("/dev/nvidia0").exists() || std::path::Path::new("/dev/dxg").exists();
+    if !visible { None } else { driver::why_unavailable() }
+}
+
+/// Where NVIDIA's wheels put their libraries.
+pub fn set_library_roots(roots: Vec<PathBuf>) {
+    cuprous_cuda_sys::set_roots(roots);
+}
+
+/// The value of a device property.
+pub enum Property {
+    /// A name.
+    Text(String),
+    /// A number.
+    Number(u64),
+}
+
+/// Properties of a GPU, by the names of `cudaDeviceProp`.
+pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Property)>> {
+    driver::init().map_err(translate)?;
+    let info = driver::device_info(index as usize).map_err(translate)?;
+    let number = |n: u64| Property::Number(n);
+    Ok(vec![
+        ("name", Property::Text(info.name.clone())),
+        ("uuid", Property::Text(info.uuid_text())),
+        ("pciBusID", Property::Text(info.pci_bus_id.clone())),
+        ("major", number(info.compute_capability.0.into())),
+        ("minor", number(info.compute_capability.1.into())),
+        ("multiProcessorCount", number(info.sm_count.into())),
+        ("l2CacheSize", number(info.l2_bytes)),
+        ("totalGlobalMem", number(info.total_memory)),
+        ("sharedMemPerBlock", number(info.shared_per_block.into())),
+        ("sharedMemPerBlockOptin", number(info.shared_per_block_optin.into())),
+        ("sharedMemPerMultiprocessor", number(info.shared_per_sm.into())),
+        ("regsPerMultiprocessor", number(info.registers_per_sm.into())),
+        ("maxThreadsPerMultiProcessor", number(info.threads_per_sm.into())),
+        ("maxThreadsPerBlock", number(info.threads_per_block.into())),
+        ("clockRate", number(info.clock_khz.into())),
+        ("memoryClockRate", number(info.memory_clock_khz.into())),
+        ("memoryBusWidth", number(info.memory_bus_bits.into())),
+        ("integrated", number(info.integrated.into())),
+        ("warpSize", number(32)),
+    ])
+}

@@ -1,0 +1,182 @@
+//! Kernels by hand, and compiling what becomes of them.
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses some of it")]
+
+use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
+use cuprous_cuda::codegen::{Generated, Options, Stage};
+use cuprous_cuda::nvrtc::{self, CompileOptions};
+use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed, Val};
+
+/// Builds a kernel. Every load and store gets a buffer of its own.
+pub struct Build {
+    pub kernel: Kernel,
+    pub level: Level,
+}
+
+/// Row-major strides.
+pub fn dense(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; shape.len()];
+    for k in (1..shape.len()).rev() {
+        strides[k - 1] = strides[k] * shape[k];
+    }
+    strides
+}
+
+impl Build {
+    pub fn new(outer: &[i64], inner: &[i64]) -> Build {
+        let kernel =
+            Kernel { outer: Dims::from(outer), inner: Dims::from(inner), body: Vec::new(), buffers: Vec::new() };
+        Build { kernel, level: Level::Full }
+    }
+
+    /// What follows runs once a row.
+    pub fn row(&mut self) -> &mut Build {
+        self.level = Level::Row;
+        self
+    }
+
+    /// What follows runs for every element.
+    pub fn full(&mut self) -> &mut Build {
+        self.level = Level::Full;
+        self
+    }
+
+    fn push(&mut self, inst: Inst, dtype: DType) -> Val {
+        self.kernel.body.push(Typed { inst, dtype, level: self.level });
+        (self.kernel.body.len() - 1) as Val
+    }
+
+    fn buffer(&mut self) -> u16 {
+        self.kernel.buffers.push(10 + self.kernel.buffers.len() as u32);
+        (self.kernel.buffers.len() - 1) as u16
+    }
+
+    fn shape(&self) -> Vec<i64> {
+        let inner: &[i64] = if self.level == Level::Row { &[] } else { &self.kernel.inner };
+        self.kernel.outer.iter().chain(inner).copied().collect()
+    }
+
+    /// A dense operand.
+    pub fn load(&mut self, dtype: DType) -> Val {
+        let strides = dense(&self.shape());
+        self.load_at(dtype, &strides, 0)
+    }
+
+    pub fn load_at(&mut self, dtype: DType, strides: &[i64], offset: i64) -> Val {
+        let buf = self.buffer();
+        self.push(Inst::Load { buf, access: Access { offset, strides: strides.into() } }, dtype)
+    }
+
+    pub fn scalar(&mut self, slot: u32, dtype: DType) -> Val {
+        self.push(Inst::Scalar { slot }, dtype)
+    }
+
+    pub fn iota(&mut self) -> Val {
+        let strides = dense(&self.shape());
+        self.push(Inst::Iota { access: Access { offset: 0, strides: strides.as_slice().into() } }, DType::I64)
+    }
+
+    /// A function that returns what the table says.
+    pub fn map(&mut self, fun: Fun, args: &[Val]) -> Val {
+        let compute = self.kernel.body[args[0] as usize].dtype;
+        self.map_to(fun, fun.result(compute), args)
+    }
+
+    pub fn map_to(&mut self, fun: Fun, dtype: DType, args: &[Val]) -> Val {
+        self.push(Inst::Map { fun, args: args.iter().copied().collect() }, dtype)
+    }
+
+    pub fn gather(&mut self, dtype: DType, len: i64, index: Val) -> Val {
+        let buf = self.buffer();
+        self.push(Inst::Gather { buf, len, index }, dtype)
+    }
+
+    pub fn reduce(&mut self, op: ReduceOp, arg: Val) -> Val {
+        let d = self.kernel.body[arg as usize].dtype;
+        let dtype = match op {
+            ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,
+            ReduceOp::M2 => d.component(),
+            _ => d,
+        };
+        let level = std::mem::replace(&mut self.level, Level::Row);
+        let v = self.push(Inst::Reduce { op, arg }, dtype);
+        self.level = level;
+        v
+    }
+
+    pub fn store(&mut self, arg: Val) -> Val {
+        let strides = dense(&self.shape());
+        self.store_at(arg, &strides, 0)
+    }
+
+    pub fn store_at(&mut self, arg: Val, strides: &[i64], offset: i64) -> Val {
+        let (buf, dtype) = (self.buffer(), self.kernel.body[arg as usize].dtype);
+        self.push(Inst::Store { buf, access: Access { offset, strides: strides.into() }, arg }, dtype)
+    }
+
+    /// Writes over the operand that `load` read.
+    pub fn store_over(&mut self, load: Val, arg: Val) -> Val {
+        let Inst::Load { buf, access } = self.kernel.body[load as usize].inst.clone() else { panic!("not a load") };
+        let dtype = self.kernel.body[arg as usize].dtype;
+        self.push(Inst::Store { buf, access, arg }, dtype)
+    }
+
+    pub fn scatter(&mut self, op: ScatterOp, len: i64, index: Val, arg: Val) -> Val {
+        let (buf, dtype) = (self.buffer(), self.kernel.body[arg as usize].dtype);
+        self.push(Inst::Scatter { buf, len, index, arg, op }, dtype)
+    }
+}
+
+/// True where NVRTC can be loaded; otherwise says why the test does nothing.
+pub fn have_nvrtc() -> bool {
+    if let Some(roots) = std::env::var_os("CUPROUS_NVIDIA_ROOTS") {
+        cuprous_cuda_sys::set_roots(std::env::split_paths(&roots).collect());
+    }
+    match nvrtc::version() {
+        Ok(_) => true,
+        Err(e) => {
+            eprintln!("skipped: NVRTC is not here ({e}); set CUPROUS_NVIDIA_ROOTS");
+            false
+        }
+    }
+}
+
+/// Compiles stages for one target, two at a time; panics with the first message.
+pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let extra: Vec<String> = options.compiler_flags().iter().map(|s| s.to_string()).collect();
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(stage) = stages.get(i) else { return };
+            let mut o = CompileOptions::new(arch);
+            o.fmad = extra.iter().all(|e| e != "--fmad=false");
+            o.extra = extra.iter().filter(|e| !e.starts_with("--fmad")).cloned().collect();
+            if std::env::var_os("CUPROUS_VERBOSE").is_some() {
+                o.extra.push("--ptxas-options=-v".into());
+            }
+            let start = std::time::Instant::now();
+            match nvrtc::compile(&stage.source(), &stage.name, &o) {
+                Ok(done) => {
+                    if std::env::var_os("CUPROUS_VERBOSE").is_some() {
+                        let lines: Vec<&str> = done.log.lines().filter(|l| l.contains("registers") || l.contains("spill")).collect();
+                        eprintln!("{} {arch} {:?}: {}", stage.name, start.elapsed(), lines.join(" "));
+                    }
+                }
+                Err(e) => panic!("{e}\n{}", stage.code),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        for t in threads {
+            if let Err(e) = t.join() {
+                std::panic::resume_unwind(e);
+            }
+        }
+    });
+}
+
+/// The stages of many kernels.
+pub fn stages(all: impl IntoIterator<Item = Generated>) -> Vec<Stage> {
+    all.into_iter().flat_map(|g| g.stages).collect()
+}

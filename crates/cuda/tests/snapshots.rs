@@ -1,0 +1,70 @@
+//! The generated code of telling kernels, as files in `snapshots/`. `CUPROUS_BLESS=1` writes them anew.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use common::Build;
+use cuprous_core::{DType, Fun};
+use cuprous_cuda::codegen::{Arch, Generated, Options, generate};
+
+fn check(name: &str, generated: &Generated) {
+    let mut text = generated.to_string();
+    for stage in &generated.stages {
+        let _infallible = writeln!(text, "\n// arguments of {}: {:?}", stage.name, stage.args);
+    }
+    let _infallible = writeln!(text, "// scratch {} bytes, state {} bytes", generated.scratch_bytes, generated.state_bytes);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.cu"));
+    if std::env::var_os("CUPROUS_BLESS").is_some() {
+        std::fs::write(&file, text).expect("the folder of snapshots can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(kept, text, "{name} changed; if that is right, run again with CUPROUS_BLESS=1");
+}
+
+fn kernel(name: &str, b: &Build) {
+    check(name, &generate(&b.kernel, Arch::H200, Options::default()));
+}
+
+const F: DType = DType::F32;
+
+#[test]
+fn map_dense() {
+    let mut b = Build::new(&[100_000_000], &[]);
+    let (x, y) = (b.load(F), b.load(F));
+    let s = b.scalar(0, F);
+    let v = b.map(Fun::Add, &[x, y]);
+    let v = b.map(Fun::Multiply, &[v, s]);
+    let v = b.map(Fun::Exp, &[v]);
+    b.store(v);
+    kernel("map_dense", &b);
+}
+
+#[test]
+fn map_broadcast() {
+    let mut b = Build::new(&[30, 1000, 1024], &[]);
+    let (x, y) = (b.load(DType::F16), b.load_at(DType::F16, &[1024, 0, 1], 0));
+    let v = b.map(Fun::Add, &[x, y]);
+    b.store_over(x, v);
+    kernel("map_broadcast", &b);
+}
+
+#[test]
+fn map_transposed() {
+    let mut b = Build::new(&[4096, 4096], &[]);
+    let (x, y) = (b.load(F), b.load_at(F, &[1, 4096], 0));
+    let v = b.map(Fun::Add, &[x, y]);
+    b.store(v);
+    kernel("map_transposed", &b);
+}
+
+#[test]
+fn random_unit() {
+    let mut b = Build::new(&[100_000_000], &[]);
+    let (i, seed, offset) = (b.iota(), b.scalar(0, DType::U64), b.scalar(1, DType::U64));
+    let v = b.map_to(Fun::RandomUnit32, F, &[i, seed, offset]);
+    b.store(v);
+    kernel("random_unit", &b);
+}

@@ -1,0 +1,306 @@
+"""Differences, integrals, interpolation, convolution, covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import (
+    ArrayLike,
+    Axes,
+    array,
+    astype,
+    common_dtype,
+    is_scalar,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+)
+from cuprous._joining import concatenate
+from cuprous._reductions import mean
+from cuprous._reductions import sum as sum_
+
+
+def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int | None = None) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (slice(start, stop, step),) + (slice(None),) * (ndim - axis - 1)
+
+
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """The n-th difference of neighbours along an axis, of the array with values put before and after it."""
+    a = array(a)
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis(axis, a.ndim)
+    extra = []
+    for value in (prepend, append):
+        part = None if value is None else array(value)
+        if part is not None and part.ndim == 0:
+            part = _core.broadcast_to(part, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+        extra.append(part)
+    parts = [p for p in (extra[0], a, extra[1]) if p is not None]
+    if len(parts) > 1:
+        a = concatenate(parts, axis)
+    later, earlier = _slice(a.ndim, axis, 1, None), _slice(a.ndim, axis, None, -1)
+    op = "not_equal" if a.dtype_name == "bool" else "subtract"
+    for _ in range(n):
+        a = _core.map(op, a[later], a[earlier])
+    return a
+
+
+def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
+    """Differences of neighbours in the flattened array, with values put before and after."""
+    flat = array(ary).reshape(-1)
+    steps = flat[1:] - flat[:-1]
+    parts = [] if to_begin is None else [astype(array(to_begin).reshape(-1), flat.dtype_name)]
+    parts.append(steps)
+    if to_end is not None:
+        parts.append(astype(array(to_end).reshape(-1), flat.dtype_name))
+    return steps if len(parts) == 1 else concatenate(parts)
+
+
+def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
+    """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates."""
+    f = array(f)
+    axes = normalize_axes(axis, f.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if not varargs:
+        spacings: list[Any] = [1.0] * len(axes)
+    elif len(varargs) == 1 and (is_scalar(varargs[0]) or getattr(varargs[0], "ndim", 1) == 0):
+        spacings = [varargs[0]] * len(axes)
+    elif len(varargs) == len(axes):
+        spacings = list(varargs)
+    else:
+        raise TypeError("invalid number of arguments")
+    f = astype(f, _dtypes.inexact(f.dtype_name))
+    results = [_derivative(f, i, h, edge_order) for i, h in zip(axes, spacings, strict=True)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray:
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        )
+
+    def at(start: int | None, stop: int | None) -> ndarray:
+        return f[_slice(f.ndim, axis, start, stop)]
+
+    steps: Any = spacing
+    uniform = is_scalar(spacing) or getattr(spacing, "ndim", 1) == 0
+    if not uniform:
+        x = array(spacing)
+        if x.ndim != 1 or x.size != n:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        steps = diff(astype(x, _dtypes.inexact(x.dtype_name))).reshape(tuple(-1 if i == axis else 1 for i in range(f.ndim)))
+    result = _core.empty(f.shape, f.dtype_name)
+
+    def put(start: int | None, stop: int | None, value: ndarray) -> None:
+        _core.update(result[_slice(f.ndim, axis, start, stop)], value)
+
+    def step(i: int, j: int | None) -> Any:
+        return steps if uniform else steps[_slice(f.ndim, axis, i, j)]
+
+    if n > 2:
+        if uniform:
+            put(1, -1, (at(2, None) - at(None, -2)) / (2.0 * spacing))
+        else:
+            h, k = step(0, -1), step(1, None)
+            put(1, -1, -k / (h * (h + k)) * at(None, -2) + (k - h) / (h * k) * at(1, -1)
+                + h / (k * (h + k)) * at(2, None))  # fmt: skip
+    if edge_order == 1:
+        put(0, 1, (at(1, 2) - at(0, 1)) / step(0, 1))
+        put(-1, None, (at(-1, None) - at(-2, -1)) / step(-1, None))
+        return result
+    h, k = (spacing, spacing) if uniform else (step(0, 1), step(1, 2))
+    put(0, 1, -(2.0 * h + k) / (h * (h + k)) * at(0, 1) + (h + k) / (h * k) * at(1, 2) - h / (k * (h + k)) * at(2, 3))
+    h, k = (spacing, spacing) if uniform else (step(-2, -1), step(-1, None))
+    put(-1, None, k / (h * (k + h)) * at(-3, -2) - (k + h) / (h * k) * at(-2, -1)
+        + (2.0 * k + h) / (k * (h + k)) * at(-1, None))  # fmt: skip
+    return result
+
+
+def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
+    """Integral along an axis by the trapezoidal rule."""
+    y = array(y)
+    axis = normalize_axis(axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        x = array(x)
+        width = diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
+    pairs = y[_slice(y.ndim, axis, 1, None)] + y[_slice(y.ndim, axis, None, -1)]
+    return sum_(width * pairs / 2.0, axis)
+
+
+def interp(
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: float | None = None
+) -> ndarray:
+    """Values at `x` of the piecewise linear function through the points (xp, fp); xp must rise.
+
+    Raises:
+        ValueError: if xp and fp differ in length or are empty.
+    """
+    from cuprous._indexing import gather_flat
+
+    x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences" if period is not None else "object too deep for desired array")
+    if xp.size != fp.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if xp.size == 0:
+        raise ValueError("array of sample points is empty")
+    fp = astype(fp, "complex128" if _dtypes.kind(fp.dtype_name) == "c" else "float64")
+    x = astype(x, "float64")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period = abs(period)
+        x, xp = x % period, xp % period
+        order = _core.argsort(xp)
+        xp, fp = gather_flat(xp, order), gather_flat(fp, order)
+        xp = concatenate((xp[-1:] - period, xp, xp[:1] + period))
+        fp = concatenate((fp[-1:], fp, fp[:1]))
+        left = right = None
+    n = xp.size
+    low = fp[0] if left is None else left
+    high = fp[n - 1] if right is None else right
+    if n == 1:
+        result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[0], high, fp[0]))
+        return _core.map("where", _core.map("isnan", x), x, result)
+    i = _core.map("minimum", _core.map("maximum", _core.searchsorted(xp, x, True) - 1, 0), n - 2)
+    x0, f0 = gather_flat(xp, i), gather_flat(fp, i)
+    slope = (gather_flat(fp, i + 1) - f0) / (gather_flat(xp, i + 1) - x0)
+    inner = _core.map("where", x == xp[n - 1], fp[n - 1], _core.map("where", x == x0, f0, slope * (x - x0) + f0))
+    result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[n - 1], high, inner))
+    return _core.map("where", _core.map("isnan", x), x, result)
+
+
+# --- convolution
+
+
+def _windows(a: ndarray, length: int) -> ndarray:
+    """Overlapping windows of a 1-d array, as rows of a view."""
+    stride = a.element_strides[0]
+    return _core.as_strided(a, (a.size - length + 1, length), (stride, stride), 0)
+
+
+def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
+    """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
+    from cuprous._products import matmul
+
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
+    n, m = a.size, v.size
+    name = common_dtype((a, v))
+    a, v = astype(a, name), astype(v, name)
+    if mode != "valid":
+        before, after = (m - 1, m - 1) if mode == "full" else (m // 2, m - 1 - m // 2)
+        wide = _core.full((before + n + after,), 0, name)
+        _core.update(wide[before : before + n], a)
+        a = wide
+    return matmul(_windows(a, m), v)
+
+
+def _check_vectors(a: ndarray, v: ndarray) -> None:
+    if a.ndim > 1 or v.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if a.size == 0:
+        raise ValueError("first array argument cannot be empty" if v.size else "a cannot be empty")
+    if v.size == 0:
+        raise ValueError("second array argument cannot be empty")
+
+
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
+    """Discrete convolution of two 1-d arrays."""
+    a, v = array(a).reshape(-1), array(v).reshape(-1)
+    _check_vectors(a, v)
+    if v.size > a.size:
+        a, v = v, a
+    return _slide(a, v[::-1], mode)
+
+
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
+    """Cross-correlation of two 1-d arrays; the second is conjugated."""
+    a, v = array(a).reshape(-1), array(v).reshape(-1)
+    _check_vectors(a, v)
+    if _dtypes.kind(v.dtype_name) == "c":
+        v = _core.map("conjugate", v)
+    if v.size > a.size:
+        return _slide(v, a, mode)[::-1]
+    return _slide(a, v, mode)
+
+
+# --- covariance
+
+
+def cov(
+    m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
+) -> ndarray:  # fmt: skip
+    """Covariance matrix of variables in rows (or columns), with optional weights of observations."""
+    from cuprous._products import matmul
+
+    m = array(m)
+    if m.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    x = m.reshape((1, -1)) if m.ndim < 2 else m if rowvar else m.T
+    if y is not None:
+        y = array(y)
+        if y.ndim > 2:
+            raise ValueError("y has more than 2 dimensions")
+        x = concatenate((x, y.reshape((1, -1)) if y.ndim < 2 else y if rowvar else y.T), 0)
+    x = astype(x, _core.promote_types(x.dtype_name, "float64") if dtype is None else _dtypes.name_of(dtype))
+    if ddof is None:
+        ddof = 0 if bias else 1
+    w: Any = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        part = astype(array(given), "float64")
+        if part.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if part.size != x.shape[1]:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if bool(_core.reduce("max", part < 0, None)):
+            raise ValueError(f"{name} cannot be negative")
+        w = part if w is None else w * part
+    if w is None:
+        average, total = mean(x, 1, keepdims=True), x.shape[1]
+        factor: Any = total - ddof
+    else:
+        total = sum_(w)
+        average = sum_(x * w, 1, keepdims=True) / total
+        factor = total - ddof * sum_(w * array(aweights)) / total if aweights is not None and ddof else total - ddof
+    centered = x - average
+    weighted = centered if w is None else centered * w
+    right = _core.map("conjugate", weighted).T if _dtypes.kind(x.dtype_name) == "c" else weighted.T
+    if not isinstance(factor, ndarray):
+        factor = max(factor, 0)
+    result = matmul(centered, right) / factor
+    return result.reshape(()) if result.shape == (1, 1) else result
+
+
+def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
+    """Matrix of Pearson's correlation coefficients."""
+    from cuprous._creation import diagonal_view
+    from cuprous._elementwise import clip, imag, real
+
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = _core.map("sqrt", real(diagonal_view(c)))
+    result = c / deviation.reshape((-1, 1)) / deviation
+    parts = (real(result), imag(result)) if _dtypes.kind(result.dtype_name) == "c" else (result,)
+    for part in parts:
+        _core.update(part, clip(part, -1, 1))
+    return result
+
+
+__all__ = ["convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "trapezoid"]

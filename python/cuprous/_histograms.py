@@ -1,0 +1,197 @@
+"""Counting into bins."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+from cuprous import _core, _creation, _dtypes
+from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
+from cuprous._sorting import searchsorted
+
+
+def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
+    """How often each value occurs in an array of non-negative integers, or the sum of weights (float64) of each.
+
+    Raises:
+        TypeError: if the array is not integer.
+        ValueError: if it is not 1-d or holds negative values.
+    """
+    x = array(x)
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
+    if _dtypes.kind(x.dtype_name) not in "biu" and x.size:
+        raise TypeError(
+            f"Cannot cast array data from dtype('{x.dtype_name}') to dtype('int64') according to the rule 'safe'"
+        )
+    minlength = operator.index(minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    x = astype(x, "int64")
+    length = minlength
+    if x.size:
+        if int(_core.reduce("min", x, None)) < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        length = max(minlength, int(_core.reduce("max", x, None)) + 1)
+    w: Any = 1
+    if weights is not None:
+        w = astype(array(weights), "float64")
+        if w.shape != x.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    result = _core.full((length,), 0, "int64" if weights is None else "float64")
+    if x.size:
+        _core.scatter(result, x, w, "add")
+    return result
+
+
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
+    """The edges that `histogram` uses: `bins` equal ones over the range of the data, or those given.
+
+    Raises:
+        NotImplementedError: for bins chosen by name ("auto", ...).
+        ValueError: for edges that do not rise, or a bad range.
+    """
+    a = array(a)
+    if isinstance(bins, str):
+        raise NotImplementedError(f"[histogram] bins={bins!r}: choosing bins by name is not supported; pass a number")
+    if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
+        edges = _creation.asarray(bins)
+        if bool(_core.reduce("max", edges[1:] < edges[:-1], None)) if edges.size > 1 else False:
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if getattr(bins, "ndim", 0) > 1:
+        raise ValueError("`bins` must be 1d, when an array")
+    try:
+        count = operator.index(bins)
+    except TypeError:
+        raise TypeError("`bins` must be an integer, a string, or an array") from None
+    if count < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    first, last = _outer_edges(a, range)
+    name = _core.promote_types(_dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name)
+    return _creation.linspace(first, last, count + 1, dtype=name)
+
+
+def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
+    if range is not None:
+        first, last = (x.item() if hasattr(x, "item") else x for x in range)
+        if first > last:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (abs(first) < float("inf") and abs(last) < float("inf")):
+            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
+    elif a.size == 0:
+        first, last = 0, 1
+    else:
+        first, last = _core.reduce("min", a, None).item(), _core.reduce("max", a, None).item()
+        if not (abs(first) < float("inf") and abs(last) < float("inf")):
+            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return first, last
+
+
+def _bin_of(values: ndarray, edges: ndarray) -> ndarray:
+    """Index of the half-open bin of each value (the last bin is closed); -1 and len(edges) - 1 outside."""
+    name = common_dtype((values, edges))
+    values, edges = astype(values, name), astype(edges, name)
+    index = searchsorted(edges, values, "right") - 1
+    last = edges[edges.size - 1]
+    return _core.map("where", values == last, edges.size - 2, index)
+
+
+def _counts(index: ndarray, inside: ndarray, size: int, weights: ndarray | None) -> ndarray:
+    """Bins summed up; what is outside goes to one bin more, which is dropped."""
+    index = _core.map("where", inside, index, size).reshape(-1)
+    name = "int64" if weights is None else weights.dtype_name
+    if weights is not None and _dtypes.kind(name) in "biu":
+        name = "int64" if _dtypes.kind(name) != "u" else "uint64"
+        weights = _core.cast(weights, name)
+    result = _core.full((size + 1,), 0, name)
+    if index.size:
+        _core.scatter(result, index, 1 if weights is None else weights.reshape(-1), "add")
+    return result[:size]
+
+
+def histogram(
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
+) -> tuple[ndarray, ndarray]:
+    """How many values, or what weight, fall into each bin; and the edges of the bins.
+
+    Raises:
+        ValueError: for edges that do not rise, a bad range, or weights of another shape.
+    """
+    a = array(a)
+    w = None if weights is None else array(weights)
+    if w is not None and w.shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    if a.dtype_name == "bool":
+        a = _core.cast(a, "uint8")
+    edges = histogram_bin_edges(a, bins, range)
+    flat = a.reshape(-1)
+    index = _bin_of(flat, edges)
+    inside = (index >= 0) & (index < edges.size - 1)
+    counts = _counts(index, inside, edges.size - 1, None if w is None else w.reshape(-1))
+    if not density:
+        return counts, edges
+    widths = _core.cast(edges[1:] - edges[:-1], "float64")
+    return counts / widths / _core.reduce("sum", counts, None), edges
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
+) -> tuple[ndarray, list[ndarray]]:
+    """Counts in boxes of a D-dimensional sample (N, D), or a list of D coordinates; and the edges per dimension."""
+    if isinstance(sample, ndarray):
+        if sample.ndim == 1:
+            sample = sample.reshape((-1, 1))
+        columns = [sample[:, i] for i in builtins.range(sample.shape[1])]
+    else:
+        columns = [array(x).reshape(-1) for x in sample]
+    dims = len(columns)
+    per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
+    if len(per_axis) != dims:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None] * dims if range is None else list(range)
+    if len(ranges) != dims:
+        raise ValueError("range argument must have one entry per dimension")
+    index: Any = 0
+    inside: Any = True
+    edges = []
+    for column, how, limits in zip(columns, per_axis, ranges, strict=True):
+        axis_edges = _core.cast(histogram_bin_edges(column, how, limits), "float64")
+        place = _bin_of(column, axis_edges)
+        size = axis_edges.size - 1
+        fits = (place >= 0) & (place < size)
+        inside = fits if inside is True else inside & fits
+        index = index * size + place
+        edges.append(axis_edges)
+    shape = tuple(e.size - 1 for e in edges)
+    total = 1
+    for n in shape:
+        total *= n
+    w = None if weights is None else array(weights)
+    counts = _core.cast(_counts(index, inside, total, w), "float64").reshape(shape)
+    if density:
+        volume: Any = _core.reduce("sum", counts, None)
+        for i, e in enumerate(edges):
+            counts = counts / (e[1:] - e[:-1]).reshape(tuple(-1 if j == i else 1 for j in builtins.range(dims)))
+        counts = counts / volume
+    return counts, edges
+
+
+def histogram2d(
+    x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
+    weights: ArrayLike = None,
+) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
+    """Counts in rectangles of points (x, y); and the edges along both axes."""
+    x, y = array(x), array(y)
+    if x.size != y.size:
+        raise ValueError("x and y must have the same length.")
+    if (isinstance(bins, (list, tuple)) and len(bins) not in (1, 2)) or getattr(bins, "ndim", 0) == 1:
+        bins = [bins, bins]
+    counts, (first, second) = histogramdd([x, y], bins, range, density, weights)
+    return counts, first, second
+
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

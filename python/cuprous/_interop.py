@@ -1,0 +1,214 @@
+"""Other libraries: NumPy's protocols, DLPack, the CUDA array interface, pickling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import is_numpy_array, ndarray, unsupported
+
+#: DLPack's device types.
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+
+
+class ImplicitConversionError(TypeError):
+    """An array would be copied to the host without being asked to."""
+
+
+def refuse_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
+    """`__array__`: always refused."""
+    raise ImplicitConversionError(
+        "Implicit conversion to a NumPy array is not allowed. "
+        "Please use `.get()` to construct a NumPy array explicitly."
+    )
+
+
+def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
+    """A NumPy array of anything: device arrays are copied to the host, the rest goes through `numpy.asarray`."""
+    if isinstance(a, ndarray):
+        return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
+    import numpy as np
+
+    interface = getattr(a, "__cuda_array_interface__", None)
+    if interface is not None:
+        from cuprous._convert import from_cuda_interface
+
+        return asnumpy(from_cuda_interface(a, interface), stream, order, out)
+    host = np.asarray(a, order=order)  # type: ignore[call-overload]
+    if out is None:
+        return host
+    out[...] = host
+    return out
+
+
+def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
+    """A NumPy array with the elements.
+
+    All work runs in order on one stream and the copy is finished on return, whatever `stream` and `blocking` say.
+    """
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"unsupported order: {order}")
+    if out is not None:
+        if not is_numpy_array(out):
+            raise TypeError(f"Only numpy.ndarray can be obtained from cuprous.ndarray, not {type(out)}")
+        if out.dtype != self.dtype or out.shape != self.shape:
+            raise ValueError(
+                f"[get] out has shape {out.shape} and dtype {out.dtype}, expected {self.shape} and {self.dtype}"
+            )
+        return _core.to_numpy(self, out)
+    if order == "F" or (order in "AK" and self.is_f_contiguous and not self.is_c_contiguous):
+        return _core.to_numpy(self.T).T
+    return _core.to_numpy(self)
+
+
+def set(self: ndarray, arr: Any, stream: Any = None) -> None:
+    """Copies a NumPy array of the same shape and dtype into this one."""
+    if not is_numpy_array(arr):
+        raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
+    if arr.dtype != self.dtype:
+        raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+    if arr.shape != self.shape:
+        raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+    _core.update(self, _core.from_numpy(arr, self.device_name))
+
+
+# --- NumPy's protocols
+
+
+def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A NumPy ufunc called with one of our arrays: runs ours of that name."""
+    import cuprous
+
+    out = kwargs.get("out")
+    if isinstance(out, tuple) and len(out) == 1:
+        kwargs["out"] = out[0]
+    for x in (*inputs, *(out if isinstance(out, tuple) else ())):
+        if is_numpy_array(x):
+            raise unsupported(x)
+    ours = getattr(cuprous, ufunc.__name__, None)
+    if ours is None:
+        raise TypeError(f"numpy.{ufunc.__name__} is not supported for cuprous arrays")
+    if method == "__call__":
+        return ours(*inputs, **kwargs)
+    return getattr(ours, method)(*inputs, **kwargs)
+
+
+def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function called with one of our arrays: runs ours of that name."""
+    import cuprous
+
+    module: Any = cuprous
+    for part in func.__module__.split(".")[1:]:
+        module = getattr(module, part, None)
+    ours = getattr(module, func.__name__, None)
+    if ours is None or ours is func:
+        raise TypeError(
+            f"no implementation found for '{func.__module__}.{func.__name__}' on cuprous arrays; "
+            "use `.get()` to pass a NumPy array"
+        )
+    return ours(*args, **kwargs)
+
+
+# --- DLPack
+
+
+def dlpack_device(self: ndarray) -> tuple[int, int]:
+    """(device type, device number) by DLPack's table."""
+    return (_CPU, 0) if self.device_name == "cpu" else (_CUDA, 0)
+
+
+def dlpack(
+    self: ndarray, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
+    """A DLPack capsule that shares (or, if `copy`, copies) the memory.
+
+    Raises:
+        BufferError: for another device than the array's own or the host's, or where `copy=False` forbids the way there.
+    """
+    source = self
+    here = dlpack_device(self)
+    if dl_device is not None and tuple(dl_device) != here:
+        if tuple(dl_device) != (_CPU, 0):
+            raise BufferError(f"[__dlpack__] cannot export from device {here} to device {tuple(dl_device)}")
+        if copy is False:
+            raise BufferError("[__dlpack__] cannot export a GPU array to the host without a copy")
+        source, copy = _core.to_device(self, "cpu"), None
+    versioned = max_version is not None and max_version[0] >= 1
+    if source.device_name == "cpu" and stream not in (None, -1):
+        raise BufferError("[__dlpack__] stream must be None for arrays on the CPU")
+    return _core.to_dlpack(source, versioned, stream, bool(copy))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """An array that shares memory with another library's array by DLPack.
+
+    Raises:
+        TypeError: if the object has no `__dlpack__`.
+        BufferError: if a copy would be needed and `copy` is False.
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
+    kind = x.__dlpack_device__()[0]
+    if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise BufferError(f"[from_dlpack] unsupported DLPack device type {kind}")
+    stream = 1 if kind in (_CUDA, _CUDA_MANAGED) else None  # 1: the legacy default stream, which ours is ordered with
+    try:
+        capsule = x.__dlpack__(stream=stream, max_version=(1, 1), copy=copy)
+    except TypeError:  # a producer from before DLPack 1.0
+        capsule = x.__dlpack__(stream=stream) if stream is not None else x.__dlpack__()
+    result = _core.from_dlpack(capsule)
+    if device is not None:
+        from cuprous._device import device_word
+
+        target = device_word(device)
+        if target.split(":")[0] != result.device_name:
+            if copy is False:
+                raise BufferError(f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden")
+            result = _core.to_device(result, target)
+    return result
+
+
+def to_dlpack(array: ndarray) -> Any:
+    """A DLPack capsule of an array (`ndarray.toDlpack`)."""
+    return _core.to_dlpack(array, False, None, False)
+
+
+# --- the CUDA array interface
+
+
+def cuda_array_interface(self: ndarray) -> dict[str, Any]:
+    """Version 3 of the interface; arrays on the CPU do not have the attribute."""
+    if self.device_name == "cpu":
+        raise AttributeError("array on the CPU has no attribute '__cuda_array_interface__'")
+    dtype = self.dtype
+    return {
+        "shape": self.shape,
+        "typestr": dtype.str if self.dtype_name != "bfloat16" else "<V2",
+        "descr": dtype.descr if self.dtype_name != "bfloat16" else [("", "<V2")],
+        "data": (self.address() if self.size else 0, False),
+        "version": 3,
+        "strides": None if self.is_c_contiguous else self.strides,
+        "stream": _stream_of_interface(),
+    }
+
+
+def _stream_of_interface() -> int:
+    return _core.Stream().ptr or 1
+
+
+# --- pickling and copying
+
+
+def reduce(self: ndarray) -> tuple[Any, ...]:
+    """`__reduce__`: pickled as bytes, unpickled on the default device."""
+    return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
+
+
+def _rebuild(data: bytes, shape: tuple[int, ...], dtype: str) -> ndarray:
+    import numpy as np
+
+    return _core.from_numpy(np.frombuffer(data, _dtypes.numpy_dtype(dtype)).reshape(shape))
+
+
+__all__ = ["ImplicitConversionError", "asnumpy", "from_dlpack"]

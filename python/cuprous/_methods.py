@@ -1,0 +1,399 @@
+"""Methods and attributes of arrays that Python writes, given to the native type by one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from cuprous import (
+    _core,
+    _counting,
+    _dtypes,
+    _elementwise,
+    _index_routines,
+    _indexing,
+    _interop,
+    _joining,
+    _manipulation,
+    _printing,
+    _products,
+    _reductions,
+    _sorting,
+    _ufunc_methods,
+    _ufuncs,
+)  # fmt: skip
+from cuprous._args import check_casting, ndarray, with_order
+
+
+def astype(
+    self: ndarray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
+    name = _dtypes.name_of(dtype)
+    mine = self.dtype_name
+    if casting != "unsafe":
+        check_casting(mine, name, casting, "array data")
+    if name == mine:
+        result = with_order(self, order, fresh=copy)
+    else:
+        result = _core.cast(self, name) if order != "F" else _core.cast(self.T, name).T
+        if order == "K" and self.is_f_contiguous and not self.is_c_contiguous:
+            result = _core.cast(self.T, name).T
+    if device is not None:
+        from cuprous._device import device_word
+
+        result = _core.to_device(result, device_word(device))
+    return result
+
+
+def view(self: ndarray, dtype: Any = None) -> ndarray:
+    """The same memory seen with another dtype; other sizes of elements change the last axis."""
+    if dtype is None or dtype is ndarray:
+        return self[...]
+    name = _dtypes.name_of(dtype)
+    old, new = self.itemsize, _dtypes.itemsize(name)
+    shape, strides = list(self.shape), list(self.element_strides)
+    if old == new:
+        return _core.as_strided(self, shape, strides, 0, name)
+    if self.ndim == 0:
+        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+    if shape[-1] != 1 and strides[-1] != 1 and self.size:
+        raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+    if new > old:
+        factor = new // old
+        if new % old or shape[-1] % factor:
+            raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+                             "last axis of the array.")  # fmt: skip
+        if any(s % factor for s in strides[:-1]):
+            raise ValueError("[view] the strides are not multiples of the new item size")
+        shape[-1] //= factor
+        strides = [s // factor for s in strides[:-1]] + [1]
+    else:
+        if old % new:
+            raise ValueError("When changing to a smaller dtype, its size must be a divisor of the size of original dtype")
+        factor = old // new
+        shape[-1] *= factor
+        strides = [s * factor for s in strides[:-1]] + [1]
+    return _core.as_strided(self, shape, strides, 0, name)
+
+
+def flatten(self: ndarray, order: str = "C") -> ndarray:
+    """A copy in one dimension."""
+    flat = _manipulation.ravel(self, order)
+    return flat.copy() if flat.shares_storage(self) else flat
+
+
+def fill(self: ndarray, value: Any) -> None:
+    """Writes one value to all elements."""
+    if getattr(value, "ndim", 0):
+        raise ValueError("fill needs a scalar")
+    _core.update(self, value.item() if hasattr(value, "item") and not isinstance(value, ndarray) else value)
+
+
+def tolist(self: ndarray) -> Any:
+    """The elements as (nested lists of) Python scalars."""
+    if self.dtype_name == "bfloat16":
+        self = _core.cast(self, "float32")
+    return _core.to_numpy(self).tolist()
+
+
+def tobytes(self: ndarray, order: str = "C") -> bytes:
+    """The elements' bytes, in C or Fortran order."""
+    return _core.to_bytes(self.T if order == "F" else self)
+
+
+def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Writes the elements to a file, raw or as text."""
+    _core.to_numpy(self).tofile(fid, sep, format)
+
+
+def dumps(self: ndarray) -> bytes:
+    """The array, pickled."""
+    import pickle
+
+    return pickle.dumps(self)
+
+
+def dump(self: ndarray, file: Any) -> None:
+    """Pickles the array to a file, given by name or opened."""
+    data = dumps(self)
+    if hasattr(file, "write"):
+        file.write(data)
+    else:
+        with open(file, "wb") as f:
+            f.write(data)
+
+
+def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
+    """The elements with their bytes reversed."""
+    parts = 2 if self.dtype_name.startswith("complex") else 1
+    size = self.itemsize // parts
+    source = self.copy()
+    raw = _core.as_strided(source, (source.size * parts, size), (size, 1), 0, "uint8") if source.size else source
+    swapped = raw[:, ::-1].copy() if source.size else source
+    if source.size:
+        _core.update(raw, swapped)
+    if inplace:
+        _core.update(self, source)
+        return self
+    return source
+
+
+def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """Sorts in place, as far as `partition` asks."""
+    _core.update(self, _sorting.partition(self, kth, axis, kind, order))
+
+
+def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
+    """The array on another device ("cpu", "cuda"); itself if it is there already."""
+    from cuprous._device import device_word
+
+    word = device_word(device)
+    return self if word.split(":")[0] == self.device_name else _core.to_device(self, word)
+
+
+def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
+    """`__array_namespace__`: the module `cuprous`."""
+    import cuprous
+
+    return cuprous
+
+
+def contains(self: ndarray, item: Any) -> bool:
+    """`item in array`."""
+    return bool(_reductions.any(_core.map("equal", self, item)))
+
+
+def iterate(self: ndarray) -> Iterator[ndarray]:
+    """Views of the first axis, one by one."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return (self[i] for i in range(self.shape[0]))
+
+
+def argument_first(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A method that calls a function with the array as its first argument."""
+
+    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__doc__ = function.__doc__
+    return method
+
+
+def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
+    """Slices along an axis where a condition holds."""
+    return _counting.compress(condition, self, axis, out)
+
+
+def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
+    """Each element repeated."""
+    return _joining.repeat(self, repeats, axis)
+
+
+def divmod_(self: ndarray, other: Any) -> Any:
+    """`divmod(array, other)`."""
+    return _ufunc_methods.divmod(self, other)
+
+
+def rdivmod(self: ndarray, other: Any) -> Any:
+    """`divmod(other, array)`."""
+    return _ufunc_methods.divmod(other, self)
+
+
+def matmul_in_place(self: ndarray, other: Any) -> ndarray:
+    """`a @= b`."""
+    if not isinstance(other, ndarray):
+        return NotImplemented
+    return _products.matmul(self, other, out=self)
+
+
+def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
+    """`copy.deepcopy`."""
+    return self.copy()
+
+
+# --- attributes
+
+
+class Flags(NamedTuple):
+    """How an array lies in memory; also by NumPy's keys."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+
+    @property
+    def contiguous(self) -> bool:
+        """C-contiguous."""
+        return self.c_contiguous
+
+    @property
+    def forc(self) -> bool:
+        """Contiguous either way."""
+        return self.c_contiguous or self.f_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        """Fortran- and not C-contiguous."""
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def writeable(self) -> bool:
+        """Always true."""
+        return True
+
+    def __getitem__(self, key: Any) -> bool:
+        names = {"C_CONTIGUOUS": 0, "C": 0, "F_CONTIGUOUS": 1, "F": 1}
+        if key in ("WRITEABLE", "W"):
+            return True
+        if isinstance(key, str) and key not in names:
+            raise KeyError("Unknown flag")
+        return tuple.__getitem__(self, names.get(key, key))
+
+
+class MemoryPointer:
+    """Where an array's first element is: `array.data.ptr`."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return self._array.address()
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    def __repr__(self) -> str:
+        return f"<MemoryPointer {self.ptr:#x} on {self._array.device_name}>"
+
+
+class FlatIterator:
+    """`array.flat`: the elements in C order, to read, write and iterate over."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: ndarray) -> None:
+        self.base = base
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __getitem__(self, key: Any) -> ndarray:
+        return self.base.reshape(-1)[key].copy()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        flat = self.base.reshape(-1)
+        if flat.shares_storage(self.base):
+            flat[key] = value
+            return
+        index = _core.iota((self.base.size,), (1,), 0)[key]
+        source = value if isinstance(value, ndarray) or _is_number(value) else _interop_convert(value)
+        if isinstance(source, ndarray):
+            source = _core.broadcast_to(source, index.shape)
+        _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
+
+    def __iter__(self) -> Iterator[ndarray]:
+        flat = self.base.reshape(-1)
+        return (flat[i] for i in range(flat.size))
+
+    def copy(self) -> ndarray:
+        """A copy of the elements."""
+        return flatten(self.base)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex))
+
+
+def _interop_convert(value: Any) -> ndarray:
+    from cuprous._convert import convert
+
+    return convert(value)
+
+
+def _set_real(self: ndarray, value: Any) -> None:
+    _elementwise.real(self)[...] = value
+
+
+def _set_imag(self: ndarray, value: Any) -> None:
+    if _dtypes.kind(self.dtype_name) != "c":
+        raise TypeError("cannot set imaginary part of array with a real dtype")
+    _elementwise.imag(self)[...] = value
+
+
+def _set_flat(self: ndarray, value: Any) -> None:
+    FlatIterator(self)[...] = value
+
+
+def _device(self: ndarray) -> Any:
+    if self.device_name == "cpu":
+        return "cpu"
+    from cuprous.cuda import Device
+
+    return Device(0)
+
+
+#: Methods that are functions of the module with the array as the first argument.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "all": _reductions.all, "any": _reductions.any, "argmax": _reductions.argmax, "argmin": _reductions.argmin,
+    "cumprod": _reductions.cumprod, "cumsum": _reductions.cumsum, "max": _reductions.max, "mean": _reductions.mean,
+    "min": _reductions.min, "prod": _reductions.prod, "ptp": _reductions.ptp, "std": _reductions.std,
+    "sum": _reductions.sum, "var": _reductions.var,
+    "argpartition": _sorting.argpartition, "argsort": _sorting.argsort, "searchsorted": _sorting.searchsorted,
+    "sort": _sorting.write_sorted,
+    "choose": _index_routines.choose, "diagonal": _index_routines.diagonal, "dot": _products.dot,
+    "nonzero": _counting.nonzero, "put": _indexing.put, "take": _indexing.take, "trace": _products.trace,
+    "clip": _elementwise.clip, "round": _elementwise.round, "ravel": _manipulation.ravel,
+    "squeeze": _manipulation.squeeze, "swapaxes": _manipulation.swapaxes,
+    "scatter_add": _indexing.scatter_add, "scatter_max": _indexing.scatter_max, "scatter_min": _indexing.scatter_min,
+    "toDlpack": _interop.to_dlpack,
+}  # fmt: skip
+
+#: Methods written for arrays.
+_METHODS: dict[str, Any] = {
+    "astype": astype, "view": view, "flatten": flatten, "fill": fill, "tolist": tolist, "tobytes": tobytes,
+    "tofile": tofile, "dump": dump, "dumps": dumps, "byteswap": byteswap, "partition": partition,
+    "compress": compress, "repeat": repeat, "get": _interop.get, "set": _interop.set, "to_device": to_device,
+    "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
+    "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
+    "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device, "__reduce__": _interop.reduce,
+    "__copy__": lambda self: self.copy(), "__deepcopy__": deepcopy, "__contains__": contains, "__iter__": iterate,
+    "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": None,
+    "__format__": _printing.format_array, "__repr__": _printing.array_repr, "__str__": _printing.array_str,
+    "__array_priority__": 100,
+    "conj": _ufuncs.conjugate, "conjugate": _ufuncs.conjugate,
+}  # fmt: skip
+
+_PROPERTIES: dict[str, property] = {
+    "real": property(_elementwise.real, _set_real, doc="The real part; a view of complex arrays."),
+    "imag": property(_elementwise.imag, _set_imag, doc="The imaginary part; a view of complex arrays."),
+    "mT": property(_manipulation.matrix_transpose, doc="A view with the last two axes exchanged."),
+    "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
+    "flags": property(lambda self: Flags(self.is_c_contiguous, self.is_f_contiguous), doc="Contiguity."),
+    "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
+    "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
+    "__cuda_array_interface__": property(_interop.cuda_array_interface),
+}
+
+
+def attach() -> None:
+    """Gives the native type everything above."""
+    native: Any = ndarray
+    for name, function in _FUNCTIONS.items():
+        setattr(native, name, function)  # plain functions bind the array as their first argument
+    for name, method in _METHODS.items():
+        setattr(native, name, _as_method(name, method))
+    for name, prop in _PROPERTIES.items():
+        setattr(native, name, prop)
+
+
+def _as_method(name: str, method: Any) -> Any:
+    return argument_first(method, name) if isinstance(method, _core.ufunc) else method
+

@@ -1,0 +1,73 @@
+"""Names that are NumPy's own objects (dtypes, constants of types, helpers): looked up on first use only."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+e = 2.718281828459045
+euler_gamma = 0.5772156649015329
+inf = float("inf")
+nan = float("nan")
+newaxis = None
+pi = 3.141592653589793
+
+#: Taken from `numpy` as they are.
+_FROM_NUMPY = frozenset(
+    ["dtype", "finfo", "iinfo", "isdtype", "issubdtype", "ScalarType", "typecodes", "sctypeDict", "mintypecode", "min_scalar_type", "promote_types", "can_cast", "errstate", "seterr", "geterr", "s_", "index_exp", "format_float_positional", "format_float_scientific", "get_printoptions", "set_printoptions", "printoptions", "base_repr", "binary_repr", "bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_", "uint", "intp", "uintp", "long", "ulong", "longlong", "ulonglong", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "half", "float16", "single", "float32", "double", "float64", "csingle", "complex64", "cdouble", "complex128", "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating", "exceptions"]
+)
+
+#: Submodules, imported on first use.
+_SUBMODULES = frozenset({"cuda", "linalg", "random", "scipy"})
+
+
+def lookup(module: str, name: str) -> Any:
+    """The value of a lazy name of the package; AttributeError if there is none."""
+    if name in _SUBMODULES:
+        try:
+            return importlib.import_module(f"{module}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{module}.{name}":
+                raise
+    elif name in _FROM_NUMPY:
+        import numpy
+
+        return getattr(numpy, name)
+    elif name == "bfloat16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    elif name == "AxisError":
+        from numpy.exceptions import AxisError
+
+        return AxisError
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def names() -> list[str]:
+    """Every lazy name."""
+    return [*_FROM_NUMPY, *_SUBMODULES, "AxisError", "bfloat16"]
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The `numpy.dtype` that NumPy's promotion gives arrays, dtypes and (weakly) Python scalars."""
+    import numpy as np
+
+    from cuprous._args import ndarray
+
+    return np.result_type(*(x.dtype if isinstance(x, ndarray) else x for x in arrays_and_dtypes))
+
+
+def common_type(*arrays: Any) -> Any:
+    """The floating or complex NumPy type that holds all arrays; integers count as float64."""
+    from cuprous import _core, _dtypes
+
+    result = "float16"
+    for a in arrays:
+        if a.dtype_name == "bool":
+            raise TypeError("can't get common type for non-numeric array")
+        result = _core.promote_types(result, _dtypes.inexact(a.dtype_name))
+    return _dtypes.numpy_dtype(result).type
+
+
+__all__ = ["common_type", "e", "euler_gamma", "inf", "nan", "newaxis", "pi", "result_type"]

@@ -1,0 +1,248 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import (
+    ArrayLike,
+    array,
+    astype,
+    broadcast_shapes,
+    check_casting,
+    common_dtype,
+    is_numpy_array,
+    ndarray,
+    normalize_axis,
+    unimplemented,
+    unsupported,
+    with_order,
+    write_out,
+)  # fmt: skip
+from cuprous._manipulation import moveaxis
+from cuprous._reductions import sum as sum_
+
+
+def _matmul(a: ndarray, b: ndarray) -> ndarray:
+    """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right."""
+    if a.ndim == 0 or b.ndim == 0:
+        which = 0 if a.ndim == 0 else 1
+        raise ValueError(
+            f"matmul: Input operand {which} does not have enough dimensions (has 0, gufunc core with signature "
+            "(n?,k),(k,m?)->(n?,m?) requires 1)"
+        )
+    name = a.dtype_name
+    if name != b.dtype_name:
+        name = _core.promote_types(name, b.dtype_name)
+        a, b = astype(a, name), astype(b, name)
+    row, column = a.ndim == 1, b.ndim == 1
+    if row:
+        a = a.reshape((1, a.shape[0]))
+    if column:
+        b = b.reshape((b.shape[0], 1))
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+            f"(n?,k),(k,m?)->(n?,m?) (size {b.shape[-2]} is different from {a.shape[-1]})"
+        )
+    if a.shape[:-2] != b.shape[:-2]:
+        batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = _core.broadcast_to(a, batch + a.shape[-2:]), _core.broadcast_to(b, batch + b.shape[-2:])
+    if name == "bool":
+        result = _core.map("not_equal", _core.dot(_core.cast(a, "int32"), _core.cast(b, "int32")), 0)
+    elif a.shape[-1] == 0:
+        result = _core.full((*a.shape[:-1], b.shape[-1]), 0, name)
+    else:
+        result = _core.dot(a, b)
+    if row or column:
+        shape = result.shape
+        shape = shape[:-1] if column else shape
+        if row:
+            shape = shape[:-2] + shape[-1:] if not column else shape[:-1]
+        result = result.reshape(shape)
+    return result
+
+
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
+) -> ndarray:  # fmt: skip
+    """Matrix product with broadcast batch axes; 0-d operands are refused.
+
+    Raises:
+        ValueError: if the inner extents differ.
+    """
+    unimplemented("matmul", axes=(axes, None), axis=(axis, None))
+    if isinstance(x1, (list, tuple)) or isinstance(x2, (list, tuple)) or is_numpy_array(x1) or is_numpy_array(x2):
+        raise unsupported(x1 if not isinstance(x1, ndarray) else x2)
+    a, b = array(x1), array(x2)
+    if dtype is not None:
+        name = _dtypes.name_of(dtype)
+        for i, x in enumerate((a, b)):
+            check_casting(x.dtype_name, name, casting, f"ufunc 'matmul' input {i}")
+        a, b = astype(a, name), astype(b, name)
+    result = _matmul(a, b)
+    return with_order(result, order) if out is None else write_out(out, result, "matmul", casting)
+
+
+def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes."""
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        result = _core.map("multiply", a, b)
+    elif a.ndim <= 2 and b.ndim <= 2:
+        if a.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
+            raise ValueError(_misaligned(a, b, a.ndim - 1, max(b.ndim - 2, 0)))
+        result = _matmul(a, b)
+    else:
+        contracted = max(b.ndim - 2, 0)
+        if a.shape[-1] != b.shape[contracted]:
+            raise ValueError(_misaligned(a, b, a.ndim - 1, contracted))
+        result = tensordot(a, b, ((a.ndim - 1,), (contracted,)))
+    return write_out(out, result, "dot")
+
+
+def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
+    shapes = [f"({','.join(map(str, x.shape))}{',' if x.ndim == 1 else ''})" for x in (a, b)]
+    return f"shapes {shapes[0]} and {shapes[1]} not aligned: {a.shape[i]} (dim {i}) != {b.shape[j]} (dim {j})"
+
+
+def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Inner product of two flattened arrays, the first conjugated."""
+    a, b = array(a).reshape(-1), array(b).reshape(-1)
+    if a.size != b.size:
+        raise ValueError("cannot reshape array: vdot needs arrays of equal size")
+    if _dtypes.kind(a.dtype_name) == "c":
+        a = _core.map("conjugate", a)
+    return _matmul(a, b)
+
+
+def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Sum of products over the last axes of both arrays."""
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return _core.map("multiply", a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(_misaligned(a, b, a.ndim - 1, b.ndim - 1))
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Product of every element of a with every element of b; a matrix."""
+    a, b = array(a).reshape((-1, 1)), array(b).reshape(-1)
+    return write_out(out, _core.map("multiply", a, b), "outer")
+
+
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
+    """Sum of products over pairs of axes: the last n of a with the first n of b, or two lists of axes.
+
+    Raises:
+        ValueError: if paired axes differ in length.
+    """
+    a, b = array(a), array(b)
+    if isinstance(axes, (tuple, list)) or hasattr(axes, "__len__"):
+        first, second = ([x] if isinstance(x, int) else list(x) for x in axes)
+    else:
+        n = operator.index(axes)
+        first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
+    if len(first) != len(second):
+        raise ValueError("shape-mismatch for sum")
+    if any(not -a.ndim <= i < a.ndim for i in first) or any(not -b.ndim <= i < b.ndim for i in second):
+        raise IndexError("tuple index out of range")
+    first, second = [i % a.ndim for i in first], [i % b.ndim for i in second]
+    if any(a.shape[i] != b.shape[j] for i, j in zip(first, second, strict=True)):
+        raise ValueError("shape-mismatch for sum")
+    left = [i for i in range(a.ndim) if i not in first]
+    right = [i for i in range(b.ndim) if i not in second]
+    k = math.prod(a.shape[i] for i in first)
+    rows, columns = [a.shape[i] for i in left], [b.shape[i] for i in right]
+    matrix = a.transpose((*left, *first)).reshape((math.prod(rows), k)) if a.ndim else a.reshape((1, 1))
+    other = b.transpose((*second, *right)).reshape((k, math.prod(columns))) if b.ndim else b.reshape((1, 1))
+    return _matmul(matrix, other).reshape((*rows, *columns))
+
+
+def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Kronecker product: copies of b scaled by the elements of a."""
+    a, b = array(a), array(b)
+    ndim = max(a.ndim, b.ndim)
+    left, right = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
+    wide = a.reshape(tuple(k for n in left for k in (n, 1)))
+    fine = b.reshape(tuple(k for n in right for k in (1, n)))
+    return _core.map("multiply", wide, fine).reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
+
+
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
+) -> ndarray:
+    """Sum along diagonals."""
+    from cuprous._index_routines import diagonal
+
+    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+def _conjugated(a: ndarray) -> ndarray:
+    return _core.map("conjugate", a) if _dtypes.kind(a.dtype_name) == "c" else a
+
+
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, out: ndarray | None = None) -> ndarray:
+    """Inner products of vectors along an axis, the first conjugated; other axes broadcast."""
+    a, b = array(x1), array(x2)
+    if axis != -1:
+        a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}")
+    name = common_dtype((a, b))
+    product = _core.map("multiply", _conjugated(astype(a, name)), astype(b, name))
+    return write_out(out, sum_(product, -1, name), "vecdot")
+
+
+def matvec(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
+    """Products of matrices with vectors; other axes broadcast."""
+    a, b = array(x1), array(x2)
+    return write_out(out, _matmul(a, b.reshape((*b.shape, 1)))[..., 0], "matvec")
+
+
+def vecmat(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
+    """Products of conjugated vectors with matrices; other axes broadcast."""
+    a, b = array(x1), array(x2)
+    return write_out(out, _matmul(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :], "vecmat")
+
+
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> ndarray:
+    """Cross product of vectors of length 3 (or 2: the third component is zero, and alone if both have 2)."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = array(a), array(b)
+    a = moveaxis(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
+    b = moveaxis(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError(
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} dimensional instead."
+        )
+    a0, a1 = a[..., 0], a[..., 1]
+    b0, b1 = b[..., 0], b[..., 1]
+    third = a0 * b1 - a1 * b0
+    if a.shape[-1] == b.shape[-1] == 2:
+        return third
+    a2 = a[..., 2] if a.shape[-1] == 3 else a0 * 0
+    b2 = b[..., 2] if b.shape[-1] == 3 else b0 * 0
+    from cuprous._joining import stack
+
+    result = stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third), -1)
+    return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
+
+
+def attach() -> None:
+    """Hands the hook of `@` to the native type."""
+    _core.set_hook("matmul", _matmul)
+
+
+__all__ = [
+    "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace", "vdot", "vecdot",
+    "vecmat",
+]  # fmt: skip

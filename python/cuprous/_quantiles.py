@@ -1,0 +1,211 @@
+"""Quantiles, percentiles and medians, with and without NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import ArrayLike, Axes, array, ndarray, normalize_axes, write_out
+from cuprous._indexing import take_along_axis
+from cuprous._reductions import mean
+
+#: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+#: Rounded linear ranks.
+_DISCRETE: dict[str, Callable[[float], float]] = {
+    "lower": math.floor, "higher": math.ceil, "nearest": round, "midpoint": lambda r: 0.5 * (math.floor(r) + math.ceil(r)),
+}  # fmt: skip
+_STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
+
+def _rank(method: str, n: int, q: float) -> float:
+    """Rank (from 0, may be fractional) of the q-quantile among n sorted values."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in _DISCRETE:
+        return _DISCRETE[method]((n - 1) * q)
+    position = n * q - 1
+    if method == "closest_observation":
+        position -= 0.5
+        low = math.floor(position)
+        return low if position == low and low % 2 == 1 else low + 1
+    low = math.floor(position)
+    if position > low:
+        return low + 1
+    return low + 0.5 if method == "averaged_inverted_cdf" else low
+
+
+def _check_method(method: str) -> None:
+    known = (*_CONTINUOUS, *_DISCRETE, *_STEPPED)
+    if method not in known:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(known)}")
+
+
+def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...]]:
+    """The wanted quantiles on the host, as fractions, and their shape."""
+    import numpy as np
+
+    host = np.asarray(q.get() if isinstance(q, ndarray) else q, dtype=np.float64)  # type: ignore[attr-defined]
+    if host.size and not (host.min() >= 0 and host.max() <= scale):
+        raise ValueError(f"{what} must be in the range [0, {scale:g}]")
+    return (host.reshape(-1) / scale).tolist(), host.shape
+
+
+def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The folded axes as one last axis, sorted."""
+    kept = [i for i in range(a.ndim) if i not in axes]
+    moved = a.transpose((*kept, *axes)) if a.ndim else a
+    return _core.sort(moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes))))
+
+
+def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
+    """low + (high - low) * weight, monotonic as NumPy's."""
+    step = high - low
+    result = low + step * weight
+    if isinstance(weight, ndarray):
+        return _core.map("where", weight >= 0.5, high - step * (1 - weight), result)
+    return high - step * (1 - weight) if weight >= 0.5 else result
+
+
+def _quantile(
+    a: ArrayLike, q: Any, axis: Axes, out: Any, overwrite_input: bool, method: str, keepdims: bool, scale: float,
+    what: str, skip_nan: bool, weights: Any,
+) -> ndarray:  # fmt: skip
+    _check_method(method)
+    if weights is not None:
+        raise NotImplementedError("[quantile] weights= is not supported")
+    a = array(a)
+    if _dtypes.kind(a.dtype_name) == "c":
+        raise TypeError("a must be an array of real numbers")
+    fractions, shape = _host_q(q, scale, what)
+    axes = normalize_axes(axis, a.ndim)
+    floating = _dtypes.kind(a.dtype_name) == "f"
+    exact = method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+    ordered = _sorted_last(a if floating or exact else _core.cast(a, "float64"), axes)
+    n = ordered.shape[-1]
+    if n == 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if skip_nan and floating:
+        parts = [_skipping(ordered, f, method) for f in fractions]
+    else:
+        parts = [_at_rank(ordered, min(max(_rank(method, n, f), 0), n - 1)) for f in fractions]
+        if floating:
+            last = ordered[..., n - 1]
+            nan = _core.map("isnan", last)
+            parts = [_core.map("where", nan, last, part) for part in parts]
+    if keepdims:
+        kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape))
+        parts = [p.reshape(kept) for p in parts]
+    if not shape:
+        return write_out(out, parts[0], "quantile")
+    from cuprous._joining import stack
+
+    if not parts:
+        return _core.empty((0, *ordered.shape[:-1]), ordered.dtype_name)
+    return write_out(out, stack(parts).reshape(shape + parts[0].shape), "quantile")
+
+
+def _at_rank(ordered: ndarray, rank: float) -> ndarray:
+    low = math.floor(rank)
+    if rank == low:
+        return ordered[..., low].copy()
+    return _lerp(ordered[..., low], ordered[..., low + 1], rank - low)
+
+
+def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
+    """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
+    if method in _STEPPED or method == "midpoint":
+        raise NotImplementedError(f"[nanquantile] method={method!r} is not supported")
+    n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
+    alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
+    rank = n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in _DISCRETE:
+        rank = _core.map({"lower": "floor", "higher": "ceil", "nearest": "rint"}[method], rank)
+    rank = _core.map("maximum", _core.map("minimum", rank, n - 1), 0)
+    low = _core.map("floor", rank)
+    index = _core.cast(low, "int64")
+    above = _core.map("maximum", _core.map("minimum", index + 1, n - 1), 0)
+    weight = rank - low
+    if ordered.dtype_name != "float64":
+        weight = _core.cast(weight, ordered.dtype_name)
+    result = _lerp(take_along_axis(ordered, index), take_along_axis(ordered, above), weight)
+    return result[..., 0]
+
+
+def quantile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The q-quantiles (q in 0..1) over axes; several q give a leading axis. NaN if there is one.
+
+    Raises:
+        ValueError: for q outside 0..1 or an unknown method.
+    """
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", False, weights)
+
+
+def percentile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The percentiles (q in 0..100) over axes; several q give a leading axis. NaN if there is one.
+
+    Raises:
+        ValueError: for q outside 0..100 or an unknown method.
+    """
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", False, weights)
+
+
+def nanquantile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The q-quantiles over axes of what is not NaN."""
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
+
+
+def nanpercentile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The percentiles over axes of what is not NaN."""
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
+
+
+def median(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> ndarray:
+    """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
+    a = array(a)
+    axes = normalize_axes(axis, a.ndim)
+    ordered = _sorted_last(a, axes)
+    n = ordered.shape[-1]
+    if n == 0:
+        result = mean(ordered, -1)
+    else:
+        result = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)
+        if _dtypes.kind(a.dtype_name) in "fc":
+            last = ordered[..., n - 1]
+            result = _core.map("where", _core.map("isnan", last), last, result)
+    if keepdims:
+        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
+    return write_out(out, result, "median")
+
+
+def nanmedian(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> ndarray:
+    """The median over axes of what is not NaN."""
+    a = array(a)
+    if _dtypes.kind(a.dtype_name) != "f":
+        return median(a, axis, out, overwrite_input, keepdims)
+    return nanquantile(a, 0.5, axis, out, overwrite_input, keepdims=keepdims)
+
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

@@ -1,0 +1,190 @@
+"""Arrays as sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from cuprous import _core, _dtypes
+from cuprous._args import ArrayLike, Axis, array, astype, common_dtype, ndarray, normalize_axis
+from cuprous._counting import flatnonzero, select_flat
+from cuprous._indexing import gather_flat, take
+from cuprous._joining import concatenate
+from cuprous._manipulation import moveaxis
+
+
+def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:
+    """Where a sorted 1-d array differs from the element before (the first always does)."""
+    mask = _core.full((ordered.size,), True, "bool")
+    if ordered.size > 1:
+        differs = ordered[1:] != ordered[:-1]
+        if equal_nan and _dtypes.kind(ordered.dtype_name) in "fc":
+            both = _core.map("isnan", ordered[1:]) & _core.map("isnan", ordered[:-1])
+            differs = differs & ~both
+        _core.update(mask[1:], differs)
+    return mask
+
+
+def unique(
+    ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The distinct elements in order; on request where each first occurs, how to rebuild the input, and how often.
+
+    With an axis, the distinct slices along it. The result is sorted also where `sorted` is False.
+    """
+    ar = array(ar)
+    if axis is not None:
+        return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
+    flat = ar.reshape(-1)
+    if not (return_index or return_inverse or return_counts):
+        ordered = _core.sort(flat)
+        return select_flat(_changes(ordered, equal_nan), ordered)
+    order = _core.argsort(flat)
+    ordered = gather_flat(flat, order)
+    mask = _changes(ordered, equal_nan)
+    result = select_flat(mask, ordered)
+    extras = _extras(order, mask, ar.shape, return_index, return_inverse, return_counts)
+    return (result, *extras)
+
+
+def _extras(
+    order: ndarray, mask: ndarray, shape: tuple[int, ...], index: bool, inverse: bool, counts: bool
+) -> list[ndarray]:
+    n = order.size
+    starts = flatnonzero(mask)
+    extras = []
+    if index:
+        extras.append(gather_flat(order, starts))
+    if inverse:
+        groups = _core.scan("sum", _core.cast(mask, "int64"), 0) - 1 if n else order
+        places = _core.empty((n,), "int64")
+        _core.scatter(places, order, groups)
+        extras.append(places.reshape(shape))
+    if counts:
+        ends = concatenate((starts, _core.full((1,), n, "int64")))
+        extras.append(ends[1:] - ends[:-1] if n else _core.empty((0,), "int64"))
+    return extras
+
+
+def _unique_slices(ar: ndarray, index: bool, inverse: bool, counts: bool, axis: int) -> Any:
+    moved = moveaxis(ar, axis, 0)
+    n = moved.shape[0]
+    rows = moved.reshape((n, moved.size // n)) if n else moved.reshape((0, -1) if moved.size else (0, 0))
+    order = _core.iota((n,), (1,), 0)
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = gather_flat(order, _core.argsort(gather_flat(rows[:, column], order)))
+    mask = _core.full((n,), True, "bool")
+    ordered = take(rows, order, 0) if n else rows
+    if n > 1:
+        _core.update(mask[1:], _core.reduce("max", ordered[1:] != ordered[:-1], (1,)) if rows.shape[1] else False)
+    kept = take(ordered, flatnonzero(mask), 0)
+    result = moveaxis(kept.reshape((kept.shape[0], *moved.shape[1:])), 0, axis)
+    extras = _extras(order, mask, (n,), index, inverse, counts)
+    return (result, *extras) if extras else result
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: ndarray
+    indices: ndarray
+    inverse_indices: ndarray
+    counts: ndarray
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: ndarray
+    counts: ndarray
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: ndarray
+    inverse_indices: ndarray
+
+
+def unique_all(x: ArrayLike) -> UniqueAllResult:
+    """Distinct elements, first occurrences, inverse and counts; every NaN counts as distinct."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: ArrayLike) -> UniqueCountsResult:
+    """Distinct elements and counts; every NaN counts as distinct."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
+    """Distinct elements and inverse; every NaN counts as distinct."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: ArrayLike) -> ndarray:
+    """Distinct elements; every NaN counts as distinct."""
+    return unique(x, equal_nan=False)
+
+
+def isin(
+    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
+    kind: str | None = None,
+) -> ndarray:  # fmt: skip
+    """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    element, tests = array(element), array(test_elements).reshape(-1)
+    if tests.size == 0:
+        return _core.full(element.shape, invert, "bool")
+    name = common_dtype((element, tests))
+    element, ordered = astype(element, name), _core.sort(astype(tests, name))
+    place = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
+    found = gather_flat(ordered, place)
+    return found != element if invert else found == element
+
+
+def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
+    """`isin` of the flattened first array."""
+    return isin(array(ar1).reshape(-1), ar2, assume_unique, invert)
+
+
+def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
+    return array(a).reshape(-1) if assume_unique else unique(a)
+
+
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The distinct elements that occur in both arrays, in order; on request where they first occur in each."""
+    if return_indices:
+        a, first = unique(ar1, return_index=True)
+        b, second = unique(ar2, return_index=True)
+        mask_a, mask_b = isin(a, b), isin(b, a)
+        return select_flat(mask_a, a), select_flat(mask_a, first), select_flat(mask_b, second)
+    a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
+    name = common_dtype((a, b))
+    result = select_flat(isin(a, b), astype(a, name))
+    return _core.sort(result) if assume_unique else result
+
+
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
+    """The distinct elements of either array, in order."""
+    return unique(concatenate((ar1, ar2), axis=None))
+
+
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements of the first array that do not occur in the second."""
+    a = _distinct(ar1, assume_unique)
+    return select_flat(isin(a, ar2, invert=True), a)
+
+
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements that occur in exactly one of the arrays, in order."""
+    a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
+    return _core.sort(
+        concatenate((select_flat(isin(a, b, invert=True), a), select_flat(isin(b, a, invert=True), b)))
+    )
+
+
+__all__ = [
+    "in1d", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip

@@ -1,0 +1,143 @@
+"""Sorting, ordering and searching. Every sort is stable and puts NaN last."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import ArrayLike, Axis, array, astype, common_dtype, ndarray, normalize_axis, write_out
+from cuprous._manipulation import moveaxis
+
+_KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _check(kind: str | None, order: Any, stable: bool | None) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind not in _KINDS:
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
+    if stable is not None and kind is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+
+
+def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis(axis, a.ndim)
+    if a.size == 0 or a.ndim - 1 == axis:
+        return function(a)
+    return moveaxis(function(moveaxis(a, axis, -1)), -1, axis)
+
+
+def sort(
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+) -> ndarray:
+    """A sorted copy along an axis (None: flattened). All kinds are one stable sort."""
+    _check(kind, order, stable)
+    return _along(_core.sort, a, axis)
+
+
+def argsort(
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+) -> ndarray:
+    """Indices (int64) that sort along an axis (None: of the flattened array)."""
+    _check(kind, order, stable)
+    return _along(_core.argsort, a, axis)
+
+
+def _check_kth(kth: Any, n: int) -> None:
+    for k in kth if isinstance(kth, (list, tuple)) else [kth]:
+        if not -n <= operator.index(k) < max(n, 1):
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+
+
+def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """A copy whose kth elements are where sorting would put them. (It is sorted throughout.)"""
+    a = array(a)
+    _check(None if kind == "introselect" else kind, order, None)
+    _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    return _along(_core.sort, a, axis)
+
+
+def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """Indices of `partition`. (They sort throughout.)"""
+    a = array(a)
+    _check(None if kind == "introselect" else kind, order, None)
+    _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    return _along(_core.argsort, a, axis)
+
+
+def lexsort(keys: Any, axis: int = -1) -> ndarray:
+    """Indices that sort by several keys, the last one first."""
+    from cuprous._indexing import take_along_axis
+
+    parts = [array(k) for k in keys]
+    if not parts:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if parts[0].ndim == 0:
+        return _core.full((), 0, "int64")
+    axis = normalize_axis(axis, parts[0].ndim)
+    order = argsort(parts[0], axis)
+    for key in parts[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+def sort_complex(a: ArrayLike) -> ndarray:
+    """The elements as complex numbers, sorted by real, then imaginary part."""
+    from cuprous import _dtypes
+
+    a = array(a)
+    if _dtypes.kind(a.dtype_name) != "c":
+        a = _core.cast(a, _core.promote_types(a.dtype_name, "complex64"))
+    return sort(a)
+
+
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
+    """Indices (int64) where values would be inserted in a sorted 1-d array."""
+    from cuprous._indexing import take
+
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    a = array(a)
+    v = array(v)
+    if a.ndim != 1:
+        raise ValueError("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
+    if sorter is not None:
+        a = take(a, array(sorter))
+    name = common_dtype((a, v))
+    return _core.searchsorted(astype(a, name), astype(v, name), side == "right")
+
+
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
+    """Index of the bin of each value; bins are edges in rising or falling order."""
+    from cuprous._reductions import all as all_
+
+    edges = array(bins)
+    if edges.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    x = array(x)
+    if edges.size > 1:
+        if bool(all_(edges[1:] >= edges[:-1])):
+            rising = True
+        elif bool(all_(edges[1:] <= edges[:-1])):
+            rising = False
+        else:
+            raise ValueError("bins must be monotonically increasing or decreasing")
+    else:
+        rising = True
+    side = "left" if right else "right"
+    if rising:
+        return searchsorted(edges, x, side)
+    return edges.size - searchsorted(edges[::-1], x, "right" if right else "left")
+
+
+def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any = None, *,
+                 stable: bool | None = None) -> None:  # fmt: skip
+    """Sorts in place along an axis (`ndarray.sort`)."""
+    write_out(a, sort(a, axis, kind, order, stable=stable), "sort")
+
+
+__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]

@@ -1,0 +1,102 @@
+"""GPUs as objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that works."""
+    return _core.device_count() > 0
+
+
+def get_device_id() -> int:
+    """Number of the current GPU."""
+    device = _core.get_device()
+    return int(device.partition(":")[2] or 0)
+
+
+class Device:
+    """A GPU. `with Device(0):` or `.use()` makes it the device of new arrays."""
+
+    def __init__(self, device: int | Device | None = None) -> None:
+        if isinstance(device, Device):
+            device = device.id
+        self.id = get_device_id() if device is None else int(device)
+        self._outer: list[str] = []
+
+    def _check(self) -> None:
+        count = _core.device_count()
+        if not 0 <= self.id < count:
+            from cuprous.cuda.runtime import CUDARuntimeError
+
+            reason = _core.unusable_gpu_reason()
+            raise CUDARuntimeError(
+                f"cudaErrorInvalidDevice: there is no usable GPU {self.id} (usable GPUs: {count})"
+                + (f"; {reason}" if reason else "")
+            )
+
+    def use(self) -> None:
+        """Makes it the device of new arrays."""
+        self._check()
+        _core.set_device(f"cuda:{self.id}")
+
+    def synchronize(self) -> None:
+        """Submits what is recorded and waits for it."""
+        _core.synchronize()
+
+    def __enter__(self) -> Device:
+        self._outer.append(_core.get_device())
+        try:
+            self.use()
+        except BaseException:
+            self._outer.pop()
+            raise
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _core.set_device(self._outer.pop())
+
+    @property
+    def _properties(self) -> dict[str, Any]:
+        self._check()
+        return _core.device_properties(self.id)
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        """Free and total bytes of its memory."""
+        properties = self._properties
+        return int(properties["free_memory"]), int(properties["total_memory"])
+
+    @property
+    def compute_capability(self) -> str:
+        """Major and minor number without a dot, as "90"."""
+        properties = self._properties
+        return f"{properties['major']}{properties['minor']}"
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the driver says of it."""
+        return self._properties
+
+    @property
+    def name(self) -> str:
+        """Its product name."""
+        return str(self._properties["name"])
+
+    def __int__(self) -> int:
+        return self.id
+
+    def __index__(self) -> int:
+        return self.id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(("cuda", self.id))
+
+    def __repr__(self) -> str:
+        return f"<CUDA Device {self.id}>"

@@ -1,0 +1,139 @@
+"""Streams and events. The engine's work runs in order on one stream; others are for hand-over and waiting."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, ClassVar
+
+from cuprous import _core
+
+_local = threading.local()
+
+
+def _stack() -> list[Any]:
+    if not hasattr(_local, "streams"):
+        _local.streams = [Stream.null]
+    return _local.streams
+
+
+class _StreamBase:
+    """What streams have in common."""
+
+    _native: _core.Stream
+
+    @property
+    def ptr(self) -> int:
+        """The stream's handle."""
+        return self._native.ptr
+
+    @property
+    def done(self) -> bool:
+        """Whether all work on the stream has finished."""
+        return self._native.query()
+
+    def synchronize(self) -> None:
+        """Submits what is recorded and waits, for the engine's stream and for this one."""
+        _core.synchronize()
+        self._native.synchronize()
+
+    def use(self) -> Any:
+        """Makes it the stream that `get_current_stream` names."""
+        _stack()[-1] = self
+        return self
+
+    def __enter__(self) -> Any:
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _stack().pop()
+
+    def record(self, event: Event | None = None) -> Event:
+        """Records an event after all work so far, and returns it."""
+        if event is None:
+            event = Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Waits for an event."""
+        event.synchronize()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _StreamBase) and other.ptr == self.ptr
+
+    def __hash__(self) -> int:
+        return hash(self.ptr)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.ptr}>"
+
+
+class Stream(_StreamBase):
+    """A CUDA stream (on the CPU a name for the one order in which work runs).
+
+    Arrays' work stays in order on the engine's stream whichever is current, so a program written for several streams
+    computes the same; it does not gain concurrency by them.
+    """
+
+    null: ClassVar[Stream]
+
+    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None) -> None:
+        if ptds:
+            raise NotImplementedError("[Stream] ptds=True is not supported")
+        if priority is not None:
+            raise NotImplementedError("[Stream] priority= is not supported")
+        self._is_null = null
+        self._non_blocking = non_blocking
+        self._made: _core.Stream | None = None
+
+    @property
+    def _native(self) -> _core.Stream:  # type: ignore[override]
+        if self._made is None:  # made late: importing this module must not start CUDA
+            self._made = _core.Stream(0) if self._is_null else _core.Stream(None, self._non_blocking)
+        return self._made
+
+
+class ExternalStream(_StreamBase):
+    """Another library's stream, by its handle; it is not destroyed here."""
+
+    def __init__(self, ptr: int, device_id: int = -1) -> None:
+        self._native = _core.Stream(ptr)
+        self.device_id = device_id
+
+
+Stream.null = Stream(null=True)
+
+
+def get_current_stream() -> Any:
+    """The stream made current by `with stream:` or `.use()`."""
+    return _stack()[-1]
+
+
+class Event:
+    """A point in the engine's work; two of them measure time."""
+
+    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        if interprocess:
+            raise NotImplementedError("[Event] interprocess=True is not supported")
+        self._native = _core.Event(not disable_timing)
+        self.block = block
+
+    def record(self, stream: Any = None) -> None:
+        """Takes its place after all work recorded so far (which is in order on one stream)."""
+        self._native.record()
+
+    def synchronize(self) -> None:
+        """Waits for it."""
+        self._native.synchronize()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has been reached."""
+        return self._native.query()
+
+
+def get_elapsed_time(start_event: Event, end_event: Event) -> float:
+    """Milliseconds between two events."""
+    end_event.synchronize()
+    return start_event._native.elapsed_ms(end_event._native)

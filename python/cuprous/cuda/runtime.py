@@ -1,0 +1,66 @@
+"""CuPy's `cupy.cuda.runtime`: the CUDA runtime's functions that programs call most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous.cuda._device import Device, get_device_id
+
+is_hip = False
+
+
+class CUDARuntimeError(RuntimeError):
+    """A CUDA call failed."""
+
+
+def getDeviceCount() -> int:
+    """Number of usable GPUs."""
+    return _core.device_count()
+
+
+def getDevice() -> int:
+    """Number of the current GPU."""
+    return get_device_id()
+
+
+def setDevice(device: int) -> None:
+    """Makes a GPU the device of new arrays."""
+    Device(device).use()
+
+
+def deviceSynchronize() -> None:
+    """Submits what is recorded and waits for it (on the CPU too)."""
+    _core.synchronize()
+
+
+def getDeviceProperties(device: int) -> dict[str, Any]:
+    """What the driver says of a GPU; `name` is bytes, as CuPy has it."""
+    properties = dict(Device(device).attributes)
+    name = properties.get("name")
+    if isinstance(name, str):
+        properties["name"] = name.encode()
+    properties.setdefault("totalGlobalMem", properties.get("total_memory"))
+    properties.setdefault("multiProcessorCount", properties.get("multiprocessors"))
+    return properties
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Free and total bytes of the current GPU's memory."""
+    return Device().mem_info
+
+
+def driverGetVersion() -> int:
+    """The CUDA version that the driver supports, as 13000 for 13.0; 0 without a GPU."""
+    return int(_core.device_properties()["driver_version"]) if _core.device_count() else 0
+
+
+def runtimeGetVersion() -> int:
+    """The same as `driverGetVersion`: no runtime library is used."""
+    return driverGetVersion()
+
+
+def streamSynchronize(stream: int) -> None:
+    """Submits what is recorded and waits, for the engine's stream and the one named."""
+    _core.synchronize()
+    _core.Stream(stream).synchronize()

@@ -1,0 +1,137 @@
+"""Sampling from arrays and putting them in random order, by sorting random keys."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import array, is_scalar, normalize_axis
+from cuprous.random._discrete import Discrete
+from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
+
+_map = _core.map
+
+
+class Selection(Discrete):
+    """`choice`, `permutation`, `permuted` and `shuffle`."""
+
+    def _order(self, n: int) -> ndarray:
+        """The numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7 draws."""
+        return _core.argsort(self._draw("random_bits64", (n,), True))
+
+    def _choice(self, a: Any, size: Any, replace: bool, p: Any, axis: int) -> ndarray:
+        source = None if is_scalar(a) else array(a)
+        if source is not None and source.ndim == 0:
+            a, source = source.item(), None
+        shape, count = shape_of(size)
+        if source is None:
+            n = operator.index(a)
+            check(n > 0 or (n == 0 and count == 0), "a must be a positive integer unless no samples are taken")
+        else:
+            axis = normalize_axis(axis, source.ndim)
+            n = source.shape[axis]
+            check(n > 0 or count == 0, "a cannot be empty unless no samples are taken")
+        weights, positive = (None, n) if p is None else _probabilities(p, n)
+        if count == 0:
+            index = _core.empty(shape, "int64")
+        elif replace:
+            index = self._with_replacement(n, weights, shape)
+        else:
+            check(count <= n, "Cannot take a larger sample than population when replace is False")
+            check(count <= positive, "Fewer non-zero entries in p than size")
+            keys = self._order(n) if weights is None else _core.argsort(self._exponential((n,), "float64") / weights)
+            index = keys[:count].reshape(shape)
+        return index if source is None else take(source, index, axis)
+
+    def _with_replacement(self, n: int, weights: ndarray | None, shape: tuple[int, ...]) -> ndarray:
+        if weights is None:
+            return to_dtype(self._below(n, shape), "int64")
+        total = _core.scan("sum", weights, 0)
+        found = _core.searchsorted(total, self._unit(shape) * total[n - 1], True)
+        return _map("minimum", found, n - 1)
+
+    def permutation(self, x: Any, axis: int = 0) -> ndarray:
+        """The integers below `x` in random order, or a copy of an array with its slices along `axis` so ordered."""
+        if is_scalar(x):
+            n = operator.index(x)
+            check(n >= 0, "x must be a non-negative integer")
+            return self._order(n)
+        source = array(x)
+        axis = normalize_axis(axis, source.ndim)
+        return take(source, self._order(source.shape[axis]), axis)
+
+    def shuffle(self, x: ndarray, axis: int = 0) -> None:
+        """Puts an array's slices along `axis` in random order, in place.
+
+        Raises:
+            TypeError: if `x` is not a device array, or has no axes.
+        """
+        if not isinstance(x, ndarray):
+            raise TypeError("x must be cuprous.ndarray")
+        if x.ndim == 0:
+            raise TypeError("An array whose ndim is 0 is not supported")
+        if x.size:
+            _core.update(x, self.permutation(x, axis))
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: ndarray | None = None) -> ndarray:
+        """A copy whose elements are ordered at random along `axis`, each line on its own; over all elements for None.
+
+        Raises:
+            ValueError: if `out` has another shape.
+            TypeError: if `out` has another dtype.
+        """
+        source = array(x)
+        if out is not None:
+            if not isinstance(out, ndarray):
+                raise TypeError(f"out must be a cuprous.ndarray, not {type(out)}")
+            check(out.shape == source.shape, "out must have the same shape as x")
+            if out.dtype_name != source.dtype_name:
+                raise TypeError(f"out has dtype {out.dtype_name}, x has dtype {source.dtype_name}")
+        if axis is None:
+            flat = source.reshape(-1)
+            result = take(flat, self._order(flat.size), 0).reshape(source.shape)
+        else:
+            axis = normalize_axis(axis, source.ndim)
+            result = self._along(source, axis)
+        if out is None:
+            return result
+        _core.update(out, result)
+        return out
+
+    def _along(self, source: ndarray, axis: int) -> ndarray:
+        last = source.ndim - 1
+        order = [i for i in range(source.ndim) if i != axis] + [axis]
+        moved = source.transpose(order)
+        index = _core.argsort(self._draw("random_bits64", moved.shape, True))
+        strides = list(moved.element_strides)
+        offsets = index * strides[last] + _core.iota(moved.shape, [*strides[:last], 0], 0)
+        return _core.gather(moved, offsets).transpose([order.index(i) for i in range(source.ndim)])
+
+
+def take(a: ndarray, index: ndarray, axis: int) -> ndarray:
+    """`numpy.take(a, index, axis)` for indices within bounds."""
+    before, after = a.shape[:axis], a.shape[axis + 1 :]
+    strides = a.element_strides
+    shape = (*before, *index.shape, *after)
+    if math.prod(shape) == 0:
+        return _core.empty(shape, a.dtype_name)
+    offsets = (index * strides[axis]).reshape(*index.shape, *(1 for _ in after))
+    if before or after:
+        along = [*strides[:axis], *(0 for _ in index.shape), *strides[axis + 1 :]]
+        offsets = offsets + _core.iota(shape, along, 0)
+    return _core.gather(a, offsets)
+
+
+def _probabilities(p: Any, n: int) -> tuple[ndarray, int]:
+    """Weights as float64 and how many are not zero; read on the host, to be checked."""
+    weights = to_dtype(array(p), "float64")
+    check(weights.ndim == 1, "p must be 1-dimensional")
+    check(weights.size == n, "a and p must have same size")
+    if n == 0:
+        return weights, 0
+    values = _core.to_numpy(weights)
+    check(bool((values >= 0).all()), "probabilities are not non-negative")
+    check(abs(math.fsum(values) - 1.0) < 1e-8, "probabilities do not sum to 1")
+    return weights, int((values > 0).sum())

@@ -1,0 +1,31 @@
+"""What SciPy has for NumPy's arrays, for Cuprous' arrays: `ndimage` (filters) and `special` (functions)."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from cuprous import _core
+
+
+def get_array_module(*args: Any) -> ModuleType:
+    """`cuprous.scipy` if an argument is a Cuprous array, otherwise SciPy."""
+    if any(isinstance(arg, _core.ndarray) for arg in args):
+        import cuprous.scipy
+
+        return cuprous.scipy
+    import scipy
+
+    module: ModuleType = scipy
+    return module
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in ("ndimage", "special"):
+        import importlib
+
+        return importlib.import_module(f"cuprous.scipy.{name}")
+    raise AttributeError(f"module 'cuprous.scipy' has no attribute {name!r}")
+
+
+__all__ = ["get_array_module"]

@@ -1,0 +1,200 @@
+"""Gaussian filters and derivatives: products of 1-d correlations, one native call per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import normalize_axis
+from cuprous.scipy.ndimage._linear import correlated, line
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Mode,
+    Output,
+    check_axes,
+    converted,
+    deliver,
+    edge,
+    fresh,
+    is_complex,
+    ndarray,
+    per_axis,
+    source,
+    spread,
+    target,
+)
+
+
+@lru_cache(maxsize=256)
+def _kernel(sigma: float, order: int, radius: int) -> tuple[float, ...]:
+    """Weights, for correlation, of the `order`-th derivative of a Gaussian, normalised to sum 1 before derivation.
+
+    Each derivative of q(x) exp(-x²/2σ²) is (q' - q x/σ²) times the Gaussian; q is a polynomial, lowest power first.
+    """
+    import math
+
+    points = range(-radius, radius + 1)
+    bell = [math.exp(-0.5 / (sigma * sigma) * x * x) for x in points]
+    total = math.fsum(bell)
+    q = [1.0]
+    for _ in range(order):
+        derivative = [k * c for k, c in enumerate(q)][1:] + [0.0, 0.0]
+        times_x = [0.0, *q]
+        q = [d - t / (sigma * sigma) for d, t in zip(derivative, times_x, strict=True)]
+    values = [b / total * math.fsum(c * x**k for k, c in enumerate(q)) for b, x in zip(bell, points, strict=True)]
+    return tuple(values[::-1])
+
+
+def _blurred(
+    a: ndarray, sigma: float, axis: int, order: int, mode: Mode, cval: Any, truncate: float, radius: Any, name: str
+) -> ndarray:
+    sigma = float(sigma)
+    reach = int(truncate * sigma + 0.5) if radius is None else radius
+    if not hasattr(reach, "__index__") or reach < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    reach = int(reach)
+    middle = [reach if i == axis else 0 for i in range(a.ndim)]
+    return correlated(a, line(_kernel(sigma, int(order), reach), axis, a.ndim), edge(mode), cval, middle, name)
+
+
+def gaussian_filter1d(
+    input: ArrayLike, sigma: float, axis: int = -1, order: int = 0, output: Output = None, mode: str = "reflect",
+    cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
+) -> ndarray:  # fmt: skip
+    """Smooths along one axis with a Gaussian, or with its `order`-th derivative.
+
+    Args:
+        input: array of any dtype and shape.
+        sigma: standard deviation, in elements.
+        axis: the axis.
+        order: 0 for the Gaussian, n for its n-th derivative.
+        output: dtype of the result, or an array for it.
+        mode: what lies beyond the edges, as for `correlate1d`.
+        cval: the value there for "constant".
+        truncate: half the window's width, in standard deviations.
+        radius: half the window's width, in elements; `truncate` is then not used.
+
+    Raises:
+        ValueError: for a negative order or radius.
+    """
+    a = source(input)
+    name, out = target(a, output, is_complex(a))
+    axis = normalize_axis(axis, a.ndim)
+    return deliver(_blurred(a, sigma, axis, order, mode, cval, truncate, radius, name), out)
+
+
+def _gaussian(
+    a: ndarray, sigma: Any, order: Any, mode: Mode, cval: Any, truncate: float, radius: Any, axes: Any, name: str
+) -> ndarray:
+    found = check_axes(axes, a.ndim)
+    columns = [per_axis(v, len(found)) for v in (sigma, order, mode, radius)]
+    result = None
+    for axis, s, o, m, r in zip(found, *columns, strict=True):
+        if s > 1e-15:
+            result = _blurred(a if result is None else result, s, axis, o, m, cval, truncate, r, name)
+    return fresh(a, name) if result is None else result
+
+
+def gaussian_filter(
+    input: ArrayLike, sigma: Any, order: Any = 0, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0,
+    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Smooths with a Gaussian, axis by axis; `sigma`, `order`, `mode` and `radius` may be sequences, one entry per axis.
+
+    Arguments as for `gaussian_filter1d`; `axes` names the axes to filter along, None means all.
+    """
+    a = source(input)
+    name, out = target(a, output, is_complex(a))
+    return deliver(_gaussian(a, sigma, order, mode, cval, truncate, radius, axes, name), out)
+
+
+def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any, across: tuple[float, ...]) -> ndarray:
+    a = source(input)
+    axis = normalize_axis(axis, a.ndim)
+    name, out = target(a, output, is_complex(a))
+    modes = per_axis(mode, a.ndim)
+    result = a
+    for i in (axis, *(i for i in range(a.ndim) if i != axis)):
+        weights = (-1.0, 0.0, 1.0) if i == axis else across
+        middle = [1 if k == i else 0 for k in range(a.ndim)]
+        result = correlated(result, line(weights, i, a.ndim), edge(modes[i]), cval, middle, name)
+    return deliver(result, out)
+
+
+def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0) -> ndarray:
+    """The derivative along `axis` by Sobel's stencil: (-1, 0, 1) there, (1, 2, 1) along the other axes."""
+    return _stencils(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
+
+
+def prewitt(
+    input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0
+) -> ndarray:
+    """The derivative along `axis` by Prewitt's stencil: (-1, 0, 1) there, (1, 1, 1) along the other axes."""
+    return _stencils(input, axis, output, mode, cval, (1.0, 1.0, 1.0))
+
+
+def _combined(
+    input: ArrayLike, part: Callable[[ndarray, int, Mode, str], ndarray], output: Output, mode: Mode, axes: Any,
+    magnitude: bool,
+) -> ndarray:  # fmt: skip
+    """The sum over the axes of a derivative, or the root of the sum of squares, in the output's dtype."""
+    a = source(input)
+    name, out = target(a, output)
+    found = check_axes(axes, a.ndim)
+    modes = per_axis(mode, len(found))
+    total = None
+    for axis, m in zip(found, modes, strict=True):
+        term = part(a, axis, m, name)
+        if magnitude:
+            term = term * term
+        total = term if total is None else total + term
+    if total is None:
+        return deliver(fresh(a, name), out)
+    return deliver(converted(_core.map("sqrt", total), name) if magnitude else total, out)
+
+
+def laplace(
+    input: ArrayLike, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None
+) -> ndarray:
+    """The sum of the second differences (1, -2, 1) along the axes."""
+
+    def second_difference(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        middle = [1 if k == axis else 0 for k in range(a.ndim)]
+        return correlated(a, line((1.0, -2.0, 1.0), axis, a.ndim), edge(m), cval, middle, name)
+
+    return _combined(input, second_difference, output, mode, axes, False)
+
+
+def _derivatives(
+    input: ArrayLike, sigma: Any, output: Output, mode: Mode, cval: Any, axes: Any, truncate: float, radius: Any,
+    order: int,
+) -> ndarray:  # fmt: skip
+    a = source(input)
+    found = check_axes(axes, a.ndim)
+    sigmas = spread(per_axis(sigma, len(found)), found, a.ndim, 0)
+
+    def derivative(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        orders = [order if k == axis else 0 for k in range(a.ndim)]
+        return _gaussian(a, sigmas, orders, m, cval, truncate, radius, None, name)
+
+    return _combined(a, derivative, output, mode, found, order == 1)
+
+
+def gaussian_laplace(
+    input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    truncate: float = 4.0, radius: Any = None,
+) -> ndarray:  # fmt: skip
+    """The Laplacian by second derivatives of Gaussians; arguments as for `gaussian_filter`."""
+    return _derivatives(input, sigma, output, mode, cval, axes, truncate, radius, 2)
+
+
+def gaussian_gradient_magnitude(
+    input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    truncate: float = 4.0, radius: Any = None,
+) -> ndarray:  # fmt: skip
+    """The length of the gradient by first derivatives of Gaussians; arguments as for `gaussian_filter`."""
+    return _derivatives(input, sigma, output, mode, cval, axes, truncate, radius, 1)

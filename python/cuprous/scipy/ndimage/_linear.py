@@ -1,0 +1,254 @@
+"""Linear filters: correlation and convolution, along one axis and along all, and moving averages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import normalize_axis
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Mode,
+    Output,
+    check_axes,
+    compute_dtype,
+    converted,
+    deliver,
+    edge,
+    fresh,
+    is_complex,
+    line_shape,
+    ndarray,
+    per_axis,
+    source,
+    spread,
+    target,
+)
+
+#: Gives the weights, as many axes as the input has, in a dtype and on a device.
+Weights = Callable[[str, str], ndarray]
+
+
+@lru_cache(maxsize=256)
+def _line(values: tuple[float, ...], axis: int, ndim: int, dtype: str, device: str) -> ndarray:
+    """Weights along one axis on a device: kept, so that a loop of filters does not copy them each time."""
+    import numpy as np
+
+    return _core.from_numpy(np.array(values, dtype=dtype).reshape(line_shape(len(values), axis, ndim)), device)
+
+
+def line(values: tuple[float, ...], axis: int, ndim: int) -> Weights:
+    """Weights along one axis, from Python floats."""
+    return lambda dtype, device: _line(values, axis, ndim, dtype, device)
+
+
+def _given(weights: ndarray) -> Weights:
+    return lambda dtype, device: weights if weights.dtype_name == dtype else _core.cast(weights, dtype)
+
+
+def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[int], name: str) -> ndarray:
+    """A new array of dtype `name`: sum_j weights[j] * a[i + j - origin], for real weights."""
+    if a.size == 0:
+        return _core.empty(a.shape, name)
+    if is_complex(a):
+        part, cval = _dtypes.component(name), complex(cval)
+        re = correlated(_core.map("real", a), weights, mode, cval.real, origin, part)
+        im = correlated(_core.map("imag", a), weights, mode, cval.imag, origin, part)
+        return _core.map("make_complex", re, im)
+    dtype = compute_dtype(a.dtype_name, name)
+    if a.dtype_name != dtype:
+        a = _core.cast(a, dtype)
+    w = weights(dtype, a.device_name)
+    result = _core.correlate(a, w, mode, float(cval), origin) if a.ndim else a * w
+    return converted(result, name)
+
+
+def _any_weights(
+    a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str
+) -> ndarray:  # fmt: skip
+    """As `correlated`, for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
+    weights = weights.reshape(shape)
+    if not is_complex(weights):
+        return correlated(a, _given(weights), mode, cval, origin, name)
+    part = _dtypes.component(name)
+    u, v = _given(_core.map("real", weights)), _given(_core.map("imag", weights))
+    if isinstance(cval, complex) and not is_complex(a):
+        raise ValueError("Cannot provide a complex-valued cval when the input is real.")
+    sign = -1.0 if conjugate else 1.0
+    if not is_complex(a):
+        re = correlated(a, u, mode, cval, origin, part)
+        im = correlated(a, v, mode, cval, origin, part) * sign
+    else:
+        x, y, c = _core.map("real", a), _core.map("imag", a), complex(cval)
+        re = correlated(x, u, mode, c.real, origin, part) - correlated(y, v, mode, c.imag, origin, part) * sign
+        im = correlated(x, v, mode, c.real, origin, part) * sign + correlated(y, u, mode, c.imag, origin, part)
+    return _core.map("make_complex", re, im)
+
+
+def _weights_array(weights: ArrayLike) -> ndarray:
+    from cuprous._convert import convert
+
+    return convert(weights)
+
+
+def _flipped(weights: ndarray) -> ndarray:
+    return weights[tuple(slice(None, None, -1) for _ in range(weights.ndim))]
+
+
+def _line_filter(
+    input: ArrayLike, weights: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any, origin: int, convolve: bool
+) -> ndarray:
+    a = source(input)
+    w: ndarray | tuple[float, ...]
+    if isinstance(weights, (list, tuple)) and weights and all(isinstance(v, (int, float)) for v in weights):
+        w = tuple(float(v) for v in weights)
+        count, complex_weights = len(w), False
+        w = w[::-1] if convolve else w
+    else:
+        w = _weights_array(weights)
+        if w.ndim != 1 or w.size == 0:
+            raise RuntimeError("no filter weights given")
+        count, complex_weights = w.size, is_complex(w)
+        w = _flipped(w) if convolve else w
+    if convolve:
+        origin = -origin - (0 if count & 1 else 1)
+    name, out = target(a, output, is_complex(a) or complex_weights)
+    axis = normalize_axis(axis, a.ndim)
+    _check_origin(origin, count, "len(weights)", "origin")
+    middle = [count // 2 + origin if i == axis else 0 for i in range(a.ndim)]
+    shape = line_shape(count, axis, a.ndim)
+    if isinstance(w, tuple):
+        return deliver(correlated(a, line(w, axis, a.ndim), edge(mode), cval, middle, name), out)
+    return deliver(_any_weights(a, w, shape, not convolve, edge(mode), cval, middle, name), out)
+
+
+def _check_origin(origin: int, length: int, what: str, which: str) -> None:
+    if not -(length // 2) <= origin <= (length - 1) // 2:
+        raise ValueError(f"Invalid origin; origin must satisfy -({what} // 2) <= {which} <= ({what}-1) // 2")
+
+
+def correlate1d(
+    input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> ndarray:  # fmt: skip
+    """Correlates the lines along one axis with a vector of weights.
+
+    Args:
+        input: array of any dtype and shape.
+        weights: vector of real or complex numbers.
+        axis: the axis.
+        output: dtype of the result, or an array for it.
+        mode: what lies beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" and their "grid-" aliases.
+        cval: the value there for "constant".
+        origin: shift of the window's centre.
+
+    Raises:
+        RuntimeError: for weights that are no vector, an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside of the window.
+    """
+    return _line_filter(input, weights, axis, output, mode, cval, origin, False)
+
+
+def convolve1d(
+    input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> ndarray:  # fmt: skip
+    """Convolves the lines along one axis with a vector of weights: `correlate1d` with the weights reversed."""
+    return _line_filter(input, weights, axis, output, mode, cval, origin, True)
+
+
+def _filter(
+    input: ArrayLike, weights: ArrayLike, output: Output, mode: str, cval: Any, origin: Any, axes: Any, convolve: bool
+) -> ndarray:
+    a, w = source(input), _weights_array(weights)
+    found = check_axes(axes, a.ndim)
+    if w.ndim != len(found):
+        raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(found)})")
+    if 0 in w.shape:
+        raise RuntimeError("no filter weights given")
+    origins = per_axis(origin, len(found))
+    if convolve:
+        w = _flipped(w)
+        origins = [-o - (0 if n & 1 else 1) for o, n in zip(origins, w.shape, strict=True)]
+    for o, n in zip(origins, w.shape, strict=True):
+        _check_origin(o, n, "weights.shape[k]", "origin[k]")
+    name, out = target(a, output, is_complex(a) or is_complex(w))
+    order = sorted(range(len(found)), key=found.__getitem__)
+    if order != list(range(len(found))):
+        w, found, origins = w.transpose(order), tuple(found[i] for i in order), [origins[i] for i in order]
+    middle = spread([n // 2 + o for n, o in zip(w.shape, origins, strict=True)], found, a.ndim, 0)
+    shape = spread(list(w.shape), found, a.ndim, 1)
+    return deliver(_any_weights(a, w, shape, not convolve, edge(mode), cval, middle, name), out)
+
+
+def correlate(
+    input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Correlates an array with weights: sum over j of conj(weights[j]) * input[i + j - centre].
+
+    Args:
+        input: array of any dtype and shape.
+        weights: as many axes as `input`, or as `axes` names; real or complex.
+        output: dtype of the result, or an array for it.
+        mode: one of the modes of `correlate1d`, for all axes.
+        cval: the value beyond the edges for "constant".
+        origin: shift of the window's centre, one or per axis.
+        axes: the axes to filter along; None for all.
+
+    Raises:
+        RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside of the window, or wrong axes.
+    """
+    return _filter(input, weights, output, mode, cval, origin, axes, False)
+
+
+def convolve(
+    input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Convolves an array with weights: `correlate` with the weights (not conjugated) reversed along each axis."""
+    return _filter(input, weights, output, mode, cval, origin, axes, True)
+
+
+def averaged(a: ndarray, size: int, axis: int, mode: Mode, cval: Any, origin: int, name: str) -> ndarray:
+    """The mean over `size` elements along `axis`. Integers are summed exactly before the division, so that a constant
+    stays what it is."""
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+    middle = [size // 2 + origin if i == axis else 0 for i in range(a.ndim)]
+    if _dtypes.kind(a.dtype_name) in "fc":
+        return correlated(a, line((1.0 / size,) * size, axis, a.ndim), edge(mode), cval, middle, name)
+    total = correlated(a, line((1.0,) * size, axis, a.ndim), edge(mode), cval, middle, "float64")
+    return converted(total / float(size), name)
+
+
+def uniform_filter1d(
+    input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> ndarray:  # fmt: skip
+    """Means over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    a = source(input)
+    axis = normalize_axis(axis, a.ndim)
+    name, out = target(a, output, is_complex(a))
+    return deliver(averaged(a, size, axis, mode, cval, origin, name), out)
+
+
+def uniform_filter(
+    input: ArrayLike, size: Any = 3, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0,
+    *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Means over boxes, axis by axis; `size`, `mode` and `origin` may be sequences, one entry per axis."""
+    a = source(input)
+    name, out = target(a, output, is_complex(a))
+    found = check_axes(axes, a.ndim)
+    sizes, modes, origins = (per_axis(v, len(found)) for v in (size, mode, origin))
+    result = None
+    for axis, n, m, o in zip(found, sizes, modes, origins, strict=True):
+        if n > 1:
+            result = averaged(a if result is None else result, int(n), axis, m, cval, o, name)
+    return deliver(fresh(a, name) if result is None else result, out)

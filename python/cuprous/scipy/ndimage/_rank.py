@@ -1,0 +1,344 @@
+"""Order filters: minima, maxima, medians, percentiles and ranks over windows.
+
+The windows are views of the padded input. Up to `_NETWORK` elements are selected by a network of minima and maxima,
+which fuses into one kernel; more are sorted, in pieces of bounded memory. Windows with NaN give an undefined element,
+as in SciPy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import normalize_axis
+from cuprous.scipy.ndimage._network import select
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Mode,
+    Output,
+    check_axes,
+    converted,
+    deliver,
+    edge,
+    fresh,
+    ndarray,
+    per_axis,
+    real_only,
+    source,
+    spread,
+    target,
+)
+
+#: Greatest window that is selected from by a network.
+_NETWORK = 32
+#: Greatest box whose extreme is taken in one pass, and longest line without doubling.
+_BOX, _LINE = 32, 8
+#: Elements of the windows that are sorted at a time.
+_CHUNK = 1 << 24
+
+Offsets = list[tuple[int, ...]]
+
+
+def _padded(a: ndarray, shape: Sequence[int], origins: Sequence[int], mode: str, cval: Any) -> ndarray:
+    """The input with enough around it for a window at every element: window j then starts at element j."""
+    before = [n // 2 + o for n, o in zip(shape, origins, strict=True)]
+    after = [n - 1 - b for n, b in zip(shape, before, strict=True)]
+    if not any(before) and not any(after):
+        return a
+    return _core.pad(a, before, after, mode, float(cval))
+
+
+def _shifted(padded: ndarray, shape: Sequence[int], offset: Sequence[int]) -> ndarray:
+    strides = padded.element_strides
+    return _core.as_strided(padded, shape, strides, sum(o * s for o, s in zip(offset, strides, strict=True)))
+
+
+def _views(padded: ndarray, shape: Sequence[int], offsets: Offsets) -> list[ndarray]:
+    return [_shifted(padded, shape, offset) for offset in offsets]
+
+
+def _extreme(kind: str, views: list[ndarray]) -> ndarray:
+    return reduce(lambda x, y: _core.map(kind, x, y), views)
+
+
+def _line_extreme(kind: str, a: ndarray, size: int, axis: int, mode: str, cval: Any, origin: int) -> ndarray:
+    """Extremes over `size` elements along an axis: directly, or by doubling the window's length."""
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+
+    def along(n: int, other: int) -> list[int]:
+        return [n if i == axis else other for i in range(a.ndim)]
+
+    padded = _padded(a, along(size, 1), along(origin, 0), edge(mode), cval)
+    if size <= _LINE:
+        return _extreme(kind, [_shifted(padded, a.shape, along(k, 0)) for k in range(size)])
+    width = 1
+    while 2 * width <= size:
+        shape = list(padded.shape)
+        shape[axis] -= width
+        padded = _extreme(kind, [_shifted(padded, shape, along(k, 0)) for k in (0, width)])
+        width *= 2
+    return _extreme(kind, [_shifted(padded, a.shape, along(k, 0)) for k in sorted({0, size - width})])
+
+
+def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...], mode: Mode, cval: Any, origin: Any,
+                 name: str) -> ndarray:  # fmt: skip
+    count = len(axes)
+    shape, modes, origins = per_axis(sizes, count), per_axis(mode, count), per_axis(origin, count)
+    lines = [(i, int(n), m, o) for i, n, m, o in zip(axes, shape, modes, origins, strict=True) if n > 1]
+    if not lines:
+        return fresh(a, name)
+    for _, n, m, o in lines:
+        edge(m)
+        if not 0 <= n // 2 + o < n:
+            raise ValueError("invalid origin")
+    if a.size == 0:
+        return _core.empty(a.shape, name)
+    same = len({edge(m) for _, _, m, _ in lines}) == 1
+    if same and math.prod(n for _, n, _, _ in lines) <= _BOX:
+        used = tuple(i for i, _, _, _ in lines)
+        box = spread([n for _, n, _, _ in lines], used, a.ndim, 1)
+        shift = spread([o for _, _, _, o in lines], used, a.ndim, 0)
+        padded = _padded(a, box, shift, edge(lines[0][2]), cval)
+        offsets = list(itertools.product(*(range(n) for n in box)))
+        return converted(_extreme(kind, _views(padded, a.shape, offsets)), name)
+    result = a
+    for axis, n, m, o in lines:
+        result = converted(_line_extreme(kind, result, n, axis, m, cval, o), name)
+    return result
+
+
+def _footprint(footprint: Any) -> tuple[tuple[int, ...], list[bool]]:
+    """Shape and elements (row by row) of a footprint, which is read on the host."""
+    import numpy as np
+
+    host = _core.to_numpy(footprint) if isinstance(footprint, ndarray) else np.asarray(footprint)
+    return host.shape, [bool(v) for v in host.reshape(-1)]
+
+
+def _warn_size(size: Any, footprint: Any) -> None:
+    if size is not None and footprint is not None:
+        import warnings
+
+        warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=4)
+
+
+class _Window:
+    """A window as SciPy's arguments give it, expanded to all axes of the input."""
+
+    def __init__(self, shape: Sequence[int], mask: list[bool], origin: Any, axes: tuple[int, ...], ndim: int) -> None:
+        if len(shape) != len(axes):
+            raise RuntimeError(f"footprint.ndim ({len(shape)}) must match len(axes) ({len(axes)})")
+        origins = per_axis(origin, len(axes))
+        for n, o in zip(shape, origins, strict=True):
+            if n < 1:
+                raise RuntimeError("incorrect filter size")
+            if not 0 <= n // 2 + o < n:
+                raise ValueError("invalid origin")
+        cells = itertools.compress(itertools.product(*(range(n) for n in shape)), mask)
+        self.shape = spread(list(shape), axes, ndim, 1)
+        self.origins = spread(origins, axes, ndim, 0)
+        self.offsets: Offsets = [tuple(spread(list(cell), axes, ndim, 0)) for cell in cells]
+        self.full = all(mask)
+
+
+def _extreme_filter(kind: str, input: ArrayLike, size: Any, footprint: Any, output: Output, mode: Mode, cval: Any,
+                    origin: Any, axes: Any) -> ndarray:  # fmt: skip
+    _warn_size(size, footprint)
+    a = source(input)
+    real_only(a)
+    mask: list[bool] = []
+    if footprint is not None:
+        size, mask = _footprint(footprint)
+        if not any(mask):
+            raise ValueError("All-zero footprint is not supported.")
+    elif size is None:
+        raise RuntimeError("no footprint provided")
+    name, out = target(a, output)
+    found = check_axes(axes, a.ndim)
+    if all(mask):
+        return deliver(_box_extreme(kind, a, size, found, mode, cval, origin, name), out)
+    if not isinstance(mode, str):
+        raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+    window = _Window(size, mask, origin, found, a.ndim)
+    return deliver(_selected(a, window, 0 if kind == "minimum" else -1, edge(mode), cval, name), out)
+
+
+def _selected(a: ndarray, window: _Window, rank: int, mode: str, cval: Any, name: str) -> ndarray:
+    """The element of that rank in each window (-1 for the greatest)."""
+    if a.size == 0:
+        return _core.empty(a.shape, name)
+    padded = _padded(a, window.shape, window.origins, mode, cval)
+    count = len(window.offsets)
+    if rank in (0, -1, count - 1):
+        views = _views(padded, a.shape, window.offsets)
+        return converted(_extreme("minimum" if rank == 0 else "maximum", views) if count > 1 else views[0].copy(), name)
+    if count <= _NETWORK:
+        return converted(select(_views(padded, a.shape, window.offsets), rank), name)
+    return converted(_by_sorting(a, padded, window, rank), name)
+
+
+def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndarray:
+    result = _core.empty(a.shape, a.dtype_name)
+    count = len(window.offsets)
+    axis = max(range(a.ndim), key=a.shape.__getitem__)
+    step = max(1, _CHUNK // (count * (a.size // a.shape[axis])))
+    strides = padded.element_strides
+    for start in range(0, a.shape[axis], step):
+        shape = list(a.shape)
+        shape[axis] = min(step, a.shape[axis] - start)
+        if window.full:
+            lanes = [n for n in window.shape if n > 1]
+            steps = [s for s, n in zip(strides, window.shape, strict=True) if n > 1]
+            view = _core.as_strided(padded, [*shape, *lanes], [*strides, *steps], start * strides[axis])
+            values = view.copy().reshape([*shape, count])
+        else:
+            values = _core.gather(padded, _window_index(shape, strides, start * strides[axis], window.offsets))
+        sorted_values = _core.sort(values)
+        part = _core.as_strided(result, shape, result.element_strides, start * result.element_strides[axis])
+        _core.update(part, _core.as_strided(sorted_values, shape, sorted_values.element_strides[:-1], rank))
+    return result
+
+
+def _window_index(shape: list[int], strides: Sequence[int], first: int, offsets: Offsets) -> ndarray:
+    import numpy as np
+
+    lanes = np.array([sum(o * s for o, s in zip(offset, strides, strict=True)) for offset in offsets], dtype=np.int64)
+    return _core.iota([*shape, len(offsets)], [*strides, 0], first) + _core.from_numpy(lanes)
+
+
+def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, size: Any, footprint: Any,
+                 output: Output, mode: Mode, cval: Any, origin: Any, axes: Any) -> ndarray:  # fmt: skip
+    _warn_size(size, footprint)
+    a = source(input)
+    real_only(a)
+    found = check_axes(axes, a.ndim)
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint or filter size provided")
+        shape = tuple(int(n) for n in per_axis(size, len(found)))
+        mask = [True] * math.prod(shape)
+    else:
+        shape, mask = _footprint(footprint)
+    window = _Window(shape, mask, origin, found, a.ndim)
+    rank = _rank_of(rank, percentile, len(window.offsets))
+    name, out = target(a, output)
+    if rank in (0, len(window.offsets) - 1) and window.full:
+        kind = "minimum" if rank == 0 else "maximum"
+        return deliver(_box_extreme(kind, a, list(shape), found, mode, cval, origin, name), out)
+    if not isinstance(mode, str):
+        raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
+    return deliver(_selected(a, window, rank, edge(mode), cval, name), out)
+
+
+def _rank_of(rank: int | None, percentile: float | None, count: int) -> int:
+    if percentile is not None:
+        percentile = percentile + 100.0 if percentile < 0.0 else percentile
+        if not 0 <= percentile <= 100:
+            raise RuntimeError("invalid percentile")
+        rank = count - 1 if percentile == 100.0 else int(float(count) * percentile / 100.0)
+    elif rank is None:
+        rank = count // 2
+    if rank < 0:
+        rank += count
+    if not 0 <= rank < count:
+        raise RuntimeError("rank not within filter footprint size")
+    return rank
+
+
+def minimum_filter1d(
+    input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> ndarray:  # fmt: skip
+    """Minima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    return _extreme_filter1d("minimum", input, size, axis, output, mode, cval, origin)
+
+
+def maximum_filter1d(
+    input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> ndarray:  # fmt: skip
+    """Maxima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    return _extreme_filter1d("maximum", input, size, axis, output, mode, cval, origin)
+
+
+def _extreme_filter1d(kind: str, input: ArrayLike, size: int, axis: int, output: Output, mode: str, cval: Any,
+                      origin: int) -> ndarray:  # fmt: skip
+    a = source(input)
+    real_only(a)
+    axis = normalize_axis(axis, a.ndim)
+    name, out = target(a, output)
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    return deliver(_box_extreme(kind, a, [size], (axis,), mode, cval, origin, name), out)
+
+
+def minimum_filter(
+    input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Minima over windows.
+
+    Args:
+        input: real array of any shape.
+        size: extents of a box, one or per axis.
+        footprint: instead of `size`, which elements of a window count; it is read on the host.
+        output: dtype of the result, or an array for it.
+        mode: what lies beyond the edges, as for `correlate1d`; for boxes also one per axis.
+        cval: the value there for "constant".
+        origin: shift of the window's centre, one or per axis.
+        axes: the axes of the window; None for all.
+
+    Raises:
+        TypeError: for complex input.
+        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+        ValueError: for an origin outside of the window, and for a footprint without elements.
+    """
+    return _extreme_filter("minimum", input, size, footprint, output, mode, cval, origin, axes)
+
+
+def maximum_filter(
+    input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Maxima over windows; arguments as for `minimum_filter`."""
+    return _extreme_filter("maximum", input, size, footprint, output, mode, cval, origin, axes)
+
+
+def rank_filter(
+    input: ArrayLike, rank: int, size: Any = None, footprint: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The `rank`-th least element of each window (negative: from the greatest); arguments as for `minimum_filter`.
+
+    Raises:
+        RuntimeError: if the window has no such rank.
+    """
+    return _rank_filter(input, operator.index(rank), None, size, footprint, output, mode, cval, origin, axes)
+
+
+def median_filter(
+    input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The median (of an even number the upper) of each window; arguments as for `minimum_filter`."""
+    return _rank_filter(input, None, None, size, footprint, output, mode, cval, origin, axes)
+
+
+def percentile_filter(
+    input: ArrayLike, percentile: float, size: Any = None, footprint: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """A percentile (negative: from 100) of each window, not interpolated; arguments as for `minimum_filter`.
+
+    Raises:
+        RuntimeError: if the percentile is not within -100 to 100.
+    """
+    return _rank_filter(input, None, float(percentile), size, footprint, output, mode, cval, origin, axes)

@@ -1,0 +1,172 @@
+"""What the filters share: arguments per axis, modes, outputs and their dtypes. The rules, also for errors, are SciPy's.
+
+Integers and booleans are filtered in float64 and truncated on the way out, as SciPy does. float32 and float16 are
+filtered in float32 (SciPy: in float64); complex numbers by their parts.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, is_numpy_array, unsupported
+
+ndarray = _core.ndarray
+ArrayLike: TypeAlias = Any
+#: None, a dtype, or an array that receives the result.
+Output: TypeAlias = Any
+Mode: TypeAlias = Any
+
+_MODES = {
+    "reflect": "reflect",
+    "grid-mirror": "reflect",
+    "constant": "constant",
+    "grid-constant": "constant",
+    "nearest": "nearest",
+    "mirror": "mirror",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+}
+
+
+def edge(mode: Any) -> str:
+    """The engine's name of a mode.
+
+    Raises:
+        RuntimeError: if there is no such mode, or it is a sequence where the filter takes one mode for all axes.
+    """
+    if not isinstance(mode, str):
+        raise RuntimeError("A sequence of modes is not supported")
+    try:
+        return _MODES[mode]
+    except KeyError:
+        raise RuntimeError(f"boundary mode not supported: {mode!r}") from None
+
+
+def per_axis(value: Any, count: int) -> list[Any]:
+    """One value for each axis.
+
+    Raises:
+        RuntimeError: if a sequence has another length.
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return [value] * count
+    values = list(value)
+    if len(values) != count:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return values
+
+
+def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    """Distinct axes, counted from the front; None means all.
+
+    Raises:
+        ValueError: for axes that do not exist or occur twice.
+    """
+    if axes is None:
+        return tuple(range(ndim))
+    if hasattr(axes, "__index__") and not isinstance(axes, Iterable):
+        axes = (axes,)
+    if not isinstance(axes, Iterable):
+        raise ValueError("axes must be an integer, iterable of integers, or None")
+    found = [operator.index(axis) for axis in axes]
+    for axis in found:
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"specified axis: {axis} is out of range")
+    result = tuple(axis % ndim for axis in found)
+    if len(set(result)) != len(result):
+        raise ValueError("axes must be unique")
+    return result
+
+
+def spread(values: list[Any], axes: tuple[int, ...], ndim: int, rest: Any) -> list[Any]:
+    """Values for all axes: `values` at `axes`, `rest` elsewhere."""
+    result = [rest] * ndim
+    for value, axis in zip(values, axes, strict=True):
+        result[axis] = value
+    return result
+
+
+def source(input: ArrayLike) -> ndarray:
+    """The input as an array."""
+    return array(input)
+
+
+def is_complex(a: ndarray) -> bool:
+    """True for complex64 and complex128."""
+    return _dtypes.kind(a.dtype_name) == "c"
+
+
+def real_only(a: ndarray) -> None:
+    """Raises TypeError for complex arrays, which have no order."""
+    if is_complex(a):
+        raise TypeError("Complex type not supported")
+
+
+def target(a: ndarray, output: Output, complex_output: bool = False) -> tuple[str, ndarray | None]:
+    """The result's dtype and, where the caller gave one, the array that receives it.
+
+    Raises:
+        RuntimeError: if that array has another shape, or is real where the result is complex.
+    """
+    if output is None:
+        return _core.promote_types(a.dtype_name, "complex64") if complex_output else a.dtype_name, None
+    if is_numpy_array(output):
+        raise unsupported(output)
+    if isinstance(output, ndarray):
+        if output.shape != a.shape:
+            raise RuntimeError(f"output shape not correct: {output.shape}, expected {a.shape}")
+        if complex_output and not is_complex(output):
+            raise RuntimeError("output must have complex dtype")
+        return output.dtype_name, output
+    name = _dtypes.name_of(output)
+    if complex_output and _dtypes.kind(name) != "c":
+        if isinstance(output, str):
+            raise RuntimeError("output must have complex dtype")
+        import warnings
+
+        warnings.warn("promoting specified output dtype to complex", stacklevel=4)
+        name = _core.promote_types(name, "complex64")
+    return name, None
+
+
+def deliver(result: ndarray, output: ndarray | None) -> ndarray:
+    """The result, or the caller's array after writing it there."""
+    if output is None:
+        return result
+    _core.update(output, result)
+    return output
+
+
+def fresh(a: ndarray, name: str) -> ndarray:
+    """A copy in another dtype; what a filter along no axis returns."""
+    return _core.cast(a, name)
+
+
+def compute_dtype(source_name: str, output_name: str) -> str:
+    """float32 if neither input nor output is wider or an integer, otherwise float64."""
+    for name in (source_name, output_name):
+        name = _dtypes.component(name)
+        if _dtypes.kind(name) != "f" or _dtypes.itemsize(name) > 4:
+            return "float64"
+    return "float32"
+
+
+def converted(a: ndarray, name: str) -> ndarray:
+    """`a` in another dtype as C on x86 converts: floats become integers by way of int64, so that negative values wrap
+    around in unsigned dtypes on every device. `a` itself where it has the dtype."""
+    if a.dtype_name == name:
+        return a
+    if _dtypes.kind(a.dtype_name) == "f" and _dtypes.kind(name) in "biu" and name != "int64":
+        wrapped = _core.cast(_core.cast(a, "int64"), name)
+        if name == "uint64":
+            return _core.map("where", a < 0, wrapped, _core.cast(a, name))
+        return wrapped
+    return _core.cast(a, name)
+
+
+def line_shape(length: int, axis: int, ndim: int) -> list[int]:
+    """The shape of a 1-d filter along `axis`."""
+    return [length if i == axis else 1 for i in range(ndim)]

@@ -1,0 +1,139 @@
+"""The `cuprous` command as its users run it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import cuprous as cp
+
+from .helpers import command
+
+
+def test_version() -> None:
+    for word in ("--version", "version"):
+        done = command(word)
+        assert (done.returncode, done.stdout.strip()) == (0, f"cuprous {cp.__version__}")
+
+
+def test_help_names_the_commands() -> None:
+    for arguments in ((), ("--help",), ("help",)):
+        done = command(*arguments)
+        assert done.returncode == 0
+        assert "doctor" in done.stdout
+        assert "demo" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("doktor", "doctor"), ("dem", "demo"), ("versoin", "version"), ("DOCTOR", None), ("zzz", None)]
+)
+def test_an_unknown_command_names_the_nearest(typed: str, meant: str | None) -> None:
+    done = command(typed)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert typed in done.stderr
+    assert "Traceback" not in done.stderr
+    if meant:
+        assert meant in done.stderr
+
+
+def test_an_unknown_option() -> None:
+    done = command("doctor", "--jsno")
+    assert done.returncode == 2
+    assert "--json" in done.stderr
+
+
+def test_doctor_in_words() -> None:
+    done = command("doctor")
+    assert "Traceback" not in done.stderr
+    assert "cpu" in done.stdout
+    assert "kernel on cpu" in done.stdout
+    assert done.returncode == ("BROKEN" in done.stdout)
+
+
+def test_doctor_as_json() -> None:
+    done = command("doctor", "--json")
+    report = json.loads(done.stdout)
+    assert report["ok"] == (done.returncode == 0)
+    checks = {check["name"]: check for check in report["checks"]}
+    assert checks["kernel on cpu"]["state"] == "ok"
+    assert {"NVRTC", "cuBLASLt", "kernel cache"} <= checks.keys()
+    for check in report["checks"]:
+        assert check["found"]
+        assert check["state"] in ("ok", "note", "broken")
+        assert check["state"] != "broken" or check["cure"], f"{check['name']} has no cure"
+
+
+def test_doctor_without_a_gpu_is_well() -> None:
+    done = command("doctor", "--json", CUDA_VISIBLE_DEVICES="", CUPROUS_DEVICE=None)
+    assert done.returncode == 0, done.stdout
+    assert "no GPU" in json.loads(done.stdout)["summary"]
+
+
+def test_doctor_names_a_cache_it_cannot_use() -> None:
+    done = command("doctor", "--json", CUPROUS_CACHE_DIR="/proc/none")
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["kernel cache"]["state"] in ("note", "broken")
+    assert "/proc/none" in checks["kernel cache"]["found"]
+
+
+def test_doctor_with_a_reader_that_goes_away() -> None:
+    doctor = subprocess.Popen(
+        [sys.executable, "-m", "cuprous", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert doctor.stdout is not None
+    assert doctor.stderr is not None
+    doctor.stdout.close()
+    error = doctor.stderr.read().decode()
+    doctor.wait(timeout=60)
+    assert "Traceback" not in error
+    assert "panicked" not in error
+
+
+def test_the_installed_script() -> None:
+    script = shutil.which("cuprous", path=str(Path(sys.executable).parent))
+    if script is None:
+        pytest.skip("the package is not installed with its scripts")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == f"cuprous {cp.__version__}"
+
+
+def test_demo_as_json_and_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "demo.svg"
+    done = command("demo", "--quick", "--json", "--plot", str(picture))
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    names = [row["name"] for row in report["rows"]]
+    assert names == ["matmul", "options", "paths", "blur", "small", "add"]
+    for row in report["rows"]:
+        assert row["note"].startswith("needs SciPy") or row["cpu"] > 0, row
+        assert "wrong" not in row["note"]
+    root = ElementTree.parse(picture).getroot()
+    assert root.tag.endswith("svg")
+    assert len(root.findall(".//{*}rect")) >= 10
+
+
+def test_demo_is_plain_where_it_is_no_terminal() -> None:
+    done = command("demo", "--quick", "--only", "add,small")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "adding" in done.stdout
+    assert "matrix" not in done.stdout
+
+
+def test_demo_refuses_a_row_it_does_not_know() -> None:
+    done = command("demo", "--only", "sudoku")
+    assert done.returncode == 2
+    assert "matmul" in done.stderr
+
+
+def test_demo_says_why_there_are_no_gpu_figures() -> None:
+    done = command("demo", "--quick", "--only", "add", CUDA_VISIBLE_DEVICES="", CUPROUS_DEVICE=None)
+    assert done.returncode == 0
+    assert "no GPU figures" in done.stdout or "cannot be used" in done.stdout

@@ -1,0 +1,243 @@
+"""Import, fork, threads, interrupts and odd environments, each in a real process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from .helpers import output, run
+
+DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
+SET = f"import cuprous as cp; cp._core.set_device({DEVICE!r});"
+unix_only = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def test_import_does_not_import_numpy() -> None:
+    code = "import sys, cuprous; print('numpy' in sys.modules, 'torch' in sys.modules)"
+    assert output(code) == "False False"
+
+
+def test_import_is_quick() -> None:
+    code = """
+        import time
+        start = time.perf_counter()
+        import cuprous
+        print((time.perf_counter() - start) * 1e3)
+    """
+    assert min(float(output(code)) for _ in range(3)) < 250  # 100 ms on an idle machine; tests share theirs
+
+
+def test_import_starts_nothing() -> None:
+    """No thread, no CUDA, no file in the cache before the first computation."""
+    code = """
+        import os, cuprous
+        maps = open('/proc/self/maps').read() if os.path.exists('/proc/self/maps') else ''
+        print('libcuda.so' in maps, 'libnvrtc' in maps, os.path.exists(os.environ['CUPROUS_CACHE_DIR']))
+    """
+    assert output(code, CUPROUS_CACHE_DIR="/nonexistent/cache") == "False False False"
+
+
+@unix_only
+def test_fork_after_use_on_the_cpu() -> None:
+    """The child has none of the parent's threads, and must compute all the same."""
+    code = """
+        import os, warnings
+        warnings.simplefilter("ignore")
+        import cuprous as cp
+        cp._core.set_device("cpu")
+        x = cp.arange(1_000_000.0)
+        print(float((x * 2).sum()), flush=True)
+        pending = x + 1
+        pid = os.fork()
+        total = float((pending * 2).sum())
+        if pid == 0:
+            print("child", total, flush=True)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        print("parent", total, status)
+    """
+    want = 999_999 * 1_000_000.0
+    assert output(code).splitlines() == [str(want), f"child {want + 2e6}", f"parent {want + 2e6} 0"]
+
+
+def test_multiprocessing_with_spawn() -> None:
+    code = f"""
+        import multiprocessing as mp
+        def work(n):
+            {SET}
+            return float((cp.arange(n) * 2).sum())
+        if __name__ == "__main__":
+            import sys, types
+            print(work(10))
+    """
+    assert output(code) == "90.0"
+
+
+def test_threads_that_record_at_once() -> None:
+    """Each thread has its own tape; arrays may be read by all."""
+    code = f"""
+        import threading
+        {SET}
+        shared = cp.arange(1000.0)
+        failures = []
+        def work(k):
+            try:
+                x = shared * k
+                for n in range(200):
+                    x = x + 1
+                    if n % 20 == k % 20:
+                        x = x[::-1].copy()
+                got = sorted(cp.asnumpy(x).tolist())
+                want = [i * k + 200.0 for i in range(1000)]
+                if got != sorted(want):
+                    failures.append(k)
+            except BaseException as error:
+                failures.append(repr(error))
+        for _ in range(5):
+            threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 9)]
+            [t.start() for t in threads]
+            [t.join() for t in threads]
+        print(failures)
+    """
+    assert output(code) == "[]"
+
+
+def test_an_array_handed_to_another_thread_before_it_ran() -> None:
+    code = f"""
+        import threading
+        {SET}
+        x = cp.arange(10.0)
+        y = x * 3
+        y[2:] += 1
+        out = []
+        t = threading.Thread(target=lambda: out.append(cp.asnumpy(y + 1).tolist()))
+        t.start(); t.join()
+        y *= 0
+        print(out[0] == [1.0, 4.0] + [i * 3 + 2.0 for i in range(2, 10)], float(y.sum()))
+    """
+    assert output(code) == "True 0.0"
+
+
+def test_threads_that_write_one_array() -> None:
+    """The order is open; that each write happens once is not."""
+    code = f"""
+        import threading
+        {SET}
+        x = cp.zeros(64)
+        def work(k):
+            for _ in range(100):
+                x[k * 8:(k + 1) * 8] += 1
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        print(float(x.sum()), float(x.min()))
+    """
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "6400.0 100.0"
+
+
+@unix_only
+@pytest.mark.parametrize("loop", ["x = cp.sin(x) + 1", "float((x @ x)[0, 0])"])
+def test_ctrl_c_in_a_long_run(loop: str) -> None:
+    """KeyboardInterrupt arrives soon, and the session goes on."""
+    code = textwrap.dedent(f"""
+        {SET}
+        x = cp.ones((700, 700)) * 1e-3
+        float((x @ x)[0, 0])
+        print("ready", flush=True)
+        try:
+            while True:
+                {loop}
+        except KeyboardInterrupt:
+            y = cp.arange(5.0)
+            print("interrupted", float((y * 2).sum()), flush=True)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "ready"
+        time.sleep(0.5)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert out.strip() == "interrupted 20.0", err
+    assert time.monotonic() - sent < 20
+
+
+def test_arrays_alive_at_exit() -> None:
+    code = f"""
+        {SET}
+        x = cp.ones(1000) * 2
+        y = x[1:] + 1        # never run
+        class Cycle: pass
+        c = Cycle(); c.me = c; c.array = y
+        print("done")
+    """
+    assert output(code) == "done"
+
+
+def test_work_inside_a_destructor() -> None:
+    code = f"""
+        {SET}
+        class Late:
+            def __init__(self): self.x = cp.ones(10)
+            def __del__(self): float((self.x * 2).sum())
+        keep = Late()
+        del keep
+        last = Late()
+        print("done")
+    """
+    assert output(code) == "done"
+
+
+@pytest.mark.parametrize("hidden", ["", "-1"])
+def test_no_visible_device(hidden: str) -> None:
+    code = """
+        import cuprous as cp
+        print(cp._core.device_count(), cp._core.get_device(), float(cp.ones(4).sum()))
+        try:
+            cp._core.set_device("cuda")
+        except RuntimeError as error:
+            print(str(error).splitlines()[0])
+    """
+    first, error = output(code, CUDA_VISIBLE_DEVICES=hidden, CUPROUS_DEVICE=None).splitlines()
+    assert first == "0 cpu 4.0"
+    assert error
+
+
+def test_a_home_that_cannot_be_written() -> None:
+    code = f"{SET} print(float((cp.arange(10) * 2).sum()))"
+    assert output(code, HOME="/nonexistent", XDG_CACHE_HOME=None, CUPROUS_CACHE_DIR="/proc/none") == "90.0"
+
+
+def test_one_thread_is_enough() -> None:
+    code = "import cuprous as cp; cp._core.set_device('cpu'); print(float((cp.ones(3_000_000) * 2).sum()))"
+    assert output(code, RAYON_NUM_THREADS="1") == "6000000.0"
+
+
+def test_a_million_small_steps_keep_memory_flat() -> None:
+    code = f"""
+        import resource
+        {SET}
+        x = cp.zeros(10)
+        def run(n):
+            global x
+            for k in range(n):
+                x = x * 0.5 + k
+                if k % 1000 == 0: float(x[0])
+        run(20_000)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        run(200_000)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(grown < 30_000, grown)
+    """
+    assert output(code).startswith("True")
