@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +16,13 @@ from bench.timing import assert_close
 
 def erf_of(peer: Peer) -> Callable[[Any], Any]:
     """The library's own error function."""
-    if peer.name == "cuprous":
-        from cuprous.scipy.special import erf
-    elif peer.name == "cupy":
-        from cupyx.scipy.special import erf
-    elif peer.name == "jax":
-        from jax.scipy.special import erf
-    elif peer.name == "torch":
-        return peer.module.erf  # type: ignore[no-any-return]
+    homes = {"cuprous": "cuprous.scipy.special", "cupy": "cupyx.scipy.special", "jax": "jax.scipy.special"}
+    if peer.name == "torch":
+        module = peer.module
     else:
-        from scipy.special import erf
-    return erf  # type: ignore[no-any-return]
+        module = importlib.import_module(homes.get(peer.name, "scipy.special"))
+    erf: Callable[[Any], Any] = module.erf
+    return erf
 
 
 def small_ops(c: Context) -> None:
@@ -52,7 +49,7 @@ def black_scholes(dtype: str) -> Callable[[Context], None]:
         def check(got: np.ndarray) -> None:
             from math import erf
 
-            expected = f.black_scholes(np, np.vectorize(erf), *some)[0]
+            expected = f.black_scholes(np, np.vectorize(erf), some[0], some[1], some[2])[0]
             assert_close(got[:10_000], expected, 1e-5 if dtype == "float32" else 1e-12)
 
         def plain(p: Peer) -> Callable[[], Any]:
@@ -248,11 +245,7 @@ def image(c: Context) -> np.ndarray:
 
 
 def ndimage(p: Peer) -> Any:
-    if p.name == "cuprous":
-        import cuprous.scipy.ndimage as module
-    else:
-        import cupyx.scipy.ndimage as module
-    return module
+    return importlib.import_module(("cuprous" if p.name == "cuprous" else "cupyx") + ".scipy.ndimage")
 
 
 def convolve(c: Context) -> None:

@@ -76,7 +76,8 @@ def _ask_numpy(dtype: Any) -> str:
 
     if getattr(dtype, "__name__", None) == "bfloat16":
         return "bfloat16"
-    resolved = np.dtype(getattr(dtype, "dtype", dtype))
+    # Of a class such as np.float32, `dtype` is a descriptor and no dtype.
+    resolved = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     name = resolved.name
     if name not in TABLE or not resolved.isnative:
         raise TypeError(f"dtype {resolved!r} is not supported on a device; use one of {', '.join(TABLE)}")

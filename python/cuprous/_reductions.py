@@ -25,6 +25,8 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """`axis` as `_core.reduce` takes it."""
     if axis is None:
         return None
+    if ndim == 0 and axis in (0, -1):  # NumPy lets a 0-d array have an axis here
+        return ()
     if type(axis) is int:
         return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
     return normalize_axes(axis, ndim)
@@ -156,7 +158,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
 def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
     a = array(a)
-    axes = None if axis is None else (normalize_axis(axis, a.ndim),)
+    axes = None if axis is None or (a.ndim == 0 and axis in (0, -1)) else (normalize_axis(axis, a.ndim),)
     if _folded(a.shape, axes) == 0:
         raise ValueError(f"attempt to get {op} of an empty sequence")
     return _finish(_reduce(op, a, axes, keepdims), op, None, out)
@@ -329,7 +331,7 @@ def average(
 
 def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
     a = array(a)
-    if axis is None:
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
         a, axis = a.reshape(-1), 0
     i = normalize_axis(axis, a.ndim)
     if op in ("sum", "prod") or dtype is not None:

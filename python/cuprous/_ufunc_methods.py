@@ -35,6 +35,8 @@ _IDENTITIES: dict[str, Any] = {
 #: ufuncs that may be folded in any grouping.
 _ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
 _SCATTERS = {"add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
+#: Kinds of dtypes that a Python scalar does not fit in.
+_NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -85,6 +87,8 @@ def _loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> s
     for i, x in enumerate(args):
         if isinstance(x, ndarray):
             check_casting(x.dtype_name, forced, casting, f"ufunc '{name}' input {i}")
+        elif casting != "unsafe" and _dtypes.kind(forced) in _NARROWER.get(type(x), ""):
+            check_casting("float64" if type(x) is float else "complex128", forced, casting, f"ufunc '{name}' input {i}")
     return forced
 
 
@@ -175,8 +179,11 @@ def reduce(
     identity = _IDENTITIES.get(name)
     if where is not True:
         if initial is None and identity is None:
-            raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial'")
-        filler = _core.full((), identity if initial is None else initial, a.dtype_name)
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, "
+                "so to use a where mask one has to specify 'initial'"
+            )
+        filler = _core.full((), initial if identity is None else identity, a.dtype_name)
         a = _core.map("where", operand(where), a, filler)
     folded = 1
     for i in axes:
@@ -278,7 +285,8 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         name, value = "add", -value
     if name not in _SCATTERS:
         raise NotImplementedError(f"[ufunc.at] {name}.at is not supported; only {', '.join(_SCATTERS)} and subtract")
-    check_casting(_core.result_dtype(name, a, value), a.dtype_name, "same_kind", f"ufunc '{name}' output")
+    loop = [_core.empty((), x.dtype_name) if isinstance(x, ndarray) else x for x in (a, value)]
+    check_casting(_core.result_dtype(name, *loop), a.dtype_name, "same_kind", f"ufunc '{name}' output")
     _indexing.scatter_into(a, indices, value, _SCATTERS[name])
 
 

@@ -44,7 +44,7 @@ def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: B
         near = same | (distance <= 8 * bound.err)
         if near.all():
             return
-        same, difference = near, float(np.nanmax(np.where(same, 0, distance)))
+        same, difference = near, float(np.max(np.where(near, 0, np.nan_to_num(distance, nan=np.inf))))
     where = tuple(int(axis[0]) for axis in np.nonzero(~np.atleast_1d(same)))
     got, want = np.atleast_1d(actual)[where], np.atleast_1d(expected)[where]
     gross = bound.exact or not difference <= 1000 * bound.err

@@ -72,7 +72,7 @@ def smooth_unary(m: Maker) -> None:
     )  # fmt: skip
     if b.mag > 1e5 and not b.exact:
         raise Reject
-    m.assign(text, bounds.smooth(b, slope, max(mag, 0.1)), rounding=16)
+    m.assign(text, bounds.smooth(b, slope, max(mag, 0.1)), rounding=2)
 
 
 def arithmetic(m: Maker, a: str, b: str, ba: Bound, bb: Bound, complex_: bool) -> tuple[str, Bound]:

@@ -1,6 +1,7 @@
 //! What a thread has recorded since its last program.
 
-use std::sync::Arc;
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::storage::Head;
@@ -27,10 +28,30 @@ pub struct Tape {
     pub consts: Vec<Scalar>,
     /// Each layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
+    /// Notes where in the user's program each operation stands; on after a program that was not recognised.
+    pub tracked: bool,
+    /// Numbers of those places, one a node, if `tracked`.
+    pub places: Vec<u32>,
     /// Other threads record too, so a storage's own note of its leaf slot may be another tape's.
     pub contended: bool,
+    /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
+    pub period: usize,
     /// Bytes that the recorded operations would move one by one: what the engine weighs when it asks whether to start.
     pub bytes: u64,
+}
+
+/// Tells the number of the place in the user's program that is recording now; set once by the language's side.
+pub static WHERE: OnceLock<fn() -> u32> = OnceLock::new();
+/// Spells the place of a number.
+pub static SPELL: OnceLock<fn(u32) -> String> = OnceLock::new();
+
+thread_local! {
+    static PLACE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Asks for the place that is recording now. Asking may run the user's language, so no lock may be held.
+pub fn note_place() {
+    PLACE.set(WHERE.get().map_or(0, |place| place()));
 }
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
@@ -46,7 +67,10 @@ impl Tape {
             leaves: Vec::new(),
             consts: Vec::new(),
             layouts: Vec::new(),
+            tracked: false,
+            places: Vec::new(),
             contended: false,
+            period: 0,
             bytes: 0,
         }
     }
@@ -96,12 +120,20 @@ impl Tape {
         Src::leaf(slot)
     }
 
+    #[inline]
+    fn locate(&mut self) {
+        if self.tracked {
+            self.places.push(PLACE.get());
+        }
+    }
+
     /// Records a node that makes a new array with layout `out` (C-contiguous).
     #[inline]
     pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
         let node = self.nodes.len() as u32;
         let id = self.note(out);
         self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        self.locate();
         let bytes = out.size as usize * out.dtype.size();
         self.bytes += bytes as u64;
         let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
@@ -118,6 +150,7 @@ impl Tape {
         let node = self.nodes.len() as u32;
         let id = self.note(&target.layout);
         self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        self.locate();
         self.bytes += target.layout.size as u64 * target.dtype().size() as u64;
         let storage = &target.storage;
         // SAFETY: the caller holds the lock.
@@ -159,6 +192,8 @@ impl Tape {
         self.leaves.clear();
         self.consts.clear();
         self.layouts.clear();
+        self.period = 0;
+        self.places.clear();
         self.bytes = 0;
     }
 }

@@ -14,23 +14,43 @@ const CLASSES: usize = 4 * 48;
 /// Freed blocks by size class.
 struct Cache {
     free: Vec<Vec<NonNull<u8>>>,
+    /// Bytes of free blocks.
     held: usize,
+    /// Bytes of blocks in use, now and at most so far.
+    used: usize,
+    peak: usize,
+    /// Bound on `used`; 0: none.
+    limit: usize,
+}
+
+impl Cache {
+    fn count(&mut self, size: usize) {
+        self.used += size;
+        self.peak = self.peak.max(self.used);
+    }
 }
 
 // SAFETY: the cache owns its blocks; nobody else has their addresses.
 unsafe impl Send for Cache {}
 
 static CACHE: LazyLock<Mutex<Cache>> =
-    LazyLock::new(|| Mutex::new(Cache { free: (0..CLASSES).map(|_| Vec::new()).collect(), held: 0 }));
+    LazyLock::new(|| {
+        let free = (0..CLASSES).map(|_| Vec::new()).collect();
+        Mutex::new(Cache { free, held: 0, used: 0, peak: 0, limit: 0 })
+    });
 
-/// The most bytes kept: a quarter of the machine's memory or 2 GiB, whichever is smaller.
-static LIMIT: LazyLock<usize> = LazyLock::new(|| {
-    let total = std::fs::read_to_string("/proc/meminfo")
+/// Bytes of memory of the machine.
+static TOTAL: LazyLock<usize> = LazyLock::new(|| {
+    std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| text.lines().next()?.split_whitespace().nth(1)?.parse::<usize>().ok())
-        .map_or(1 << 32, |kib| kib << 10);
-    (total / 4).min(2 << 30)
+        .map_or(1 << 32, |kib| kib << 10)
 });
+
+/// The most bytes kept: a quarter of the machine's memory or 2 GiB, whichever is smaller.
+fn keep() -> usize {
+    (*TOTAL / 4).min(2 << 30)
+}
 
 /// The class that holds `bytes`, and its size; `None` where no machine has so much.
 fn class(bytes: usize) -> Option<(usize, usize)> {
@@ -67,8 +87,15 @@ impl Block {
         let (index, size) = class(bytes).ok_or_else(fail)?;
         {
             let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+            if cache.limit != 0 && cache.used + size > cache.limit {
+                return Err(Error::memory(format!(
+                    "[alloc] {bytes} bytes more would exceed the memory limit of {} bytes ({} in use)",
+                    cache.limit, cache.used
+                )));
+            }
             if let Some(at) = cache.free[index].pop() {
                 cache.held -= size;
+                cache.count(size);
                 return Ok(Block { at, bytes });
             }
         }
@@ -79,7 +106,9 @@ impl Block {
             trim();
             fresh()
         });
-        Ok(Block { at: at.ok_or_else(fail)?, bytes })
+        let at = at.ok_or_else(fail)?;
+        CACHE.lock().unwrap_or_else(|e| e.into_inner()).count(size);
+        Ok(Block { at, bytes })
     }
 
     /// The first byte.
@@ -92,7 +121,8 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-        if cache.held + size <= *LIMIT {
+        cache.used -= size;
+        if cache.held + size <= keep() {
             cache.held += size;
             cache.free[index].push(self.at);
         } else {
@@ -119,6 +149,25 @@ pub fn trim() {
         }
     }
     cache.held = 0;
+}
+
+/// The counters that [`cuprous_plan::Device::memory`] lists.
+pub fn counters() -> Vec<(&'static str, u64)> {
+    let cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+    let blocks: usize = cache.free.iter().map(Vec::len).sum();
+    vec![
+        ("used_bytes", cache.used as u64),
+        ("free_bytes", cache.held as u64),
+        ("total_bytes", *TOTAL as u64),
+        ("limit_bytes", cache.limit as u64),
+        ("n_free_blocks", blocks as u64),
+        ("peak_bytes", cache.peak as u64),
+    ]
+}
+
+/// Bounds the bytes in use; 0 takes the bound away.
+pub fn set_limit(bytes: u64) {
+    CACHE.lock().unwrap_or_else(|e| e.into_inner()).limit = usize::try_from(bytes).unwrap_or(0);
 }
 
 /// Inverse of [`class`].

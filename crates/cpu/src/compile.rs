@@ -400,7 +400,10 @@ impl Lower<'_> {
         }
         if self.mode == Mode::Rows {
             let (mut list, mut expanded) = (Vec::new(), Vec::new());
-            for at in (0..n).filter(|&at| self.rate[at] != Rate::Once) {
+            for at in 0..n {
+                if self.rate[at] == Rate::Once && !writes(self, at) {
+                    continue;
+                }
                 let op = self.op(at, &mut list, &mut expanded)?;
                 list.push(op);
             }

@@ -9,3 +9,12 @@ mod blocks;
 mod isa;
 #[allow(dead_code, reason = "the table of functions is wider than any one caller")]
 mod math;
+mod call;
+mod compile;
+mod device;
+mod frame;
+mod run;
+mod source;
+mod walk;
+
+pub use device::CpuDevice;

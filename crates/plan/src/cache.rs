@@ -88,12 +88,15 @@ impl Programs {
             Some(at) => {
                 stats.replayed += 1;
                 journal.replayed(hash);
+                tape.tracked = false;
                 at
             }
             None => {
                 self.make_room();
                 let entry = self.plan(hash, tape, engine)?;
-                journal.planned(hash, &entry.key.nodes, &entry.program);
+                journal.planned(hash, &entry.key.nodes, &tape.places, &entry.program);
+                // Should the next program be new as well, the journal can say which line made it so.
+                tape.tracked = true;
                 stats.planned += 1;
                 self.count += 1;
                 self.nodes += tape.nodes.len();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::layout::show;
 use cuprous_core::{
-    Array, Buffer, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar,
+    Array, Buffer, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, Node, NodeKind, ReduceOp, Result, Scalar,
     ScatterOp, Src, Storage, Tape,
 };
 
@@ -17,6 +17,8 @@ use crate::record::{self, Memo, Operand};
 
 /// Nodes after which a tape ends by itself.
 const NODE_CAP: usize = 512;
+/// Nodes after which a tape that repeats itself ends, at a whole number of repetitions.
+const PERIODIC_CAP: usize = 256;
 /// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
 const BIG_WORK: u64 = 64 << 20;
 
@@ -66,6 +68,8 @@ pub struct Engine {
     /// The last recorded operation ended a tape: somebody should call [`Engine::flush`] (without Python's lock).
     due: AtomicBool,
     threads: AtomicU32,
+    /// Some tape notes places: see [`Tape::tracked`].
+    tracking: AtomicBool,
 }
 
 /// The calling thread's tape on each device; gives the tapes back when the thread ends.
@@ -106,6 +110,7 @@ impl Engine {
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
+            tracking: AtomicBool::new(false),
         })
     }
 
@@ -117,6 +122,9 @@ impl Engine {
     /// The calling thread's tape.
     #[inline]
     fn tape(self: &Arc<Engine>) -> u32 {
+        if self.tracking.load(Relaxed) {
+            cuprous_core::tape::note_place();
+        }
         LEASE.with_borrow_mut(|lease| {
             for (engine, tape) in &lease.tapes {
                 if engine.id == self.id {
@@ -171,9 +179,14 @@ impl Engine {
     #[inline]
     fn close(&self, state: &mut State, tape: u32, big: bool, external: bool) {
         state.stats.nodes += 1;
-        let t = &state.tapes[tape as usize];
+        let t = &mut state.tapes[tape as usize];
+        let len = t.nodes.len();
+        if len == PERIODIC_CAP {
+            t.period = period(&t.nodes);
+        }
         if external
-            || t.nodes.len() >= NODE_CAP
+            || len >= NODE_CAP
+            || (len >= PERIODIC_CAP && t.period > 0 && len % t.period == 0)
             || state.replay == Replay::Single
             || (big && t.bytes > BIG_WORK && self.device.is_asynchronous())
         {
@@ -490,7 +503,9 @@ impl Engine {
         if tape.nodes.is_empty() {
             return Ok(());
         }
-        programs.run(tape, self, *replay, journal, stats)
+        let result = programs.run(tape, self, *replay, journal, stats);
+        self.tracking.store(tape.tracked, Relaxed);
+        result
     }
 
     /// How programs run.
@@ -559,6 +574,14 @@ impl Engine {
     pub fn distinct(arrays: &[&Array]) -> usize {
         arrays.iter().map(|a| Arc::as_ptr(&a.storage)).collect::<HashSet<_>>().len()
     }
+}
+
+/// The length of the repetition with which some nodes end, seen three times; 0 without one. A loop that never asks for
+/// a value is so cut at the same place of its body each time, and its programs are recognised.
+fn period(nodes: &[Node]) -> usize {
+    let alike = |a: &Node, b: &Node| (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out);
+    let n = nodes.len();
+    (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)
 }
 
 /// Bytes of an array, refused where they exceed the address space.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
+use cuprous_core::tape::SPELL;
 use cuprous_core::{Node, NodeKind};
 
 use crate::program::{Program, Step};
@@ -38,10 +39,10 @@ impl Journal {
     }
 
     /// A program was seen for the first time.
-    pub(crate) fn planned(&mut self, hash: u64, nodes: &[Node], program: &Program) {
+    pub(crate) fn planned(&mut self, hash: u64, nodes: &[Node], places: &[u32], program: &Program) {
         let why = match self.expected.get(&self.last) {
             None => "nothing was recorded after this point before".to_owned(),
-            Some(before) => difference(before, nodes),
+            Some(before) => difference(before, nodes, places),
         };
         if self.expected.len() > 256 {
             self.expected.clear();
@@ -81,7 +82,7 @@ impl Journal {
 }
 
 /// The first node in which two programs differ, in words.
-fn difference(before: &[Node], now: &[Node]) -> String {
+fn difference(before: &[Node], now: &[Node], places: &[u32]) -> String {
     match before.iter().zip(now).position(|(a, b)| a != b) {
         Some(k) => {
             let (a, b) = (&before[k], &now[k]);
@@ -92,12 +93,21 @@ fn difference(before: &[Node], now: &[Node]) -> String {
             } else {
                 format!("{} of other operands", name(b))
             };
-            format!("operation {} of {} differs from last time: {what}", k + 1, now.len())
+            format!("operation {} of {} differs from last time: {what}{}", k + 1, now.len(), place(k, places))
         }
         None if before.len() != now.len() => {
-            format!("{} operations instead of {}", now.len(), before.len())
+            let last = now.len().min(before.len()).saturating_sub(1);
+            format!("{} operations instead of {}{}", now.len(), before.len(), place(last, places))
         }
         None => "the same operations, but other values are still in use or other memory is read".into(),
+    }
+}
+
+/// Where an operation was recorded, if that was noted.
+fn place(node: usize, places: &[u32]) -> String {
+    match (places.get(node), SPELL.get()) {
+        (Some(&place), Some(spell)) => format!(" ({})", spell(place)),
+        _ => String::new(),
     }
 }
 

@@ -345,7 +345,25 @@ pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray>
         let engine = devices::of(&a.0);
         return finish(py, engine, engine.full(&shape, Scalar::default(), a.0.dtype()));
     }
-    whole(py, CallOp::Dot, &[a, b], a.0.dtype(), &shape)
+    let (a, b) = (matrices(py, a)?, matrices(py, b)?);
+    whole(py, CallOp::Dot, &[&a, &b], a.0.dtype(), &shape)
+}
+
+/// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,
+/// and the batch has a single stride. Otherwise a copy.
+fn matrices(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
+    let layout = &a.0.layout;
+    let n = layout.ndim();
+    let (shape, strides) = (&layout.shape, &layout.strides);
+    let rows = |r: usize, c: usize| (strides[c] == 1 || shape[c] == 1) && (strides[r] >= shape[c] || shape[r] == 1);
+    let batch: smallvec::SmallVec<[(i64, i64); 4]> =
+        (0..n - 2).filter(|&k| shape[k] != 1).map(|k| (shape[k], strides[k])).collect();
+    let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
+    if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
+        return Ok(PyArray(a.0.clone()));
+    }
+    let engine = devices::of(&a.0);
+    finish(py, engine, engine.cast(&a.0, a.0.dtype()))
 }
 
 #[pyfunction]

@@ -12,6 +12,7 @@ mod interop;
 mod numpy;
 mod operand;
 mod operators;
+mod places;
 mod stream;
 mod ufunc;
 
@@ -35,6 +36,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
+    places::install();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
         ($($module:ident: $($name:ident)*;)*) => {$($(

@@ -174,7 +174,7 @@ impl<F: Part, G: Part> Un<Cx<F>> for ComplexComplex<G> {
 
 macro_rules! to {
     ($row:ident $S:ident $A:ty, $out:ident: $($dtype:ident $t:ty;)*) => {
-        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* _ => return None }
+        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* #[allow(unreachable_patterns, reason = "some lists are whole")] _ => return None }
     };
 }
 

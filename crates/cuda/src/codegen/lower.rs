@@ -343,7 +343,6 @@ pub(crate) fn state_bytes(op: ReduceOp, d: DType) -> usize {
     let t = d.accumulator();
     match op {
         ReduceOp::ArgMax | ReduceOp::ArgMin => (8 + t.size()).next_multiple_of(8).max(16).next_multiple_of(t.size()),
-        ReduceOp::M2 if t.is_complex() => 2 * t.size(),
         ReduceOp::M2 => 3 * t.size(),
         _ => t.size(),
     }

@@ -61,8 +61,6 @@ pub(crate) struct Span {
     pub(crate) v: u32,
     /// Vectors of a thread.
     pub(crate) u: u32,
-    /// Threads of a block.
-    pub(crate) t: u32,
 }
 
 impl Span {
@@ -88,6 +86,11 @@ impl Span {
 
     /// Loops over vectors.
     pub(crate) fn each_vector(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
+        if self.u == 1 { body(code) } else { code.unrolled("u", self.u, body) }
+    }
+
+    /// Loops over vectors, in a scope of its own even for one.
+    pub(crate) fn scoped(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
         if self.u == 1 { code.block("", body) } else { code.unrolled("u", self.u, body) }
     }
 
@@ -109,30 +112,37 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
+    /// The index as a term of a sum: in brackets, so that it is summed in the index's own width.
+    fn element(&self) -> String {
+        if self.at.contains(' ') { format!("({})", self.at) } else { self.at.clone() }
+    }
+
     /// The expression that loads the current vector; `left` guards it.
     pub(crate) fn load(&self, p: &str, v: u32, left: Option<&str>) -> String {
-        let Spot { at, lane, step } = self;
+        let Spot { lane, step, .. } = self;
+        let at = &self.element();
         match (v > 1 && *lane != Lane::Same, lane, left) {
-            (false, _, None) => format!("{p}[{at}]"),
-            (false, _, Some(left)) => format!("load_one({p} + ({at}), {left})"),
-            (true, Lane::Vector, None) => format!("load<{v}>({p} + ({at}))"),
-            (true, Lane::Vector, Some(left)) => format!("load_some<{v}>({p} + ({at}), {left})"),
-            (true, _, None) => format!("load_strided<{v}>({p} + ({at}), {step})"),
-            (true, _, Some(left)) => format!("load_strided_some<{v}>({p} + ({at}), {step}, {left})"),
+            (false, _, None) => format!("{p}[{}]", self.at),
+            (false, _, Some(left)) => format!("load_one({p} + {at}, {left})"),
+            (true, Lane::Vector, None) => format!("load<{v}>({p} + {at})"),
+            (true, Lane::Vector, Some(left)) => format!("load_some<{v}>({p} + {at}, {left})"),
+            (true, _, None) => format!("load_strided<{v}>({p} + {at}, {step})"),
+            (true, _, Some(left)) => format!("load_strided_some<{v}>({p} + {at}, {step}, {left})"),
         }
     }
 
     /// The statement that stores the current vector.
     pub(crate) fn store(&self, p: &str, v: u32, y: &str, left: Option<&str>) -> String {
-        let Spot { at, lane, step } = self;
+        let Spot { lane, step, .. } = self;
+        let at = &self.element();
         match (v > 1, lane, left) {
-            (false, _, None) => format!("{p}[{at}] = {y};"),
-            (false, _, Some(left)) => format!("if ({left} > 0) {p}[{at}] = {y};"),
-            (true, Lane::Vector, None) => format!("store<{v}>({p} + ({at}), {y});"),
-            (true, Lane::Vector, Some(left)) => format!("store_some<{v}>({p} + ({at}), {y}, {left});"),
+            (false, _, None) => format!("{p}[{}] = {y};", self.at),
+            (false, _, Some(left)) => format!("if ({left} > 0) {p}[{}] = {y};", self.at),
+            (true, Lane::Vector, None) => format!("store<{v}>({p} + {at}, {y});"),
+            (true, Lane::Vector, Some(left)) => format!("store_some<{v}>({p} + {at}, {y}, {left});"),
             (true, _, left) => {
                 let left = left.map_or_else(|| v.to_string(), str::to_string);
-                format!("store_strided_some<{v}>({p} + ({at}), {y}, {step}, {left});")
+                format!("store_strided_some<{v}>({p} + {at}, {y}, {step}, {left});")
             }
         }
     }
@@ -178,7 +188,7 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
     let v = lanes::width(kernel, axis, n, rank == 1, target.options.aligned);
     let items = if rank == 1 { n.div_euclid(i64::from(v)) + i64::from(n % i64::from(v) != 0) } else { kernel.outer_size() / i64::from(v) };
     let t = target.options.tuning.map_threads;
-    let span = Span { v, u: vectors(unit, target, v, items), t };
+    let span = Span { v, u: vectors(unit, target, v, items) };
     let tile = span.u * t;
     let int = lower.index();
     let mut code = Code::at(1);
@@ -239,20 +249,22 @@ fn many_axes(lower: &mut Lower<'_>, code: &mut Code, span: Span, item: &str, n: 
     for tag in &tags {
         code.line(span.array(int, &format!("a{tag}")));
     }
+    let numbered = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
     code.line(span.array(int, "left"));
-    code.line(span.array(int, "j_"));
+    if numbered {
+        code.line(span.array(int, "number"));
+    }
     span.each_vector(code, |c| {
-        c.line(format!("const {int} item = {item};"));
+        c.line(format!("const {int} item = {};", item.trim_start_matches('(').trim_end_matches(')')));
         c.line(format!("left{sub} = item < items ? {} : 0;", span.v));
-        c.line(format!("j_{sub} = item{};", if span.v == 1 { String::new() } else { format!(" * {}", span.v) }));
+        if numbered {
+            c.line(format!("number{sub} = item * {};", span.v));
+        }
         let mut rest = "item".to_string();
         let scale = if span.v == 1 { String::new() } else { format!(" * {}", span.v) };
-        if rank == 1 {
-            c.line(format!("const {int} j = item{scale};"));
-        } else {
-            c.line(format!("const {int} r{} = quotient(item, {chunks}), j = (item - r{} * extent({chunks})){scale};", rank - 2, rank - 2));
-            rest = format!("r{}", rank - 2);
-        }
+        let row = format!("r{}", rank - 2);
+        c.line(format!("const {int} {row} = quotient({rest}, {chunks}), j = ({rest} - {row} * extent({chunks})){scale};"));
+        rest = row;
         for k in (1..rank - 1).rev() {
             let d = &divisors[k - 1];
             c.line(format!("const {int} r{} = quotient({rest}, {d}), i{k} = {rest} - r{} * extent({d});", k - 1, k - 1));
@@ -283,7 +295,7 @@ impl Spots {
     fn iteration(&self, sub: &str) -> String {
         match self {
             Spots::OneAxis => format!("j{sub}"),
-            Spots::ManyAxes => format!("j_{sub}"),
+            Spots::ManyAxes => format!("number{sub}"),
         }
     }
 }

@@ -5,6 +5,7 @@ mod lanes;
 mod lower;
 mod map;
 mod prelude;
+mod reduce;
 mod text;
 mod tile;
 mod types;
@@ -22,7 +23,11 @@ use lower::{Target, Unit};
 pub fn generate(kernel: &Kernel, arch: Arch, options: Options) -> Generated {
     let mut out = Generated::default();
     let (unit, target) = (Unit::new(kernel), Target { arch, options });
-    map::map(&unit, target, &mut out);
+    if kernel.reduces() {
+        reduce::reduce(&unit, target, &mut out);
+    } else {
+        map::map(&unit, target, &mut out);
+    }
     out
 }
 

@@ -30,7 +30,8 @@ impl Code {
 
     /// `head {`, what `body` writes, `}`.
     pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Code)) {
-        self.line(format!("{} {{", head.as_ref()));
+        let head = head.as_ref();
+        self.line(if head.is_empty() { "{".into() } else { format!("{head} {{") });
         self.depth += 1;
         body(self);
         self.depth -= 1;

@@ -31,7 +31,7 @@ from cuprous.scipy.ndimage._support import (
 def _kernel(sigma: float, order: int, radius: int) -> tuple[float, ...]:
     """Weights, for correlation, of the `order`-th derivative of a Gaussian, normalised to sum 1 before derivation.
 
-    Each derivative of q(x) exp(-x²/2σ²) is (q' - q x/σ²) times the Gaussian; q is a polynomial, lowest power first.
+    Each derivative of q(x) exp(-x²/2s²) is (q' - q x/s²) times the Gaussian; q is a polynomial, lowest power first.
     """
     import math
 
@@ -40,7 +40,7 @@ def _kernel(sigma: float, order: int, radius: int) -> tuple[float, ...]:
     total = math.fsum(bell)
     q = [1.0]
     for _ in range(order):
-        derivative = [k * c for k, c in enumerate(q)][1:] + [0.0, 0.0]
+        derivative = [*(k * c for k, c in enumerate(q) if k), 0.0, 0.0]
         times_x = [0.0, *q]
         q = [d - t / (sigma * sigma) for d, t in zip(derivative, times_x, strict=True)]
     values = [b / total * math.fsum(c * x**k for k, c in enumerate(q)) for b, x in zip(bell, points, strict=True)]
@@ -103,9 +103,10 @@ def gaussian_filter(
     input: ArrayLike, sigma: Any, order: Any = 0, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Smooths with a Gaussian, axis by axis; `sigma`, `order`, `mode` and `radius` may be sequences, one entry per axis.
+    """Smooths with a Gaussian, axis by axis.
 
-    Arguments as for `gaussian_filter1d`; `axes` names the axes to filter along, None means all.
+    Arguments as for `gaussian_filter1d`; `sigma`, `order`, `mode` and `radius` may be sequences with one entry per
+    axis, and `axes` names the axes to filter along (None means all).
     """
     a = source(input)
     name, out = target(a, output, is_complex(a))

@@ -1,0 +1,134 @@
+//! The device: memory, compiling, and programs step by step.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use cuprous_core::{Buffer, Error, Result, Scalar};
+use cuprous_plan::{Device, Executable, Program, Step};
+
+use crate::alloc;
+use crate::call::Routine;
+use crate::compile::{Code, lower};
+use crate::run::Env;
+use crate::source;
+
+/// The host's processors.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct CpuDevice;
+
+impl CpuDevice {
+    /// The device; it needs nothing.
+    pub fn new() -> Self {
+        CpuDevice
+    }
+}
+
+/// A step, ready to run.
+enum Ready {
+    Kernel(Code),
+    Call(Routine),
+}
+
+/// A compiled program.
+struct CpuProgram {
+    steps: Vec<Ready>,
+    buffers: usize,
+    scalars: usize,
+}
+
+fn ready(program: &Program) -> Result<Vec<Ready>> {
+    let step = |step: &Step| {
+        Ok(match step {
+            Step::Kernel(kernel) => Ready::Kernel(lower(kernel)?),
+            Step::Call(call) => Ready::Call(Routine::new(call, program.buffers.len())?),
+        })
+    };
+    program.steps.iter().map(step).collect()
+}
+
+impl Device for CpuDevice {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        alloc::buffer(bytes)
+    }
+
+    fn upload(&self, from: &[u8], to: u64) -> Result<()> {
+        if !from.is_empty() {
+            // SAFETY: the caller owns that many bytes of this device's memory at `to`.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
+        }
+        Ok(())
+    }
+
+    fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        if !to.is_empty() {
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
+        }
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
+        let steps = ready(program)?;
+        Ok(Box::new(CpuProgram { steps, buffers: program.buffers.len(), scalars: program.scalars }))
+    }
+
+    fn source(&self, program: &Program) -> Result<String> {
+        let mut text = String::new();
+        for (k, step) in ready(program)?.iter().enumerate() {
+            let part = match step {
+                Ready::Kernel(code) => source::kernel(code),
+                Ready::Call(routine) => source::call(routine),
+            };
+            let _ = write!(text, "step {k}: {part}");
+        }
+        Ok(text)
+    }
+
+    fn trim(&self) {
+        alloc::trim();
+    }
+
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        alloc::counters()
+    }
+
+    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        alloc::set_limit(bytes);
+        Ok(())
+    }
+}
+
+impl Executable for CpuProgram {
+    fn run(&mut self, buffers: &[u64], scalars: &[Scalar], _replay: bool) -> Result<()> {
+        if buffers.len() < self.buffers || scalars.len() < self.scalars {
+            return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
+        }
+        let env = Env { buffers, scalars };
+        for step in &self.steps {
+            // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
+            unsafe {
+                match step {
+                    Ready::Kernel(code) => code.run(env)?,
+                    Ready::Call(routine) => routine.run(env)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        let code = |s: &Ready| match s {
+            Ready::Kernel(c) => c.passes.iter().map(|p| (p.full.len() + p.rows.len()) * 200).sum::<usize>() + 1024,
+            Ready::Call(_) => 512,
+        };
+        self.steps.iter().map(code).sum::<usize>() + 256
+    }
+}

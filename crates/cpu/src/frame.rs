@@ -1,0 +1,68 @@
+//! Scratch memory of a thread: kept from run to run, so that running a program allocates nothing.
+
+use std::cell::RefCell;
+
+use crate::alloc::ALIGN;
+
+/// Where a value is now.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    /// Its first element.
+    pub(crate) ptr: *mut u8,
+    /// 0 for one chunk of equal elements.
+    pub(crate) step: usize,
+    /// What lies behind the last element, up to a whole chunk, may be read and written.
+    pub(crate) padded: bool,
+}
+
+/// Registers and slots of a running kernel.
+pub(crate) struct Frame {
+    memory: Vec<Line>,
+    slots: Vec<Slot>,
+}
+
+/// Registers are aligned to cache lines, frames to what blocks are.
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Line(#[allow(dead_code, reason = "only its size counts")] [u8; ALIGN]);
+
+// A thread may run a task while it waits within another one, so it can need more than one frame.
+thread_local! {
+    static FREE: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Frame {
+    /// A frame with at least so much memory (initialised, with whatever was there) and so many slots.
+    pub(crate) fn take(bytes: usize, slots: usize) -> Frame {
+        let found = FREE.with(|f| f.borrow_mut().pop());
+        let mut frame = found.unwrap_or_else(|| Frame { memory: Vec::new(), slots: Vec::new() });
+        let lines = bytes.div_ceil(ALIGN);
+        if frame.memory.len() < lines {
+            frame.memory.resize(lines, Line([0; ALIGN]));
+        }
+        if frame.slots.len() < slots {
+            frame.slots.resize(slots, Slot { ptr: std::ptr::null_mut(), step: 0, padded: false });
+        }
+        frame
+    }
+
+    /// Keeps the frame for this thread's next task.
+    pub(crate) fn give_back(self) {
+        FREE.with(|f| f.borrow_mut().push(self));
+    }
+
+    #[inline]
+    pub(crate) fn memory(&mut self) -> *mut u8 {
+        self.memory.as_mut_ptr() as *mut u8
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, val: u16) -> Slot {
+        self.slots[usize::from(val)]
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, val: u16, slot: Slot) {
+        self.slots[usize::from(val)] = slot;
+    }
+}

@@ -1,0 +1,570 @@
+//! Runs lowered kernels: tiles of the iteration space, shared among threads where the work is worth it.
+
+use cuprous_core::{Error, Result, Scalar};
+use rayon::prelude::*;
+
+use crate::alloc::Block;
+use crate::blocks::fold::{MergeArgs, PushArgs, RowsArgs};
+use crate::blocks::lanes::LaneArgs;
+use crate::blocks::scatter::{ScatterArgs, wrap};
+use crate::blocks::{CHUNK, MapArgs};
+use crate::compile::{Code, FoldUse, Mode, Op, Rate, What};
+use crate::frame::{Frame, Slot};
+use crate::walk::copy;
+
+/// Work (in simple operations) below which waking other threads costs more than it saves.
+const PARALLEL_WORK: u64 = 1 << 16;
+/// Work of a task.
+const TASK_WORK: u64 = 1 << 15;
+/// Parts into which a row is cut at most when there are too few rows for all threads. A property of the kernel, not of
+/// the machine: the cuts decide how sums are rounded.
+const PIECES: i64 = 64;
+/// Kernels with at least so many units of rows are not cut.
+const MANY_UNITS: i64 = 16;
+/// Tiles of a piece, at least.
+const PIECE_TILES: i64 = 8;
+
+/// What a program gives a kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Env<'a> {
+    /// Addresses of the program's buffers.
+    pub(crate) buffers: &'a [u64],
+    pub(crate) scalars: &'a [Scalar],
+}
+
+/// One thread's view of a running kernel.
+struct Task<'a> {
+    code: &'a Code,
+    env: Env<'a>,
+    frame: Frame,
+    /// Flattened start and length of the tile, in elements and in rows.
+    full: (i64, usize),
+    row: (i64, usize),
+}
+
+/// Splits `0..n` among threads, `grain` at a time.
+fn share(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
+    let tasks = (n + grain - 1) / grain;
+    (0..tasks).into_par_iter().for_each(|t| f(t * grain, ((t + 1) * grain).min(n)));
+}
+
+impl Code {
+    /// Checks what the program gives, once a run.
+    fn admit(&self, env: Env) -> Result<()> {
+        let buffers = self.buffers.iter().all(|&b| (b as usize) < env.buffers.len());
+        let scalars = self.once.iter().all(|op| match op.what {
+            What::Scalar { slot } => (slot as usize) < env.scalars.len(),
+            _ => true,
+        });
+        if buffers && scalars {
+            return Ok(());
+        }
+        Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"))
+    }
+
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// Every buffer holds all the elements that the kernel's accesses reach, and nobody else writes them.
+    pub(crate) unsafe fn run(&self, env: Env) -> Result<()> {
+        self.admit(env)?;
+        let units = (self.outer + self.rows as i64 - 1) / self.rows as i64;
+        let elements = self.outer as u64 * (self.inner as u64).max(1);
+        let parallel = !self.in_order
+            && elements.saturating_mul(self.weight) >= PARALLEL_WORK
+            && rayon::current_num_threads() > 1;
+        let tiles = self.tiles();
+        if self.mode != Mode::Rows && !self.in_order && units < MANY_UNITS && tiles >= 2 * PIECE_TILES {
+            return self.run_cut(env, units, tiles, parallel);
+        }
+        let run = |from: i64, to: i64| {
+            let mut task = Task::new(self, env);
+            for unit in from..to {
+                task.unit(unit);
+            }
+            task.frame.give_back();
+        };
+        if !parallel {
+            run(0, units);
+            return Ok(());
+        }
+        let cost = (elements * self.weight / units as u64).max(1);
+        // Not so many tasks that their starts show, not so few that threads wait for the last.
+        let most = (units / (8 * rayon::current_num_threads() as i64)).max(1);
+        share(units, ((TASK_WORK / cost) as i64).clamp(1, units).max(most), run);
+        Ok(())
+    }
+
+    /// Tiles of one unit of rows.
+    fn tiles(&self) -> i64 {
+        let deep = match self.mode {
+            Mode::Rows => return 1,
+            Mode::Long => self.tile as i64,
+            Mode::Columns => (self.tile / self.rows) as i64,
+        };
+        (self.inner + deep - 1) / deep
+    }
+
+    /// Few but long rows: each pass is cut into pieces that threads share; their folds are merged in order.
+    fn run_cut(&self, env: Env, units: i64, tiles: i64, parallel: bool) -> Result<()> {
+        let grain = ((tiles + PIECES - 1) / PIECES).max(PIECE_TILES);
+        let pieces = (tiles + grain - 1) / grain;
+        let states = Block::new(self.state_bytes.max(1) * pieces as usize)?;
+        let results: usize = self.folds.iter().map(|_| self.rows * 16).sum();
+        let results = Block::new(results.max(1))?;
+        let (states, results) = (Shared(states.as_ptr()), Shared(results.as_ptr()));
+        for unit in 0..units {
+            for pass in 0..self.passes.len() {
+                let piece = |p: i64| {
+                    let mut task = Task::new(self, env);
+                    task.enter(unit);
+                    task.recall(pass, &results);
+                    // SAFETY: each piece has states of its own.
+                    let state = unsafe { states.get().add(p as usize * self.state_bytes) };
+                    task.start(pass, state);
+                    for tile in p * grain..((p + 1) * grain).min(tiles) {
+                        task.sweep(pass, tile, state);
+                    }
+                    task.frame.give_back();
+                };
+                if parallel {
+                    (0..pieces).into_par_iter().for_each(piece);
+                } else {
+                    (0..pieces).for_each(piece);
+                }
+                let mut task = Task::new(self, env);
+                task.enter(unit);
+                for p in 1..pieces as usize {
+                    // SAFETY: the pieces are done, and no one else has their states.
+                    task.merge(pass, states.get(), unsafe { states.get().add(p * self.state_bytes) });
+                }
+                task.finish(pass, states.get());
+                task.keep(pass, &results);
+                task.frame.give_back();
+            }
+            let mut task = Task::new(self, env);
+            task.enter(unit);
+            task.recall(self.passes.len(), &results);
+            task.list(&self.late);
+            task.frame.give_back();
+        }
+        Ok(())
+    }
+}
+
+/// Memory that tasks share, each its own part of it.
+struct Shared(*mut u8);
+// SAFETY: see the type.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn get(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+impl<'a> Task<'a> {
+    fn new(code: &'a Code, env: Env<'a>) -> Task<'a> {
+        let frame = Frame::take(code.scratch, code.vals);
+        let mut task = Task { code, env, frame, full: (0, 1), row: (0, 1) };
+        task.list(&code.once);
+        task
+    }
+
+    fn reg(&mut self, at: usize) -> *mut u8 {
+        debug_assert!(at <= self.code.scratch);
+        // SAFETY: `place` keeps every register within the scratch memory.
+        unsafe { self.frame.memory().add(at) }
+    }
+
+    fn buffer(&self, buf: u16) -> *mut u8 {
+        self.env.buffers[self.code.buffers[usize::from(buf)] as usize] as *mut u8
+    }
+
+    /// All of a unit of rows.
+    fn unit(&mut self, unit: i64) {
+        let code = self.code;
+        if code.mode == Mode::Rows {
+            let from = unit * code.rows as i64;
+            let rows = (code.rows as i64).min(code.outer - from);
+            self.row = (from, rows as usize);
+            self.full = if code.folds.is_empty() {
+                self.row
+            } else {
+                (from * code.inner, (rows * code.inner) as usize)
+            };
+            self.list(&code.passes[0].full);
+            return;
+        }
+        self.enter(unit);
+        let state = self.reg(code.states);
+        for pass in 0..code.passes.len() {
+            self.start(pass, state);
+            for tile in 0..code.tiles() {
+                self.sweep(pass, tile, state);
+            }
+            self.finish(pass, state);
+            self.list(&code.passes[pass].rows);
+        }
+        self.list(&code.late);
+    }
+
+    /// Begins a unit of rows: what needs no reduction.
+    fn enter(&mut self, unit: i64) {
+        let from = unit * self.code.rows as i64;
+        self.row = (from, (self.code.rows as i64).min(self.code.outer - from) as usize);
+        self.list(&self.code.early);
+    }
+
+    /// One tile of a pass.
+    fn sweep(&mut self, pass: usize, tile: i64, state: *mut u8) {
+        let code = self.code;
+        self.full = match code.mode {
+            Mode::Columns => {
+                let deep = (code.tile / code.rows) as i64;
+                let from = tile * deep;
+                let deep = deep.min(code.inner - from);
+                (from * code.outer + self.row.0, deep as usize * self.row.1)
+            }
+            _ => {
+                let from = tile * code.tile as i64;
+                (self.row.0 * code.inner + from, (code.tile as i64).min(code.inner - from) as usize)
+            }
+        };
+        for op in &code.passes[pass].full {
+            match op.what {
+                What::Reduce { fold, arg } => self.push(&code.folds[fold], arg, tile, state),
+                _ => self.op(op),
+            }
+        }
+    }
+
+    /// Lanes of a columns state: those of this unit's rows.
+    fn lanes(&self) -> usize {
+        self.code.tile / self.code.rows * self.row.1
+    }
+
+    fn lane_args(&self, f: &FoldUse, state: *mut u8) -> LaneArgs {
+        LaneArgs {
+            // SAFETY: within the states, by `place`.
+            state: unsafe { state.add(f.state) },
+            lanes: self.lanes(),
+            src: std::ptr::null(),
+            n: 0,
+            tile: 0,
+            out: std::ptr::null_mut(),
+            width: self.row.1,
+        }
+    }
+
+    fn of_pass(&self, pass: usize) -> impl Iterator<Item = &'a FoldUse> + use<'a> {
+        self.code.folds.iter().filter(move |f| f.pass == pass)
+    }
+
+    fn start(&mut self, pass: usize, state: *mut u8) {
+        for f in self.of_pass(pass) {
+            let lanes = self.lane_args(f, state);
+            // SAFETY: the state has the fold's size.
+            unsafe {
+                match self.code.mode {
+                    Mode::Columns => (f.fns.lanes.start)(&lanes),
+                    _ => (f.fns.start)(&MergeArgs { state: lanes.state, other: std::ptr::null_mut() }),
+                }
+            }
+        }
+    }
+
+    /// A tile of values at `slot`, spread if they are one chunk.
+    fn spread(&mut self, slot: Slot, to: usize, size: usize) -> *const u8 {
+        if slot.step != 0 {
+            return slot.ptr;
+        }
+        let to = self.reg(to);
+        // SAFETY: the register holds a tile.
+        unsafe { copy(to, 1, slot.ptr, 0, self.full.1, size) };
+        to
+    }
+
+    fn push(&mut self, f: &FoldUse, arg: u16, tile: i64, state: *mut u8) {
+        let slot = self.frame.slot(arg);
+        let src = self.spread(slot, f.spread, f.dtype.size());
+        let n = self.full.1;
+        // SAFETY: a tile of elements is at `src`; the state was started.
+        unsafe {
+            match self.code.mode {
+                Mode::Columns => (f.fns.lanes.push)(&LaneArgs { src, n, tile, ..self.lane_args(f, state) }),
+                _ => (f.fns.push)(&PushArgs {
+                    state: state.add(f.state),
+                    src,
+                    n,
+                    base: tile * self.code.tile as i64,
+                }),
+            }
+        }
+    }
+
+    fn merge(&mut self, pass: usize, state: *mut u8, other: *mut u8) {
+        for f in self.of_pass(pass) {
+            let args = self.lane_args(f, state);
+            // SAFETY: both are states of this fold.
+            unsafe {
+                let other = other.add(f.state);
+                match self.code.mode {
+                    Mode::Columns => (f.fns.lanes.merge)(&LaneArgs { src: other, ..args }),
+                    _ => (f.fns.merge)(&MergeArgs { state: args.state, other }),
+                }
+            }
+        }
+    }
+
+    /// The pass's folds become row values.
+    fn finish(&mut self, pass: usize, state: *mut u8) {
+        for f in self.of_pass(pass) {
+            let args = self.lane_args(f, state);
+            let out = self.reg(f.reg);
+            // SAFETY: the register has room for a row value.
+            unsafe {
+                match self.code.mode {
+                    Mode::Columns => (f.fns.lanes.finish)(&LaneArgs { out, ..args }),
+                    _ => (f.fns.finish)(&MergeArgs { state: args.state, other: out }),
+                }
+            }
+            self.frame.set(f.val, Slot { ptr: out, step: 1, padded: true });
+        }
+    }
+
+    /// Saves the pass's row values for other tasks.
+    fn keep(&mut self, pass: usize, results: &Shared) {
+        for (k, f) in self.code.folds.iter().enumerate().filter(|(_, f)| f.pass == pass) {
+            let from = self.reg(f.reg);
+            // SAFETY: each fold has room for 16 bytes a row.
+            unsafe {
+                let to = results.get().add(k * self.code.rows * 16);
+                std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
+            }
+        }
+    }
+
+    /// Brings the row values of the passes before `pass` into this task.
+    fn recall(&mut self, pass: usize, results: &Shared) {
+        for before in 0..pass {
+            for (k, f) in self.code.folds.iter().enumerate().filter(|(_, f)| f.pass == before) {
+                let to = self.reg(f.reg);
+                // SAFETY: as in `keep`.
+                unsafe {
+                    let from = results.get().add(k * self.code.rows * 16);
+                    std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
+                }
+                self.frame.set(f.val, Slot { ptr: to, step: 1, padded: true });
+            }
+            self.list(&self.code.passes[before].rows);
+        }
+    }
+
+    fn list(&mut self, ops: &[Op]) {
+        for op in ops {
+            self.op(op);
+        }
+    }
+
+    /// Flattened start and length of what an operation works on.
+    #[inline]
+    fn extent(&self, rate: Rate) -> (i64, usize) {
+        match rate {
+            Rate::Once => (0, CHUNK),
+            Rate::Row => self.row,
+            Rate::Full => self.full,
+        }
+    }
+
+    #[inline]
+    fn op(&mut self, op: &Op) {
+        let (start, n) = self.extent(op.rate);
+        let size = op.dtype.size();
+        match &op.what {
+            What::Map { f, args, direct, pads, .. } => self.map(op, *f, args, direct.as_ref(), *pads, start, n),
+            What::Load { buf, walk, copy: must_copy } => {
+                let base = self.buffer(*buf);
+                let to = self.reg(op.reg);
+                // SAFETY: the walk stays within the buffer, the register holds a tile.
+                let slot = unsafe {
+                    if let Some((offset, stride)) = walk.straight(start, n) {
+                        let at = base.offset((offset * size as i64) as isize);
+                        let aligned = (at as usize).is_multiple_of(size.min(8));
+                        if op.rate == Rate::Once || stride == 0 {
+                            copy(to, 1, at, 0, CHUNK, size);
+                            Slot { ptr: to, step: 0, padded: true }
+                        } else if stride == 1 && aligned && !must_copy {
+                            Slot { ptr: at, step: 1, padded: false }
+                        } else {
+                            copy(to, 1, at, stride, n, size);
+                            Slot { ptr: to, step: 1, padded: true }
+                        }
+                    } else {
+                        walk.runs(start, n, |r| {
+                            let at = base.offset((r.offset * size as i64) as isize);
+                            copy(to.add(r.at * size), 1, at, r.stride, r.len, size);
+                        });
+                        Slot { ptr: to, step: 1, padded: true }
+                    }
+                };
+                self.frame.set(op.val, slot);
+            }
+            What::Scalar { slot } => {
+                let to = self.reg(op.reg);
+                let from = self.env.scalars[*slot as usize].0.as_ptr();
+                // SAFETY: the register holds a chunk.
+                unsafe { copy(to, 1, from, 0, CHUNK, size) };
+                self.frame.set(op.val, Slot { ptr: to, step: 0, padded: true });
+            }
+            What::Iota { walk } => {
+                let to = self.reg(op.reg) as *mut i64;
+                let once = op.rate == Rate::Once;
+                walk.runs(start, if once { 1 } else { n }, |r| {
+                    for i in 0..r.len {
+                        // SAFETY: the register holds a tile.
+                        unsafe { *to.add(r.at + i) = r.offset + i as i64 * r.stride };
+                    }
+                });
+                if once {
+                    // SAFETY: the register holds a chunk.
+                    unsafe { copy(to.add(1) as *mut u8, 1, to as *const u8, 0, CHUNK - 1, 8) };
+                }
+                self.frame.set(op.val, Slot { ptr: to as *mut u8, step: usize::from(!once), padded: true });
+            }
+            What::Gather { buf, len, index } => {
+                let (base, to) = (self.buffer(*buf), self.reg(op.reg));
+                let index = self.frame.slot(*index);
+                // SAFETY: the index is wrapped into the buffer, the register holds a tile.
+                unsafe {
+                    match size {
+                        1 => gather::<u8>(base, *len, index, to, n),
+                        2 => gather::<u16>(base, *len, index, to, n),
+                        4 => gather::<u32>(base, *len, index, to, n),
+                        8 => gather::<u64>(base, *len, index, to, n),
+                        _ => gather::<[u64; 2]>(base, *len, index, to, n),
+                    }
+                }
+                self.frame.set(op.val, Slot { ptr: to, step: usize::from(op.rate != Rate::Once), padded: true });
+            }
+            What::Expand { arg } => self.expand(op, *arg, size),
+            What::Reduce { fold, arg } => {
+                let f = &self.code.folds[*fold];
+                let src = self.spread(self.frame.slot(*arg), f.spread, f.dtype.size());
+                let out = self.reg(f.reg);
+                let args = RowsArgs { src, n: self.code.inner as usize, rows: self.row.1, out };
+                // SAFETY: the tile holds these rows.
+                unsafe { (f.fns.rows)(&args) };
+                self.frame.set(op.val, Slot { ptr: out, step: 1, padded: true });
+            }
+            What::Store { buf, walk, arg } => {
+                let (base, slot) = (self.buffer(*buf), self.frame.slot(*arg));
+                walk.runs(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
+                    // SAFETY: the walk stays within the buffer, the slot holds a tile.
+                    unsafe {
+                        let at = base.offset((r.offset * size as i64) as isize);
+                        copy(at, r.stride, slot.ptr.add(r.at * size * slot.step), slot.step as i64, r.len, size);
+                    }
+                });
+            }
+            What::Scatter { buf, len, index, arg, f, .. } => {
+                let (index, value) = (self.frame.slot(*index), self.frame.slot(*arg));
+                let args = ScatterArgs {
+                    n,
+                    index: index.ptr as *const i64,
+                    index_step: index.step,
+                    value: value.ptr,
+                    value_step: value.step,
+                    to: self.buffer(*buf),
+                    len: *len,
+                };
+                // SAFETY: the buffer has `len` elements.
+                unsafe { f(&args) };
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one operation, taken apart by `op`")]
+    #[inline]
+    fn map(
+        &mut self,
+        op: &Op,
+        f: crate::blocks::MapFn,
+        args: &[u16],
+        direct: Option<&(u16, crate::walk::Walk)>,
+        pads: bool,
+        start: i64,
+        mut n: usize,
+    ) {
+        let mut m = MapArgs { n, out: std::ptr::null_mut(), args: [std::ptr::null(); 3], step: [0; 3] };
+        let mut padded = pads;
+        for (k, &v) in args.iter().enumerate() {
+            let slot = self.frame.slot(v);
+            m.args[k] = slot.ptr;
+            m.step[k] = slot.step;
+            padded &= slot.padded;
+        }
+        let mut slot = Slot { ptr: self.reg(op.reg), step: usize::from(op.rate != Rate::Once), padded: true };
+        let mut later = None;
+        if let Some((buf, walk)) = direct {
+            let size = op.dtype.size();
+            let at = self.buffer(*buf).wrapping_offset((walk.at(start) * size as i64) as isize);
+            if (at as usize).is_multiple_of(size.min(8)) {
+                slot = Slot { ptr: at, step: 1, padded: false };
+                padded = false;
+            } else {
+                later = Some(at);
+            }
+        }
+        if padded {
+            n = n.next_multiple_of(CHUNK);
+        }
+        m.n = n;
+        m.out = slot.ptr;
+        // SAFETY: operands and result hold `n` elements: registers whole chunks, memory what the walk covers.
+        unsafe {
+            f(&m);
+            if let Some(at) = later {
+                copy(at, 1, slot.ptr, 1, self.extent(op.rate).1, op.dtype.size());
+            }
+        }
+        self.frame.set(op.val, slot);
+    }
+
+    /// Row values at every element of their rows.
+    fn expand(&mut self, op: &Op, arg: u16, size: usize) {
+        let slot = self.frame.slot(arg);
+        let to = self.reg(op.reg);
+        let (rows, n) = (self.row.1, self.full.1);
+        let slot = if slot.step == 0 || self.code.mode == Mode::Columns && n == rows {
+            slot
+        } else if rows == 1 {
+            // SAFETY: the register holds at least a chunk.
+            unsafe { copy(to, 1, slot.ptr, 0, CHUNK, size) };
+            Slot { ptr: to, step: 0, padded: true }
+        } else if self.code.mode == Mode::Columns {
+            for at in (0..n).step_by(rows) {
+                // SAFETY: the register holds a tile of whole runs of rows.
+                unsafe { copy(to.add(at * size), 1, slot.ptr, 1, rows, size) };
+            }
+            Slot { ptr: to, step: 1, padded: true }
+        } else {
+            let inner = n / rows;
+            for r in 0..rows {
+                // SAFETY: as above.
+                unsafe { copy(to.add(r * inner * size), 1, slot.ptr.add(r * size), 0, inner, size) };
+            }
+            Slot { ptr: to, step: 1, padded: true }
+        };
+        self.frame.set(op.val, slot);
+    }
+}
+
+#[inline(always)]
+unsafe fn gather<T: Copy>(base: *const u8, len: i64, index: Slot, to: *mut u8, n: usize) {
+    let (base, to, at) = (base as *const T, to as *mut T, index.ptr as *const i64);
+    for i in 0..n {
+        // SAFETY: the index is wrapped; `n` indices and room for `n` results are there.
+        unsafe { *to.add(i) = base.add(wrap(*at.add(i * index.step), len)).read_unaligned() };
+    }
+}

@@ -1,0 +1,445 @@
+//! Folds along an axis that is not the dense one: threads go along the dense axis in vectors, rows of threads share the
+//! folded axis, and so do blocks where columns alone are too few.
+
+use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
+
+use super::phases::Phases;
+use super::resident::outer_vars;
+use super::{Folding, folds_of, row_level};
+use crate::codegen::lanes;
+use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, state_bytes};
+use crate::codegen::map::{Span, Spot, spot};
+use crate::codegen::text::Code;
+use crate::codegen::types::{Generated, Stage, ctype};
+
+/// How the work lies in threads.
+struct Layout {
+    /// Lanes of a vector of columns, and rows in flight.
+    span: Span,
+    /// Threads along the columns.
+    tx: u32,
+    /// Threads along the folded axis.
+    ty: u32,
+    /// Blocks along the columns' axis.
+    tiles: i64,
+    /// Blocks that share a column.
+    splits: i64,
+}
+
+fn layout(kernel: &Kernel, target: Target) -> Layout {
+    let tuning = target.options.tuning;
+    let axis = kernel.outer.len() - 1;
+    let width = kernel.outer[axis];
+    let mut v = lanes::width(kernel, axis, width, false, target.options.aligned);
+    let folds = kernel.body.iter().filter_map(|t| match t.inst {
+        Inst::Reduce { op, arg } => Some(state_bytes(op, kernel.body[arg as usize].dtype)),
+        _ => None,
+    });
+    let state = folds.max().unwrap_or(4) as u32;
+    // States of a block pass through shared memory, and those of a thread stay in registers.
+    let threads = 32 * tuning.column_height;
+    while v > 1 && (threads * v * state > 32 << 10 || v * state > 96) {
+        v /= 2;
+    }
+    let tx = ((width + i64::from(v) - 1) / i64::from(v)).min(32) as u32;
+    let tx = tx.next_power_of_two();
+    let n = kernel.inner_size().max(1);
+    let ty = (threads / tx).min((n as u64).next_power_of_two() as u32).max(1);
+    let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    let mut u = (tuning.column_rows / loads.min(8)).max(1);
+    while u > 1 && i64::from(u * ty) > n {
+        u /= 2;
+    }
+    let tiles = (width + i64::from(tx * v) - 1) / i64::from(tx * v);
+    let blocks = tiles * kernel.outer_size() / width.max(1);
+    let wanted = i64::from(target.arch.sms * tuning.column_blocks) / blocks.max(1);
+    let splits = wanted.clamp(1, (n / i64::from(2 * u * ty)).max(1));
+    Layout { span: Span { v, u }, tx, ty, tiles, splits }
+}
+
+pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
+    let mut lower = Lower::new(unit, target);
+    let kernel = &unit.kernel;
+    let phases = Phases::new(kernel);
+    debug_assert_eq!(phases.passes, 1);
+    let Layout { span, tx, ty, tiles, splits } = layout(kernel, target);
+    let (v, int) = (span.v, lower.index());
+    let axis = kernel.outer.len() - 1;
+    let folds = folds_of(kernel, &phases, 0);
+    let mut code = Code::at(1);
+
+    // Which columns, which part.
+    let width = lower.int("width", kernel.outer[axis]);
+    let d_tiles = lower.divisor("tiles", tiles);
+    let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
+    code.line("const int tx = threadIdx.x, ty = threadIdx.y;");
+    code.line(format!("const {int} block = {block}, above = quotient(block, {d_tiles}), tile = block - above * extent({d_tiles});"));
+    code.line(format!("const {int} i{axis} = (tile * {tx} + tx) * {v};"));
+    code.line(format!("const bool inside = i{axis} < {width};"));
+    let n = lower.int("n", kernel.inner_size());
+    if splits > 1 {
+        let d = lower.divisor("parts", splits);
+        let share = lower.int("share", (kernel.inner_size() + splits - 1) / splits);
+        code.line(format!("const {int} others = quotient(above, {d}), part = above - others * extent({d});"));
+        code.line(format!("const {int} begin = part * {share};"));
+        code.line(format!("const {int} stop = !inside ? begin : begin + {share} < {n} ? begin + {share} : {n};"));
+    } else {
+        code.line(format!("const {int} others = above, begin = 0, stop = inside ? {n} : 0;"));
+    }
+    let mut rest = "others".to_string();
+    for k in (0..axis).rev() {
+        if k == 0 {
+            code.line(format!("const {int} i0 = {rest};"));
+        } else {
+            let d = lower.divisor(&format!("d{k}"), kernel.outer[k]);
+            code.line(format!("const {int} q{k} = quotient({rest}, {d}), i{k} = {rest} - q{k} * extent({d});"));
+            rest = format!("q{k}");
+        }
+    }
+
+    // Row-level values that elements use.
+    let prologue = row_level(kernel, &phases, 0);
+    let used = super::phases::used_at_full(kernel);
+    row_values(&mut lower, &mut code, span, axis, &prologue, "inside");
+    keep_lanes(&mut lower, &mut code, span, &prologue, &used);
+
+    for f in &folds {
+        code.line(format!("{}::state s{}[{v}];", f.name, f.v));
+        code.line("#pragma unroll");
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+    }
+    pass(&mut lower, &mut code, &folds, span, axis, ty);
+
+    // Rows of threads, then blocks.
+    let bytes = folds.iter().map(|f| state_bytes(f.op, f.from) as u32 * tx * ty * v).max().unwrap_or(0);
+    if ty > 1 {
+        code.line(format!("__shared__ alignas(16) uint8 pool[{bytes}];"));
+        folds.iter().for_each(|f| down(&mut code, f, v, tx, ty));
+    }
+    if splits > 1 {
+        join(&mut lower, &mut code, &folds, (span, tx, ty), (tiles, splits), out);
+    }
+    code.block("if (ty == 0 && inside)", |c| epilogue(&mut lower, c, &folds, span, axis, &phases, &prologue));
+
+    let others = kernel.outer_size() / kernel.outer[axis].max(1);
+    let mut shape = Shape::linear(tiles * splits * others, tx * ty);
+    shape.block = [tx, ty, 1];
+    let name = kernel_name("columns", kernel);
+    lower.finish(&name, tx * ty, 1, code, shape)
+}
+
+/// Loads row-level operands as vectors of columns; their lanes become names.
+fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, list: &[Val], guard: &str) {
+    let v = span.v;
+    for &i in list {
+        let t = &lower.body()[i as usize];
+        match &t.inst {
+            Inst::Load { buf, access } => {
+                let vars = outer_vars(lower);
+                let at = lower.address(access, &vars, true);
+                let s = spot(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == lanes::Lane::Same;
+                let ty = if same { ctype(t.dtype).into() } else { one(span).vector(ctype(t.dtype)) };
+                let p = lower.pointer(*buf, t.dtype);
+                code.line(format!("const {ty} x{i} = {guard} ? {} : {ty}{{}};", s.load(&p, v, None)));
+                lower.names.insert(i, if same { format!("x{i}") } else { one(span).lane(&format!("x{i}")) });
+            }
+            Inst::Iota { access } => {
+                let vars = outer_vars(lower);
+                let at = lower.address(access, &vars, true);
+                let name = iota_lane(lower, access, axis, v, &at);
+                lower.names.insert(i, name);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn iota_lane(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, at: &str) -> String {
+    let s = spot(lower, access, axis, v.max(2), cuprous_core::DType::I64, at.to_string());
+    let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
+    format!("((int64)({at}){step})")
+}
+
+/// The span of a single vector.
+fn one(span: Span) -> Span {
+    Span { u: 1, ..span }
+}
+
+/// Computes row-level values of the prologue into vectors, where elements use them.
+fn keep_lanes(lower: &mut Lower<'_>, code: &mut Code, span: Span, list: &[Val], used: &[bool]) {
+    let body = lower.body();
+    let made = |i: Val| matches!(body[i as usize].inst, Inst::Map { .. } | Inst::Gather { .. });
+    let kept: Vec<Val> = list.iter().copied().filter(|&i| used[i as usize] && made(i)).collect();
+    if kept.is_empty() {
+        return;
+    }
+    for &i in &kept {
+        code.line(format!("{} w{i};", one(span).vector(ctype(lower.body()[i as usize].dtype))));
+    }
+    one(span).each_lane(code, |c| {
+        for &i in list.iter().filter(|&&i| made(i)) {
+            lower.statement(c, i);
+            if kept.contains(&i) {
+                c.line(format!("{} = v{i};", one(span).lane(&format!("w{i}"))));
+            }
+        }
+    });
+    for &i in &kept {
+        let name = one(span).lane(&format!("w{i}"));
+        lower.names.insert(i, name);
+    }
+}
+
+/// The pass over the folded axis.
+fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, axis: usize, ty: u32) {
+    let kernel = &lower.unit.kernel;
+    let (v, u, sub, int) = (span.v, span.u, span.sub(), lower.index());
+    let first = kernel.outer.len();
+    let outer = outer_vars(lower);
+    let mut seen: Vec<usize> = Vec::new();
+    for t in kernel.body.iter().filter(|t| t.level == Level::Full) {
+        if let Inst::Load { access, .. } | Inst::Store { access, .. } | Inst::Iota { access } = &t.inst {
+            let tag = lower.tag(access);
+            if !seen.contains(&tag) {
+                seen.push(tag);
+                let at = lower.address(access, &outer, true);
+                code.line(format!("const {int} column{tag} = {at};"));
+            }
+        }
+    }
+    // Indices along the folded axes from the number of an element.
+    let mut inner = vec![(first, "e".to_string())];
+    let mut lines = Vec::new();
+    if kernel.inner.len() > 1 {
+        inner.clear();
+        let mut rest = "e".to_string();
+        for k in (first + 1..first + kernel.inner.len()).rev() {
+            let d = lower.divisor(&format!("d{k}"), kernel.inner[k - first]);
+            lines.push(format!("const {int} g{k} = quotient({rest}, {d}), e{k} = {rest} - g{k} * extent({d});"));
+            inner.push((k, format!("e{k}")));
+            rest = format!("g{k}");
+        }
+        lines.push(format!("const {int} e{first} = {rest};"));
+        inner.push((first, format!("e{first}")));
+    }
+    let element = if u == 1 { "at".to_string() } else { format!("at + u * {ty}") };
+    let place = |c: &mut Code| {
+        c.line(format!("const {int} e = {element};"));
+        lines.iter().for_each(|line| c.line(line));
+    };
+    let start = |lower: &mut Lower<'_>, access: &Access| {
+        let tag = lower.tag(access);
+        let within = lower.address(access, &inner, false);
+        if within == "0" { format!("column{tag}") } else { format!("column{tag} + {within}") }
+    };
+
+    code.block(format!("for ({int} at = begin + ty; at < stop; at += {})", ty * u), |c| {
+        if u > 1 {
+            c.line(format!("const bool full = at + {} < stop;", (u - 1) * ty));
+        }
+        let mut loads: Vec<(Val, String, Spot)> = Vec::new();
+        for (i, t) in kernel.body.iter().enumerate().filter(|(_, t)| t.level == Level::Full) {
+            if let Inst::Load { buf, access } = &t.inst {
+                let at = start(lower, access);
+                let s = spot(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == lanes::Lane::Same;
+                let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
+                c.line(span.array(&ty, &format!("x{i}")));
+                lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
+                loads.push((i as Val, lower.pointer(*buf, t.dtype), s));
+            }
+        }
+        let fill = |c: &mut Code, guarded: bool| {
+            span.scoped(c, |c| {
+                place(c);
+                for (i, p, s) in &loads {
+                    let t = kernel.body[*i as usize].dtype;
+                    let ty = if s.lane == lanes::Lane::Same { ctype(t).into() } else { span.vector(ctype(t)) };
+                    let load = s.load(p, v, None);
+                    c.line(if guarded { format!("x{i}{sub} = e < stop ? {load} : {ty}{{}};") } else { format!("x{i}{sub} = {load};") });
+                }
+            });
+        };
+        if u == 1 {
+            fill(c, false);
+        } else if !loads.is_empty() {
+            c.block("if (full)", |c| fill(c, false));
+            c.block("else", |c| fill(c, true));
+        }
+        for f in folds {
+            c.line(format!("{} r{}[{v}][{u}];", f.element(), f.v));
+        }
+        let index = format!("[{}][{}]", if v == 1 { "0" } else { "l" }, if u == 1 { "0" } else { "u" });
+        span.scoped(c, |c| {
+            if u > 1 {
+                place(c);
+            }
+            let stores: Vec<usize> = (0..kernel.body.len())
+                .filter(|&i| kernel.body[i].level == Level::Full && matches!(kernel.body[i].inst, Inst::Store { .. }))
+                .collect();
+            for &i in &stores {
+                c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
+            }
+            span.each_lane(c, |c| {
+                for (i, t) in kernel.body.iter().enumerate().filter(|(_, t)| t.level == Level::Full) {
+                    match &t.inst {
+                        Inst::Iota { access } => {
+                            let at = start(lower, access);
+                            let name = iota_lane(lower, access, axis, v, &at);
+                            lower.names.insert(i as Val, name);
+                        }
+                        Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
+                        Inst::Store { arg, .. } => {
+                            let y = if v == 1 { format!("y{i}") } else { format!("y{i}.v[l]") };
+                            c.line(format!("{y} = {};", lower.name(*arg)));
+                        }
+                        _ => {}
+                    }
+                }
+                for f in folds {
+                    c.line(format!("r{}{index} = {};", f.v, f.taken(&lower.name(f.arg))));
+                }
+            });
+            for &i in &stores {
+                let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
+                let d = kernel.body[i].dtype;
+                let at = start(lower, access);
+                let s = spot(lower, access, axis, v, d, at);
+                let line = s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), None);
+                c.line(if u == 1 { line } else { format!("if (e < stop) {line}") });
+            }
+        });
+        let each = |c: &mut Code, guard: bool| {
+            for f in folds {
+                c.line("#pragma unroll");
+                c.block(format!("for (int l = 0; l < {v}; l++)"), |c| {
+                    c.line("#pragma unroll");
+                    let test = if guard { format!("if (at + u * {ty} < stop) ") } else { String::new() };
+                    c.line(format!("for (int u = 0; u < {u}; u++) {test}{0}::one(s{1}[l], r{1}[l][u], at + u * {ty});", f.name, f.v));
+                });
+            }
+        };
+        if folds.iter().any(Folding::wants_index) || u == 1 {
+            each(c, u > 1);
+        } else {
+            c.block("if (full)", |c| {
+                for f in folds {
+                    c.line("#pragma unroll");
+                    c.line(format!("for (int l = 0; l < {v}; l++) {0}::many<{u}>(s{1}[l], r{1}[l]);", f.name, f.v));
+                }
+            });
+            c.block("else", |c| each(c, true));
+        }
+    });
+}
+
+/// Joins the states of the rows of threads into those of the first.
+fn down(code: &mut Code, f: &Folding, v: u32, tx: u32, ty: u32) {
+    code.block("", |c| {
+        c.line(format!("typedef {}::state state;", f.name));
+        c.line("state* all = (state*)pool;");
+        c.line("__syncthreads();");
+        c.line("#pragma unroll");
+        c.line(format!("for (int l = 0; l < {v}; l++) all[(ty * {v} + l) * {tx} + tx] = s{}[l];", f.v));
+        c.line("__syncthreads();");
+        c.block(format!("for (int half = {}; half > 0; half /= 2)", ty / 2), |c| {
+            c.block("if (ty < half)", |c| {
+                c.line("#pragma unroll");
+                c.block(format!("for (int l = 0; l < {v}; l++)"), |c| {
+                    c.line(format!("s{0}[l] = {1}::merge(s{0}[l], all[((ty + half) * {v} + l) * {tx} + tx]);", f.v, f.name));
+                    c.line(format!("all[(ty * {v} + l) * {tx} + tx] = s{}[l];", f.v));
+                });
+            });
+            c.line("__syncthreads();");
+        });
+    });
+}
+
+/// Leaves all blocks but the last of a tile, which gets the folds of all parts.
+fn join(
+    lower: &mut Lower<'_>,
+    code: &mut Code,
+    folds: &[Folding],
+    (span, tx, ty): (Span, u32, u32),
+    (tiles, splits): (i64, i64),
+    out: &mut Generated,
+) {
+    let kernel = &lower.unit.kernel;
+    let v = span.v;
+    let axis = kernel.outer.len() - 1;
+    let others = kernel.outer_size() / kernel.outer[axis].max(1);
+    let counters = out.state(4 * (tiles * others) as usize);
+    lower.params.add("uint32*", "counters", counters);
+    let int = lower.index();
+    // One state per part and column, columns side by side.
+    code.line(format!("const {int} columns = extent(tiles) * {}, column = tile * {} + tx;", tx * v, tx * v));
+    for f in folds {
+        let bytes = state_bytes(f.op, f.from) as i64 * tiles * i64::from(tx * v) * splits * others;
+        let scratch = out.scratch(bytes as usize);
+        lower.params.add(&format!("{}::state*", f.name), &format!("parts{}", f.v), scratch);
+        code.line("#pragma unroll");
+        code.line(format!("for (int l = 0; l < {v}; l++) if (ty == 0) parts{0}[above * columns + column + l * {tx}] = s{0}[l];", f.v));
+    }
+    code.line("if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;");
+    for f in folds {
+        code.line("#pragma unroll");
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+        code.block(format!("for ({int} k = ty; k < extent(parts); k += {ty})"), |c| {
+            c.line("#pragma unroll");
+            c.line(format!(
+                "for (int l = 0; l < {v}; l++) s{0}[l] = {1}::merge(s{0}[l], parts{0}[(others * extent(parts) + k) * columns + column + l * {tx}]);",
+                f.v, f.name
+            ));
+        });
+        if ty > 1 {
+            down(code, f, v, tx, ty);
+        }
+    }
+}
+
+/// What the first row of threads does with the results, per column.
+fn epilogue(
+    lower: &mut Lower<'_>,
+    code: &mut Code,
+    folds: &[Folding],
+    span: Span,
+    axis: usize,
+    phases: &Phases,
+    prologue: &[Val],
+) {
+    let kernel = &lower.unit.kernel;
+    let v = span.v;
+    let after = row_level(kernel, phases, 1);
+    let stores: Vec<Val> = prologue
+        .iter()
+        .chain(&after)
+        .copied()
+        .filter(|&i| matches!(kernel.body[i as usize].inst, Inst::Store { .. }))
+        .collect();
+    for &i in &stores {
+        code.line(format!("{} y{i};", one(span).vector(ctype(kernel.body[i as usize].dtype))));
+    }
+    one(span).each_lane(code, |c| {
+        for f in folds {
+            c.line(f.result(&format!("s{}[{}]", f.v, if v == 1 { "0" } else { "l" })));
+        }
+        for &i in prologue.iter().chain(&after) {
+            match &kernel.body[i as usize].inst {
+                Inst::Store { arg, .. } => {
+                    c.line(format!("{} = {};", one(span).lane(&format!("y{i}")), lower.name(*arg)));
+                }
+                Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i),
+                _ => {}
+            }
+        }
+    });
+    for &i in &stores {
+        let t = &kernel.body[i as usize];
+        let Inst::Store { buf, access, .. } = &t.inst else { continue };
+        let vars = outer_vars(lower);
+        let at = lower.address(access, &vars, true);
+        let s = spot(lower, access, axis, v, t.dtype, at);
+        code.line(s.store(&lower.pointer(*buf, t.dtype), v, &format!("y{i}"), None));
+    }
+}

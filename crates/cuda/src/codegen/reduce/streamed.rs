@@ -1,0 +1,280 @@
+//! Long rows: a block passes over its row, or over its part of one, with several vectors in flight per thread.
+//!
+//! Where rows are split, the last block of a row to finish joins the parts in order, so that the result does not
+//! depend on timing; its counter is zero again afterwards.
+
+use cuprous_core::ReduceOp;
+use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+
+use super::phases::Phases;
+use super::resident::{Place, inner_place, outer_indices, row_statement, take_all};
+use super::{Folding, folds_of, row_level};
+use crate::codegen::lanes;
+use crate::codegen::lower::{Lower, Shape, Target, Unit, is_sink, kernel_name, operands, state_bytes};
+use crate::codegen::map::{Span, Spot, spot};
+use crate::codegen::text::Code;
+use crate::codegen::types::{Generated, Stage, ctype};
+
+/// Vectors per thread and turn, and threads.
+fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
+    let axis = kernel.outer.len() + kernel.inner.len() - 1;
+    let last = kernel.inner[kernel.inner.len() - 1];
+    // One row on one axis may end within a vector.
+    let partial = kernel.inner.len() == 1 && kernel.outer_size() == 1;
+    let v = lanes::width(kernel, axis, last, partial, target.options.aligned);
+    let numbered = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. }));
+    let most = if numbered { 8 } else { 16 };
+    let v = v.min(most);
+    let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    let u = (most / v).min(target.options.tuning.row_vectors).min(8 / loads.min(8)).max(1);
+    let vectors = (kernel.inner_size() / i64::from(v)).max(1);
+    let mut threads = target.options.tuning.row_threads;
+    while threads > 64 && i64::from(threads * u) > 2 * vectors {
+        threads /= 2;
+    }
+    (Span { v, u }, threads)
+}
+
+/// Blocks that share a row.
+pub(super) fn splits(kernel: &Kernel, target: Target) -> i64 {
+    let (span, threads) = shape(kernel, target);
+    let turn = i64::from(threads * span.u * span.v);
+    let wanted = i64::from(target.arch.sms * target.options.tuning.split_blocks) / kernel.outer_size().max(1);
+    wanted.clamp(1, (kernel.inner_size() / turn).max(1))
+}
+
+pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated) -> Stage {
+    let mut lower = Lower::new(unit, target);
+    let kernel = &unit.kernel;
+    let phases = Phases::new(kernel);
+    debug_assert!(splits == 1 || phases.passes == 1);
+    let axis = kernel.outer.len() + kernel.inner.len() - 1;
+    let (span, threads) = shape(kernel, target);
+    let (v, int) = (span.v, lower.index());
+    let rows = kernel.outer_size();
+    let mut code = Code::at(1);
+
+    let n = lower.int("n", kernel.inner_size());
+    let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
+    let leader = "threadIdx.x == 0";
+    if splits == 1 {
+        code.line(format!("const {int} row = {block}, begin = 0, stop = {n};"));
+    } else {
+        let parts = lower.divisor("parts", splits);
+        let vectors = (kernel.inner_size() + i64::from(v) - 1) / i64::from(v);
+        let share = lower.int("share", (vectors + splits - 1) / splits * i64::from(v));
+        code.line(format!("const {int} row = quotient({block}, {parts}), part = {block} - row * extent({parts});"));
+        code.line(format!("const {int} begin = part * {share}, stop = begin + {share} < {n} ? begin + {share} : {n};"));
+    }
+    outer_indices(&mut lower, &mut code, "row");
+    let place = inner_place(&mut lower, &mut code, axis);
+    for v in row_level(kernel, &phases, 0) {
+        // With split rows, what needs no fold is written by the last block as well.
+        if splits == 1 || !is_sink(&kernel.body[v as usize].inst) {
+            row_statement(&mut lower, &mut code, v, leader);
+        }
+    }
+    for p in 0..phases.passes {
+        let folds = folds_of(kernel, &phases, p);
+        code.line(format!("// pass {p}"));
+        for f in &folds {
+            code.line(format!("{0}::state s{1} = {0}::empty();", f.name, f.v));
+        }
+        pass(&mut lower, &mut code, &place, &folds, Pass { span, threads, axis, last: p + 1 == phases.passes });
+        for f in &folds {
+            code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, threads / 32));
+            code.line(format!("s{0} = block_fold<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
+        }
+        if splits > 1 {
+            join(&mut lower, &mut code, &folds, Parts { rows, splits, threads }, out);
+        }
+        for f in &folds {
+            code.line(f.result(&format!("s{}", f.v)));
+        }
+        if splits > 1 {
+            for v in row_level(kernel, &phases, 0) {
+                if is_sink(&kernel.body[v as usize].inst) {
+                    row_statement(&mut lower, &mut code, v, leader);
+                }
+            }
+        }
+        for v in row_level(kernel, &phases, p + 1) {
+            row_statement(&mut lower, &mut code, v, leader);
+        }
+    }
+    let name = kernel_name(if splits > 1 { "split_row" } else { "long_row" }, kernel);
+    lower.finish(&name, threads, (1024 / threads).max(1), code, Shape::linear(rows * splits, threads))
+}
+
+/// How rows are split.
+struct Parts {
+    rows: i64,
+    splits: i64,
+    threads: u32,
+}
+
+/// Leaves all blocks but the last of a row, which gets the folds of all parts.
+fn join(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], parts: Parts, out: &mut Generated) {
+    let counters = out.state(4 * parts.rows as usize);
+    lower.params.add("uint32*", "counters", counters);
+    for f in folds {
+        let bytes = state_bytes(f.op, f.from) * (parts.rows * parts.splits) as usize;
+        let scratch = out.scratch(bytes);
+        lower.params.add(&format!("{}::state*", f.name), &format!("parts{}", f.v), scratch);
+        code.line(format!("if (threadIdx.x == 0) parts{0}[blockIdx.x] = s{0};", f.v));
+    }
+    code.line("if (!is_last_block(counters + row, (uint32)extent(parts))) return;");
+    for f in folds {
+        code.line(format!("s{0} = {1}::empty();", f.v, f.name));
+        let (int, t) = (lower.index(), parts.threads);
+        code.block(format!("for ({int} k = threadIdx.x; k < extent(parts); k += {t})"), |c| {
+            c.line(format!("s{0} = {1}::merge(s{0}, parts{0}[row * extent(parts) + k]);", f.v, f.name));
+        });
+        code.line(format!("s{0} = block_fold<{1}, {t}>(s{0}, shared{0});", f.v, f.name));
+    }
+}
+
+/// One pass over the row.
+#[derive(Clone, Copy)]
+struct Pass {
+    span: Span,
+    threads: u32,
+    axis: usize,
+    last: bool,
+}
+
+/// What a pass computes: its folds and, in the last pass, all stores.
+fn needed(kernel: &Kernel, folds: &[Folding], last: bool) -> Vec<bool> {
+    let mut live = vec![false; kernel.body.len()];
+    folds.iter().for_each(|f| live[f.arg as usize] = true);
+    for (i, t) in kernel.body.iter().enumerate().rev() {
+        if t.level == Level::Full {
+            live[i] |= last && is_sink(&t.inst);
+            if live[i] {
+                operands(&t.inst).into_iter().for_each(|a| live[a as usize] = true);
+            }
+        }
+    }
+    live
+}
+
+fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding], pass: Pass) {
+    let kernel = &lower.unit.kernel;
+    let live = needed(kernel, folds, pass.last);
+    let Pass { span, threads, axis, .. } = pass;
+    let (v, sub, int) = (span.v, span.sub(), lower.index());
+    let turn = threads * span.u * v;
+    let full_level = |i: usize| live[i] && kernel.body[i].level == Level::Full;
+    code.block(format!("for ({int} at = begin; at < stop; at += {turn})"), |c| {
+        c.line(format!("const bool full = at + {turn} <= stop;"));
+        let vector = if span.u == 1 {
+            format!("at + (int32)threadIdx.x{}", scale(v))
+        } else {
+            format!("at + ((int32)threadIdx.x + u * {threads}){}", scale(v))
+        };
+        let mut loads: Vec<(Val, String, Spot)> = Vec::new();
+        for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
+            if let Inst::Load { buf, access } = &t.inst {
+                let at = place.at(lower, access);
+                let s = spot(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == lanes::Lane::Same;
+                let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
+                c.line(span.array(&ty, &format!("x{i}")));
+                lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
+                loads.push((i as Val, lower.pointer(*buf, t.dtype), s));
+            }
+        }
+        if !loads.is_empty() {
+            for (guard, head) in [(None, "if (full)"), (Some("stop - j"), "else")] {
+                c.block(head, |c| {
+                    span.scoped(c, |c| {
+                        place.lines(c, &vector);
+                        for (i, p, s) in &loads {
+                            c.line(format!("x{i}{sub} = {};", s.load(p, v, guard)));
+                        }
+                    });
+                });
+            }
+        }
+        for f in folds {
+            c.line(format!("{} r{}[{}];", f.element(), f.v, span.u * v));
+        }
+        let index = match (span.u, v) {
+            (1, 1) => "0".to_string(),
+            (1, _) => "l".into(),
+            (_, 1) => "u".into(),
+            _ => format!("u * {v} + l"),
+        };
+        let stores: Vec<usize> =
+            (0..kernel.body.len()).filter(|&i| full_level(i) && matches!(kernel.body[i].inst, Inst::Store { .. })).collect();
+        span.scoped(c, |c| {
+            place.lines(c, &vector);
+            for &i in &stores {
+                c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
+            }
+            span.each_lane(c, |c| {
+                for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
+                    match &t.inst {
+                        Inst::Iota { access } => {
+                            let at = place.at(lower, access);
+                            let s = spot(lower, access, axis, v.max(2), t.dtype, at.clone());
+                            let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
+                            lower.names.insert(i as Val, format!("((int64)({at}){step})"));
+                        }
+                        Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
+                        Inst::Store { arg, .. } => {
+                            let y = if v == 1 { format!("y{i}") } else { format!("y{i}.v[l]") };
+                            c.line(format!("{y} = {};", lower.name(*arg)));
+                        }
+                        _ => {}
+                    }
+                }
+                for f in folds {
+                    c.line(format!("r{}[{index}] = {};", f.v, f.taken(&lower.name(f.arg))));
+                }
+            });
+            for &i in &stores {
+                let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
+                let d = kernel.body[i].dtype;
+                let at = place.at(lower, access);
+                let s = spot(lower, access, axis, v, d, at);
+                c.line(s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), Some("stop - j")));
+            }
+        });
+        if folds.is_empty() {
+            return;
+        }
+        let plain = folds.iter().all(|f| !f.wants_index());
+        c.block("if (full)", |c| {
+            for f in folds.iter().filter(|f| !f.wants_index()) {
+                take_all(c, f, span.u * v, "", "");
+            }
+            if !plain {
+                span.scoped(c, |c| {
+                    place.lines(c, &vector);
+                    for f in folds.iter().filter(|f| f.wants_index()) {
+                        let from = if span.u == 1 { String::new() } else { format!("u * {v}") };
+                        take_all(c, f, v, &from, "j");
+                    }
+                });
+            }
+        });
+        c.block("else", |c| {
+            span.scoped(c, |c| {
+                place.lines(c, &vector);
+                c.unrolled("l", v, |c| {
+                    c.block("if (j + l < stop)", |c| {
+                        for f in folds {
+                            let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
+                            c.line(format!("{0}::one(s{1}, r{1}[{at}], j + l);", f.name, f.v));
+                        }
+                    });
+                });
+            });
+        });
+    });
+}
+
+fn scale(v: u32) -> String {
+    if v == 1 { String::new() } else { format!(" * {v}") }
+}

@@ -1,0 +1,100 @@
+"""What the rows of the table become: callables with the interface of a ufunc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, is_scalar, operand, write_out
+
+ndarray = _core.ndarray
+
+_NARROW = ("bfloat16", "float32")
+
+
+def compute_dtype(name: str) -> str:
+    """float32 for float32 and bfloat16, otherwise float64, as SciPy has it.
+
+    Raises:
+        TypeError: for complex dtypes.
+    """
+    if _dtypes.kind(name) == "c":
+        raise TypeError(f"not supported for the input type {name}")
+    return "float32" if name in _NARROW else "float64"
+
+
+class SpecialFunction:
+    """An elementwise function.
+
+    Args:
+        name: SciPy's name.
+        nin: number of operands.
+        code: computes it from operands of one float dtype, of which at least one is an array.
+        doc: what it is.
+    """
+
+    def __init__(self, name: str, nin: int, code: Callable[..., ndarray], doc: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc
+        self.nin = nin
+        self.nout = 1
+        self.nargs = nin + 1
+        self._code = code
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> ndarray:
+        """The function of each element.
+
+        Args:
+            args: arrays, scalars or lists that broadcast together; after them possibly `out`.
+            out: array that receives the result.
+
+        Raises:
+            TypeError: for a wrong number of operands, complex numbers, or an `out` that the result does not cast to.
+            ValueError: for operands that do not broadcast.
+            NotImplementedError: for a ufunc's other keywords.
+        """
+        for keyword, value in kwargs.items():
+            if keyword not in ("where", "dtype", "casting", "order", "subok", "signature"):
+                raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{keyword}'")
+            raise NotImplementedError(f"[{self.__name__}] {keyword}={value!r} is not supported yet")
+        if len(args) == self.nin + 1 and out is None:
+            *args, out = args  # type: ignore[assignment]
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but "
+                            f"{len(args)} were given")  # fmt: skip
+        return write_out(out, self._code(*_prepared(args)), self.__name__)
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}'>"
+
+
+def _prepared(args: Any) -> list[Any]:
+    """Operands of one float dtype: arrays are cast, Python scalars stay as they are beside an array."""
+    operands = [operand(arg) for arg in args]
+    dtype = None
+    for x in operands:
+        if isinstance(x, complex):
+            raise TypeError("not supported for the input type complex128")
+        name = x.dtype_name if isinstance(x, ndarray) else _dtypes.name_of(x.dtype) if hasattr(x, "dtype") else None
+        if name is not None:
+            name = compute_dtype(name)
+            dtype = name if dtype is None or name == "float64" else dtype
+    if dtype is None:
+        dtype = "float64"
+    prepared: list[Any] = []
+    for x in operands:
+        if isinstance(x, ndarray):
+            prepared.append(x if x.dtype_name == dtype else _core.cast(x, dtype))
+        else:
+            prepared.append(float(x))
+    if not any(isinstance(x, ndarray) for x in prepared):
+        prepared[0] = _core.full((), prepared[0], dtype)
+    return prepared
+
+
+def floats(a: Any) -> ndarray:
+    """An array in the dtype that a special function computes in."""
+    a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64")
+    name = compute_dtype(a.dtype_name)
+    return a if a.dtype_name == name else _core.cast(a, name)

@@ -1,0 +1,77 @@
+"""Sums and normalisations of exponentials along axes, safe from overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import broadcast_shapes, normalize_axes
+from cuprous.scipy.special._function import floats, ndarray
+
+_map = _core.map
+
+
+def _greatest(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """Maxima along axes (kept); 0 where they are not finite, so that subtracting them gives no NaN."""
+    greatest = _core.reduce("max", a, axes, True)
+    return _map("where", _map("isfinite", greatest), greatest, 0.0)
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> ndarray | tuple[ndarray, ndarray]:
+    """log(sum(b * exp(a))) along axes, without overflow.
+
+    Args:
+        a: real array.
+        axis: axis or axes; None for all.
+        b: weights that broadcast with `a`; elements of weight zero do not count, whatever `a` is there.
+        keepdims: keeps the axes with extent one.
+        return_sign: returns also the sign of the sum, and the logarithm of its absolute value; otherwise the logarithm
+            of a negative sum is NaN.
+
+    Raises:
+        TypeError: for complex numbers.
+        numpy.exceptions.AxisError: for axes that do not exist.
+    """
+    a = floats(a)
+    weights = None
+    if b is not None:
+        weights = floats(b)
+        shape = broadcast_shapes(a.shape, weights.shape)
+        a, weights = _core.broadcast_to(a, shape), _core.broadcast_to(weights, shape)
+        a = _map("where", weights == 0, float("-inf"), a)
+    axes = normalize_axes(axis, a.ndim)
+    if a.size == 0 and any(a.shape[i] == 0 for i in axes):
+        total = _core.reduce("sum", a, axes, keepdims)
+        logarithm, sign = _map("log", total), total
+    else:
+        shift = _greatest(a, axes)
+        terms = _map("exp", a - shift)
+        total = _core.reduce("sum", terms if weights is None else terms * weights, axes, True)
+        sign = _map("sign", total)
+        logarithm = _map("log", _map("absolute", total) if return_sign else total) + shift
+        if not keepdims:
+            left = [n for i, n in enumerate(total.shape) if i not in axes]
+            logarithm, sign = logarithm.reshape(left), sign.reshape(left)
+    return (logarithm, sign) if return_sign else logarithm
+
+
+def softmax(x: Any, axis: Any = None) -> ndarray:
+    """exp(x) / sum(exp(x)) along axes (None for all)."""
+    x = floats(x)
+    axes = normalize_axes(axis, x.ndim)
+    if x.size == 0:
+        return x.copy()
+    terms = _map("exp", x - _core.reduce("max", x, axes, True))
+    return terms / _core.reduce("sum", terms, axes, True)
+
+
+def log_softmax(x: Any, axis: Any = None) -> ndarray:
+    """log(softmax(x)) along axes (None for all), exact also where the softmax underflows."""
+    x = floats(x)
+    axes = normalize_axes(axis, x.ndim)
+    if x.size == 0:
+        return x.copy()
+    shifted = x - _greatest(x, axes)
+    return shifted - _map("log", _core.reduce("sum", _map("exp", shifted), axes, True))

@@ -1,0 +1,61 @@
+"""One row for each function: name, number of operands, code, what it is. A row of text names a native function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cuprous import _core
+from cuprous.scipy.special import _composed as c
+from cuprous.scipy.special import _normal as n
+from cuprous.scipy.special._function import SpecialFunction, ndarray
+
+_ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
+    ("erf", 1, "erf", "The error function 2/sqrt(pi) times the integral of exp(-t²) from 0 to x."),
+    ("erfc", 1, "erfc", "1 - erf(x), exact also where erf(x) is almost 1."),
+    ("erfinv", 1, "erfinv", "The inverse of erf on [-1, 1]; NaN outside."),
+    ("erfcinv", 1, n.erfcinv, "The inverse of erfc on [0, 2]; NaN outside."),
+    ("gamma", 1, "gamma", "The gamma function."),
+    ("gammaln", 1, "gammaln", "The logarithm of |gamma(x)|."),
+    ("loggamma", 1, c.loggamma, "The logarithm of gamma(x) for real x >= 0; NaN below."),
+    ("rgamma", 1, c.rgamma, "1 / gamma(x)."),
+    ("digamma", 1, "digamma", "The derivative of gammaln."),
+    ("psi", 1, "digamma", "The derivative of gammaln."),
+    ("beta", 2, c.beta, "gamma(a) gamma(b) / gamma(a + b)."),
+    ("betaln", 2, c.betaln, "The logarithm of |beta(a, b)|."),
+    ("binom", 2, c.binom, "The binomial coefficient of n over k, also of real numbers."),
+    ("expit", 1, "expit", "The logistic function 1 / (1 + exp(-x))."),
+    ("logit", 1, c.logit, "log(p / (1 - p)), the inverse of expit."),
+    ("log_expit", 1, c.log_expit, "log(expit(x))."),
+    ("ndtr", 1, "ndtr", "The standard normal distribution function."),
+    ("ndtri", 1, n.ndtri, "The standard normal quantile, the inverse of ndtr."),
+    ("log_ndtr", 1, n.log_ndtr, "log(ndtr(x)), also where ndtr(x) underflows."),
+    ("i0", 1, "i0", "The modified Bessel function of the first kind and order 0."),
+    ("i0e", 1, c.i0e, "exp(-|x|) i0(x)."),
+    ("sinc", 1, "sinc", "sin(pi x) / (pi x); 1 at 0."),
+    ("xlogy", 2, c.xlogy, "x log(y); 0 where x = 0."),
+    ("xlog1py", 2, c.xlog1py, "x log(1 + y); 0 where x = 0."),
+    ("entr", 1, c.entr, "-x log(x); 0 at 0, -inf below."),
+    ("rel_entr", 2, c.rel_entr, "x log(x / y), a term of the relative entropy."),
+    ("kl_div", 2, c.kl_div, "x log(x / y) - x + y, a term of the Kullback-Leibler divergence."),
+    ("huber", 2, c.huber, "The Huber loss of r with threshold delta: huber(delta, r)."),
+    ("pseudo_huber", 2, c.pseudo_huber, "The smooth Huber loss: pseudo_huber(delta, r)."),
+    ("boxcox", 2, c.boxcox, "The Box-Cox transform of x."),
+    ("inv_boxcox", 2, c.inv_boxcox, "The inverse of the Box-Cox transform."),
+    ("radian", 3, c.radian, "Degrees, minutes and seconds of arc in radians."),
+    ("exp10", 1, c.exp10, "10**x."),
+    ("exp2", 1, "exp2", "2**x."),
+    ("expm1", 1, "expm1", "exp(x) - 1, exact for small x."),
+    ("log1p", 1, "log1p", "log(1 + x), exact for small x."),
+    ("exprel", 1, c.exprel, "(exp(x) - 1) / x; 1 at 0."),
+    ("cbrt", 1, "cbrt", "The cube root."),
+)
+
+
+def _native(name: str) -> Callable[..., ndarray]:
+    return lambda *operands: _core.map(name, *operands)
+
+
+FUNCTIONS: dict[str, SpecialFunction] = {
+    name: SpecialFunction(name, nin, _native(code) if isinstance(code, str) else code, doc)
+    for name, nin, code, doc in _ROWS
+}

@@ -1,0 +1,309 @@
+"""Every ufunc: values, dtypes, keywords, and the methods of ufuncs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from tests.support import DTYPES, INTEGERS, SOME_DTYPES, assert_same, compare, layouts, outcome, sample
+
+UNARY = [
+    "absolute",
+    "negative",
+    "positive",
+    "sign",
+    "square",
+    "reciprocal",
+    "sqrt",
+    "cbrt",
+    "fabs",
+    "spacing",
+    "rint",
+    "floor",
+    "ceil",
+    "trunc",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "degrees",
+    "radians",
+    "logical_not",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "invert",
+    "bitwise_count",
+    "conjugate",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "power",
+    "float_power",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "hypot",
+    "copysign",
+    "nextafter",
+    "heaviside",
+    "gcd",
+    "lcm",
+    "logaddexp",
+    "logaddexp2",
+    "arctan2",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "left_shift",
+    "right_shift",
+]
+#: Rounding errors that NumPy and the engine need not share, beyond the default tolerance.
+LOOSE = {"float16": 4e-3, "float32": 1e-5, "complex64": 1e-4, "float64": 1e-12, "complex128": 1e-11}
+
+
+def _check(name: str, *host: np.ndarray) -> None:
+    theirs, ours = getattr(np, name), getattr(cp, name)
+    expected = outcome(lambda: theirs(*host))
+    kind = "" if isinstance(expected, Exception) else expected.dtype.name
+    compare(lambda: theirs(*host), lambda: ours(*map(cp.asarray, host)), rtol=LOOSE.get(kind), atol=1e-6,
+            message=f"{name}{[h.dtype.name for h in host]}")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str) -> None:
+    for dtype in DTYPES:
+        for shape in [(17,), (), (0,), (2, 3)]:
+            _check(name, sample(dtype, shape))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str) -> None:
+    for dtype in DTYPES:
+        a, b = sample(dtype, (4, 5)), sample(dtype, (5,), seed=1)
+        if name in ("left_shift", "right_shift", "power") and a.dtype.kind in "iu":
+            b = np.abs(b) % 5
+            b = b.astype(dtype)
+        if name in ("floor_divide", "remainder", "fmod") and a.dtype.kind in "iu":
+            b = np.where(b == 0, 3, b).astype(dtype)
+        _check(name, a, b)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "divide", "power", "maximum", "less", "arctan2"])
+def test_mixed_dtypes(name: str) -> None:
+    for first in SOME_DTYPES:
+        for second in SOME_DTYPES:
+            a, b = sample(first, (7,)), np.abs(sample(second, (7,), seed=3))
+            if name == "power" and a.dtype.kind in "biu":
+                b = (b.real % 4).astype(second)
+            if name in ("maximum", "less") and "complex128" in (first, second):
+                continue
+            _check(name, a, b)
+
+
+@pytest.mark.parametrize("scalar", [True, 3, 2.5, 1 + 2j, np.float32(1.5), np.int8(3), np.uint64(7)])
+def test_scalars_promote_weakly(scalar: object) -> None:
+    for dtype in DTYPES:
+        a = sample(dtype, (6,))
+        for name in ("add", "multiply", "divide"):
+            compare(lambda a=a, name=name: getattr(np, name)(a, scalar),
+                    lambda a=a, name=name: getattr(cp, name)(cp.asarray(a), scalar), rtol=2e-3)  # fmt: skip
+
+
+def test_special_values() -> None:
+    a = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e300, 5e-324])
+    for name in [
+        "absolute",
+        "sign",
+        "sqrt",
+        "exp",
+        "log",
+        "floor",
+        "signbit",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "tanh",
+        "reciprocal",
+    ]:
+        _check(name, a)
+    for name in ["maximum", "minimum", "fmax", "fmin", "copysign", "remainder", "floor_divide", "hypot", "arctan2"]:
+        _check(name, a[:, None], a[None, :])
+
+
+@pytest.mark.parametrize("name", ["divmod", "frexp", "modf"])
+def test_two_outputs(name: str) -> None:
+    for dtype in ["int32", "float32", "float64", "int8"]:
+        a = sample(dtype, (9,))
+        if name == "divmod":
+            b = np.where(sample(dtype, (9,), seed=2) == 0, 2, sample(dtype, (9,), seed=2)).astype(dtype)
+            compare(lambda a=a, b=b: np.divmod(a, b), lambda a=a, b=b: cp.divmod(cp.asarray(a), cp.asarray(b)))
+            compare(lambda a=a: divmod(a, 3), lambda a=a: divmod(cp.asarray(a), 3))
+        else:
+            compare(lambda a=a: getattr(np, name)(a), lambda a=a: getattr(cp, name)(cp.asarray(a)))
+
+
+def test_two_outputs_with_out() -> None:
+    a = cp.asarray([1.5, -2.25])
+    first, second = cp.empty(2), cp.empty(2)
+    result = cp.modf(a, out=(first, second))
+    assert result[0] is first
+    assert result[1] is second
+    assert_same(first, np.modf([1.5, -2.25])[0])
+
+
+def test_out_where_dtype() -> None:
+    a, b = sample("float64", (3, 4)), sample("float64", (4,), 1)
+    da, db = cp.asarray(a), cp.asarray(b)
+    out = cp.zeros((3, 4))
+    assert cp.add(da, db, out=out) is out
+    assert_same(out, a + b)
+    assert cp.add(da, db, out) is out
+    mask = a > 0
+    expected = np.full((3, 4), 7.0)
+    target = cp.full((3, 4), 7.0)
+    np.multiply(a, b, out=expected, where=mask)
+    cp.multiply(da, db, out=target, where=cp.asarray(mask))
+    assert_same(target, expected)
+    assert_same(cp.add(da, db, dtype="float32"), np.add(a, b, dtype="float32"))
+    assert_same(cp.sqrt(cp.arange(4), dtype="float32"), np.sqrt(np.arange(4), dtype="float32"))
+    wide = cp.zeros((2, 3, 4))
+    cp.add(da, db, out=wide)
+    assert_same(wide, np.broadcast_to(a + b, (2, 3, 4)))
+
+
+def test_errors() -> None:
+    a = cp.arange(3)
+    with pytest.raises(TypeError, match="Unsupported type"):
+        cp.add(a, np.arange(3))
+    with pytest.raises(TypeError):
+        cp.add(a, [1, 2, 3])
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        cp.add(a, a, bogus=1)
+    with pytest.raises(TypeError, match="same_kind"):
+        cp.add(a, 1.5, out=cp.zeros(3, int))
+    with pytest.raises(TypeError):
+        cp.add(a, 1.5, dtype="int32")
+    with pytest.raises(ValueError, match="could not be broadcast together with shapes"):
+        cp.add(cp.ones((2, 3)), cp.ones(4))
+    with pytest.raises(ValueError, match="non-broadcastable output"):
+        cp.add(cp.ones((2, 3)), 1, out=cp.ones(3))
+    with pytest.raises(TypeError):
+        cp.add(a)
+    with pytest.raises(TypeError):
+        cp.invert(cp.ones(3))
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_or",
+             "bitwise_and", "bitwise_xor", "subtract", "divide", "fmax", "hypot", "logaddexp", "gcd"],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64", "uint8"])
+def test_reduce_and_accumulate(name: str, dtype: str) -> None:
+    a = sample(dtype, (3, 5, 2))
+    for axis in (0, 1, -1):
+        compare(lambda axis=axis: getattr(np, name).reduce(a, axis=axis),
+                lambda axis=axis: getattr(cp, name).reduce(cp.asarray(a), axis=axis), rtol=1e-3)  # fmt: skip
+        compare(lambda axis=axis: getattr(np, name).accumulate(a, axis=axis),
+                lambda axis=axis: getattr(cp, name).accumulate(cp.asarray(a), axis=axis), rtol=1e-3)  # fmt: skip
+    compare(lambda: getattr(np, name).reduce(a, axis=(0, 2), keepdims=True),
+            lambda: getattr(cp, name).reduce(cp.asarray(a), axis=(0, 2), keepdims=True), rtol=1e-3)  # fmt: skip
+    compare(lambda: getattr(np, name).reduce(a[:0]), lambda: getattr(cp, name).reduce(cp.asarray(a)[:0]), rtol=1e-3)
+
+
+def test_reduce_where_initial() -> None:
+    a = sample("float64", (4, 5))
+    mask = a > 0
+    assert_same(cp.add.reduce(cp.asarray(a), axis=1, where=cp.asarray(mask), initial=10.0),
+                np.add.reduce(a, axis=1, where=mask, initial=10.0))  # fmt: skip
+    assert_same(cp.maximum.reduce(cp.asarray(a), initial=3.5), np.maximum.reduce(a, initial=3.5))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
+def test_at(name: str) -> None:
+    for dtype in ["int32", "float64"]:
+        a = sample(dtype, (6,))
+        d = cp.asarray(a)
+        index, values = [0, 2, 2, -1, 0], np.asarray([1, 2, 3, 4, 5], dtype)
+        getattr(np, name).at(a, index, values)
+        getattr(cp, name).at(d, index, cp.asarray(values))
+        assert_same(d, a)
+    a = np.arange(4.0)
+    d = cp.asarray(a)
+    np.negative.at(a, [1, 2])
+    cp.negative.at(d, [1, 2])
+    assert_same(d, a)
+
+
+def test_outer_and_reduceat() -> None:
+    a, b = sample("float64", (3, 2)), sample("float64", (4,))
+    assert_same(cp.multiply.outer(cp.asarray(a), cp.asarray(b)), np.multiply.outer(a, b))
+    assert_same(cp.add.reduceat(cp.asarray(b), [0, 2, 1]), np.add.reduceat(b, [0, 2, 1]))
+    q = np.divmod.outer(a, 3.0 + np.abs(b))
+    assert_same(cp.divmod.outer(cp.asarray(a), 3.0 + cp.absolute(cp.asarray(b))), list(q))
+
+
+def test_layouts() -> None:
+    for host, device in layouts(sample("float64", (3, 4))):
+        assert_same(cp.exp(device), np.exp(host))
+        assert_same(cp.add(device, device.T.T), host + host)
+
+
+def test_attributes() -> None:
+    assert cp.add.nin == 2
+    assert cp.add.nout == 1
+    assert cp.add.nargs == 3
+    assert cp.add.__name__ == "add"
+    assert repr(cp.add) == "<ufunc 'add'>"
+    assert cp.add.identity == 0
+    assert isinstance(cp.add, cp.ufunc)
+    assert cp.abs is cp.absolute
+    assert cp.pow is cp.power
+    assert "Sum" in cp.add.__doc__
+
+
+def test_every_ufunc_of_numpy_is_there() -> None:
+    missing = [n for n in dir(np) if isinstance(getattr(np, n), np.ufunc) and not hasattr(cp, n)]
+    assert missing == ["isnat"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_overflow_wraps(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    a = np.array([info.min, info.max, 1], dtype)
+    for name in ["add", "multiply", "subtract"]:
+        _check(name, a, a)
+    _check("negative", a)
