@@ -17,10 +17,7 @@ from bench.timing import assert_close
 def erf_of(peer: Peer) -> Callable[[Any], Any]:
     """The library's own error function."""
     homes = {"cuprous": "cuprous.scipy.special", "cupy": "cupyx.scipy.special", "jax": "jax.scipy.special"}
-    if peer.name == "torch":
-        module = peer.module
-    else:
-        module = importlib.import_module(homes.get(peer.name, "scipy.special"))
+    module = peer.module if peer.name == "torch" else importlib.import_module(homes.get(peer.name, "scipy.special"))
     erf: Callable[[Any], Any] = module.erf
     return erf
 

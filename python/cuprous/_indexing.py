@@ -249,8 +249,12 @@ def getitem(a: ndarray, key: Any) -> ndarray:
     return _core.gather(plan.view, plan.offsets)
 
 
-def _is_basic_key(key: Any) -> bool:
-    return all(_is_basic(i) or _is_integer(i) for i in (key if isinstance(key, tuple) else (key,)))
+def _basic_key(key: Any) -> tuple[Any, ...] | None:
+    """The key as native indexing takes it, if it has only slices, integers, new axes and an ellipsis."""
+    items = key if isinstance(key, tuple) else (key,)
+    if not all(_is_basic(i) or _is_integer(i) for i in items):
+        return None
+    return tuple(i if _is_basic(i) else int(i) for i in items)
 
 
 def _value(a: ndarray, value: Any) -> Any:
@@ -265,8 +269,9 @@ def _value(a: ndarray, value: Any) -> Any:
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
     value = _value(a, value)
-    if _is_basic_key(key):
-        _core.update(a[key], value)
+    basic = _basic_key(key)
+    if basic is not None:
+        _core.update(a[basic], value)
         return
     mask = _whole_mask(a, key)
     if mask is not None and (not isinstance(value, ndarray) or value.size == 1 or mask.ndim == a.ndim):
@@ -302,7 +307,9 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
 
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
     """Writes (or folds) values at the places that any key names."""
-    plan = _Plan(a, key if not _is_basic_key(key) else _as_index_arrays(a, key))
+    basic = _basic_key(key)
+    # the trivial mask `True` in front makes an index array of a basic key
+    plan = _Plan(a, key if basic is None else (True, *basic))
     if isinstance(value, ndarray):
         try:
             fits = broadcast_shapes(value.shape, plan.shape) == plan.shape
@@ -317,11 +324,6 @@ def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
         value = astype(value, a.dtype_name)
         value = value if value.shape == plan.shape else _core.broadcast_to(value, plan.shape)
     _core.scatter(plan.view, plan.offsets, value, op)
-
-
-def _as_index_arrays(a: ndarray, key: Any) -> tuple[Any, ...]:
-    """A basic key with an index array in it, so that it can be planned: the trivial mask `True` in front."""
-    return (True, *(key if isinstance(key, tuple) else (key,)))
 
 
 def gather_flat(flat: ndarray, index: ndarray) -> ndarray:

@@ -199,15 +199,24 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, out: ndarray | No
     return write_out(out, sum_(product, -1, name), "vecdot")
 
 
+def _check_core(name: str, which: int, a: ndarray, ndim: int) -> None:
+    if a.ndim < ndim:
+        raise ValueError(f"{name}: Input operand {which} does not have enough dimensions (has {a.ndim}, requires {ndim})")
+
+
 def matvec(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
     """Products of matrices with vectors; other axes broadcast."""
     a, b = array(x1), array(x2)
+    _check_core("matvec", 0, a, 2)
+    _check_core("matvec", 1, b, 1)
     return write_out(out, _matmul(a, b.reshape((*b.shape, 1)))[..., 0], "matvec")
 
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
     """Products of conjugated vectors with matrices; other axes broadcast."""
     a, b = array(x1), array(x2)
+    _check_core("vecmat", 0, a, 1)
+    _check_core("vecmat", 1, b, 2)
     return write_out(out, _matmul(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :], "vecmat")
 
 

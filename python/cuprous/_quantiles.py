@@ -123,9 +123,11 @@ def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
     if method in _STEPPED or method == "midpoint":
         raise NotImplementedError(f"[nanquantile] method={method!r} is not supported")
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
-    alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
-    rank = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    if method in _DISCRETE:
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        rank = n * q + (alpha + q * (1 - alpha - beta)) - 1
+    else:
+        rank = (n - 1) * q
         rank = _core.map({"lower": "floor", "higher": "ceil", "nearest": "rint"}[method], rank)
     rank = _core.map("maximum", _core.map("minimum", rank, n - 1), 0)
     low = _core.map("floor", rank)

@@ -131,7 +131,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     side = "left" if right else "right"
     if rising:
         return searchsorted(edges, x, side)
-    return edges.size - searchsorted(edges[::-1], x, "right" if right else "left")
+    return edges.size - searchsorted(edges[::-1], x, side)
 
 
 def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any = None, *,

@@ -1,6 +1,5 @@
 //! One device's engine: the tapes of all threads, the programs they became, and the lock around both.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -568,11 +567,6 @@ impl Engine {
         let buffer = self.realize(&packed.storage)?;
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         self.device.download(buffer.address() + start, to)
-    }
-
-    /// Number of distinct storages among some arrays; for tests.
-    pub fn distinct(arrays: &[&Array]) -> usize {
-        arrays.iter().map(|a| Arc::as_ptr(&a.storage)).collect::<HashSet<_>>().len()
     }
 }
 

@@ -1,0 +1,166 @@
+//! Sorting along the last axis: stable, with a total order that puts NaN last.
+
+use std::cmp::Ordering;
+
+use cuprous_core::{DType, Result};
+use half::{bf16, f16};
+use rayon::prelude::*;
+
+use super::{Flat, PARALLEL, Ptr, gather};
+use crate::call::View;
+
+/// Rows at least this long are sorted by several threads.
+const LONG: usize = 1 << 16;
+
+/// NumPy's order of sorting.
+pub(crate) trait Key: Copy + Send + Sync {
+    fn order(&self, o: &Self) -> Ordering;
+    /// Equal keys are indistinguishable, so that an unstable sort will do.
+    const PLAIN: bool;
+}
+
+macro_rules! int_key {
+    ($($t:ty)*) => {$(
+        impl Key for $t {
+            const PLAIN: bool = true;
+            #[inline(always)]
+            fn order(&self, o: &$t) -> Ordering { self.cmp(o) }
+        }
+    )*};
+}
+int_key!(u8 i8 u16 i16 u32 i32 u64 i64);
+
+/// NaN last; equal zeros stay equal.
+#[inline(always)]
+fn float_order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+    a.partial_cmp(b).unwrap_or_else(|| (a.partial_cmp(a).is_none()).cmp(&b.partial_cmp(b).is_none()))
+}
+
+macro_rules! float_key {
+    ($($t:ty)*) => {$(
+        impl Key for $t {
+            const PLAIN: bool = false;
+            #[inline(always)]
+            fn order(&self, o: &$t) -> Ordering { float_order(self, o) }
+        }
+    )*};
+}
+float_key!(f32 f64 f16 bf16);
+
+/// Complex numbers are sorted by (re, im), with NumPy's classes: no NaN, NaN in im, in re, in both.
+impl<T: PartialOrd + Copy + Send + Sync> Key for [T; 2] {
+    const PLAIN: bool = false;
+    #[inline(always)]
+    fn order(&self, o: &Self) -> Ordering {
+        let nan = |v: &T| v.partial_cmp(v).is_none();
+        let class = |z: &[T; 2]| (nan(&z[0]), nan(&z[1]));
+        class(self).cmp(&class(o)).then_with(|| match class(self) {
+            (true, true) => Ordering::Equal,
+            (true, false) => float_order(&self[1], &o[1]),
+            (false, true) => float_order(&self[0], &o[0]),
+            _ => float_order(&self[0], &o[0]).then_with(|| float_order(&self[1], &o[1])),
+        })
+    }
+}
+
+/// Calls `$f::<T>(…)` with the key type of a dtype.
+macro_rules! by_key {
+    ($d:expr, $f:ident($($a:expr),*)) => {
+        match $d {
+            DType::Bool | DType::U8 => $f::<u8>($($a),*),
+            DType::I8 => $f::<i8>($($a),*),
+            DType::I16 => $f::<i16>($($a),*),
+            DType::I32 => $f::<i32>($($a),*),
+            DType::I64 => $f::<i64>($($a),*),
+            DType::U16 => $f::<u16>($($a),*),
+            DType::U32 => $f::<u32>($($a),*),
+            DType::U64 => $f::<u64>($($a),*),
+            DType::F16 => $f::<half::f16>($($a),*),
+            DType::BF16 => $f::<half::bf16>($($a),*),
+            DType::F32 => $f::<f32>($($a),*),
+            DType::F64 => $f::<f64>($($a),*),
+            DType::C64 => $f::<[f32; 2]>($($a),*),
+            DType::C128 => $f::<[f64; 2]>($($a),*),
+        }
+    };
+}
+pub(crate) use by_key;
+
+/// # Safety
+/// The views are in memory; shapes and dtypes are equal, the output is contiguous.
+pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
+    // SAFETY: the output has room for all elements.
+    unsafe { gather(a, a.dtype(), out.origin())? };
+    let n = *a.shape().last().unwrap_or(&1) as usize;
+    let rows = a.layout.size as usize / n.max(1);
+    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n));
+    Ok(())
+}
+
+fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) {
+    // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
+    let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
+    let one = |row: &mut [T]| match T::PLAIN {
+        true => row.sort_unstable_by(T::order),
+        false => row.sort_by(T::order),
+    };
+    if n >= LONG && rows < 2 * rayon::current_num_threads() {
+        for row in all.chunks_mut(n) {
+            match T::PLAIN {
+                true => row.par_sort_unstable_by(T::order),
+                false => row.par_sort_by(T::order),
+            }
+        }
+    } else if all.len() as i64 >= PARALLEL {
+        all.par_chunks_mut(n).for_each(one);
+    } else {
+        all.chunks_mut(n.max(1)).for_each(one);
+    }
+}
+
+/// # Safety
+/// As [`sort`], with an int64 output.
+pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let n = *a.shape().last().unwrap_or(&1) as usize;
+    let rows = a.layout.size as usize / n.max(1);
+    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n));
+    Ok(())
+}
+
+fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
+    // SAFETY: both have `rows·n` elements; the output is ours alone.
+    let (keys, index) = unsafe {
+        (
+            std::slice::from_raw_parts(from.0 as *const T, rows * n),
+            std::slice::from_raw_parts_mut(to.0 as *mut i64, rows * n),
+        )
+    };
+    let one = |(row, keys): (&mut [i64], &[T]), parallel: bool| {
+        // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
+        // so an unstable sort of them is stable.
+        let mut pairs: Vec<(T, u32)> = keys.iter().zip(0u32..).map(|(&k, i)| (k, i)).collect();
+        let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
+        match parallel {
+            true => pairs.par_sort_unstable_by(order),
+            false => pairs.sort_unstable_by(order),
+        }
+        for (to, (_, i)) in row.iter_mut().zip(pairs) {
+            *to = i64::from(i);
+        }
+    };
+    if n > u32::MAX as usize {
+        // Too long for 32-bit indices: sort the indices themselves.
+        for (row, keys) in index.chunks_mut(n).zip(keys.chunks(n)) {
+            row.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+            row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
+        }
+    } else if n >= LONG && rows < 2 * rayon::current_num_threads() {
+        index.chunks_mut(n).zip(keys.chunks(n)).for_each(|pair| one(pair, true));
+    } else if (rows * n) as i64 >= PARALLEL {
+        index.par_chunks_mut(n).zip(keys.par_chunks(n)).for_each(|pair| one(pair, false));
+    } else {
+        index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).for_each(|pair| one(pair, false));
+    }
+}

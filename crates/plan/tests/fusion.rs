@@ -1,0 +1,282 @@
+//! What the planner makes of recorded operations: how many kernels, what they load and store.
+
+use std::sync::{Arc, Mutex};
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, Buffer, CallOp, DType, Fun, Memory, ReduceOp, Result, Scalar, ScatterOp};
+use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Place, Program, Step, spec};
+
+/// A device that keeps the programs it is given and runs nothing.
+#[derive(Default)]
+struct Recorder {
+    programs: Arc<Mutex<Vec<Arc<Program>>>>,
+}
+
+struct Nowhere(usize);
+
+impl Memory for Nowhere {
+    fn address(&self) -> u64 {
+        4096
+    }
+    fn bytes(&self) -> usize {
+        self.0
+    }
+}
+
+struct Idle;
+
+impl Executable for Idle {
+    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Device for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        Ok(Arc::new(Nowhere(bytes)))
+    }
+    fn upload(&self, _: &[u8], _: u64) -> Result<()> {
+        Ok(())
+    }
+    fn download(&self, _: u64, _: &mut [u8]) -> Result<()> {
+        Ok(())
+    }
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
+        spec::check(program).expect("the plan follows the rules");
+        self.programs.lock().unwrap().push(program.clone());
+        Ok(Box::new(Idle))
+    }
+    fn source(&self, _: &Program) -> Result<String> {
+        Ok(String::new())
+    }
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct Bench {
+    engine: Arc<Engine>,
+    programs: Arc<Mutex<Vec<Arc<Program>>>>,
+}
+
+/// Each test has a device number of its own: threads keep one tape for each.
+fn bench(id: u8) -> Bench {
+    let recorder = Recorder::default();
+    let programs = recorder.programs.clone();
+    Bench { engine: Engine::new(id, Arc::new(recorder)), programs }
+}
+
+impl Bench {
+    fn array(&self, shape: &[i64]) -> Array {
+        self.engine.empty(DType::F32, shape).unwrap()
+    }
+    fn map(&self, fun: Fun, a: &Array, b: &Array) -> Array {
+        self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None).unwrap()
+    }
+    fn with(&self, fun: Fun, a: &Array, x: f64) -> Array {
+        self.engine.map(fun, &[Operand::Array(a), Operand::Weak(Number::Float(x))], None).unwrap()
+    }
+    fn one(&self, fun: Fun, a: &Array) -> Array {
+        self.engine.map(fun, &[Operand::Array(a)], None).unwrap()
+    }
+    /// Runs what is recorded; the last program planned.
+    fn program(&self) -> Arc<Program> {
+        self.engine.flush().unwrap();
+        self.programs.lock().unwrap().last().expect("something was planned").clone()
+    }
+}
+
+fn kernels(program: &Program) -> Vec<&Kernel> {
+    program.steps.iter().filter_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None }).collect()
+}
+
+fn count(kernel: &Kernel, what: fn(&Inst) -> bool) -> usize {
+    kernel.body.iter().filter(|t| what(&t.inst)).count()
+}
+
+fn loads(kernel: &Kernel) -> usize {
+    count(kernel, |i| matches!(i, Inst::Load { .. }))
+}
+
+fn stores(kernel: &Kernel) -> usize {
+    count(kernel, |i| matches!(i, Inst::Store { .. }))
+}
+
+#[test]
+fn a_chain_is_one_kernel_with_one_load_and_one_store() {
+    let b = bench(1);
+    let x = b.array(&[100, 7]);
+    let mut y = x.clone();
+    for _ in 0..10 {
+        y = b.with(Fun::Add, &b.with(Fun::Multiply, &y, 1.5), 0.5);
+    }
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!((loads(kernel), stores(kernel)), (1, 1));
+    assert_eq!(kernel.outer.as_slice(), &[700], "contiguous axes merge");
+    drop(y);
+}
+
+#[test]
+fn softmax_is_one_kernel_that_reads_and_writes_once() {
+    let b = bench(2);
+    let x = b.array(&[64, 1000]);
+    let row = |a: &Array| a.view(a.layout.reshape(&[64, 1]).unwrap());
+    let max = row(&b.engine.reduce(ReduceOp::Max, &x, 0b10).unwrap());
+    let e = b.one(Fun::Exp, &b.map(Fun::Subtract, &x, &max));
+    let sum = row(&b.engine.reduce(ReduceOp::Sum, &e, 0b10).unwrap());
+    let out = b.map(Fun::Divide, &e, &sum);
+    drop((max, e, sum));
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!((loads(kernel), stores(kernel)), (1, 1));
+    assert_eq!((kernel.outer.as_slice(), kernel.inner.as_slice()), (&[64][..], &[1000][..]));
+    drop(out);
+}
+
+#[test]
+fn a_column_mean_is_subtracted_in_a_second_kernel() {
+    let b = bench(3);
+    let x = b.array(&[1000, 64]);
+    let mean = b.with(Fun::Divide, &b.engine.reduce(ReduceOp::Sum, &x, 0b01).unwrap(), 1000.0);
+    let out = b.map(Fun::Subtract, &x, &mean);
+    drop(mean);
+    let program = b.program();
+    assert_eq!(kernels(&program).len(), 2, "columns are not at hand in one block");
+    drop(out);
+}
+
+#[test]
+fn reductions_of_one_array_share_a_kernel() {
+    let b = bench(4);
+    let x = b.array(&[50, 60]);
+    let results: Vec<Array> =
+        [ReduceOp::Sum, ReduceOp::Max, ReduceOp::M2].map(|op| b.engine.reduce(op, &x, 0b10).unwrap()).into();
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!(loads(kernel), 1);
+    drop(results);
+}
+
+#[test]
+fn an_update_in_place_reads_and_writes_its_own_element() {
+    let b = bench(5);
+    let x = b.array(&[1000]);
+    let y = b.with(Fun::Add, &x, 1.0);
+    b.engine.update(&x, Operand::Array(&y)).unwrap();
+    drop(y);
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!(kernel.buffers.len(), 1, "no second array");
+    assert!(program.outputs.is_empty());
+}
+
+#[test]
+fn overlapping_assignment_goes_through_a_copy() {
+    let b = bench(6);
+    let x = b.array(&[1000]);
+    let view = |lo: i64| x.view(x.layout.with(&[999], &[1], lo));
+    b.engine.update(&view(1), Operand::Array(&view(0))).unwrap();
+    let program = b.program();
+    assert_eq!(kernels(&program).len(), 2);
+    assert_eq!(program.buffers.iter().filter(|i| matches!(i.place, Place::Arena(_))).count(), 1);
+}
+
+#[test]
+fn a_read_before_a_write_stays_before_it() {
+    let b = bench(7);
+    let x = b.array(&[10, 10]);
+    let t = x.view(x.layout.permute(&[1, 0]));
+    let before = b.with(Fun::Multiply, &t, 2.0);
+    b.engine.update(&x, Operand::Weak(Number::Float(0.0))).unwrap();
+    let program = b.program();
+    let k = kernels(&program);
+    assert_eq!(k.len(), 2, "the transposed read must not share a kernel with the write");
+    assert_eq!(loads(k[0]), 1);
+    assert_eq!(loads(k[1]), 0);
+    drop(before);
+}
+
+#[test]
+fn what_nobody_sees_is_not_computed() {
+    let b = bench(8);
+    let x = b.array(&[10]);
+    let kept = b.with(Fun::Add, &x, 1.0);
+    drop(b.one(Fun::Exp, &x));
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!(count(kernel, |i| matches!(i, Inst::Map { fun: Fun::Exp, .. })), 0);
+    drop(kept);
+}
+
+#[test]
+fn scratch_is_shared_by_values_that_do_not_live_together() {
+    let b = bench(9);
+    let x = b.array(&[256, 256]);
+    let mut y = x.clone();
+    for _ in 0..6 {
+        y = b.engine.call(CallOp::Dot, &[&y, &x], DType::F32, &[256, 256]).unwrap();
+    }
+    let program = b.program();
+    assert_eq!(program.steps.len(), 6);
+    assert_eq!(program.arena_bytes, 2 * 256 * 256 * 4, "two blocks take turns");
+    drop(y);
+}
+
+#[test]
+fn a_scatter_stands_alone_after_its_operands() {
+    let b = bench(10);
+    let x = b.array(&[100]);
+    let index = b.engine.iota(&cuprous_core::Layout::contiguous(DType::I64, &[50])).unwrap();
+    let value = b.with(Fun::Add, &b.array(&[50]), 1.0);
+    b.engine.scatter(&x, &index, &value, ScatterOp::Add).unwrap();
+    drop((index, value));
+    let program = b.program();
+    let k = kernels(&program);
+    let last = k.last().unwrap();
+    assert_eq!(count(last, |i| matches!(i, Inst::Scatter { .. })), 1);
+    assert_eq!(stores(last), 0);
+}
+
+#[test]
+fn a_repeated_step_is_planned_once_and_a_changed_constant_too() {
+    let b = bench(11);
+    let x = b.array(&[100]);
+    for step in 0..5 {
+        let y = b.with(Fun::Add, &b.with(Fun::Multiply, &x, f64::from(step)), 1.0);
+        b.engine.flush().unwrap();
+        drop(y);
+    }
+    assert_eq!(b.engine.stats().planned, 1);
+    assert_eq!(b.engine.stats().replayed, 4);
+    // A value that stays alive makes another program.
+    let half = b.with(Fun::Multiply, &x, 2.0);
+    let y = b.with(Fun::Add, &half, 1.0);
+    b.engine.flush().unwrap();
+    assert_eq!(b.engine.stats().planned, 2);
+    drop((half, y));
+}
+
+#[test]
+fn a_loop_without_reads_repeats_its_programs() {
+    let b = bench(12);
+    let mut x = b.array(&[100]);
+    for _ in 0..700 {
+        x = b.with(Fun::Add, &b.with(Fun::Multiply, &b.one(Fun::Sin, &x), 2.0), 1.0);
+        if b.engine.take_due() {
+            b.engine.flush().unwrap();
+        }
+    }
+    let stats = b.engine.stats();
+    assert_eq!((stats.nodes, stats.planned), (2100, 1), "258 nodes, 86 whole repetitions, each time");
+    assert_eq!(stats.replayed, 7);
+}

@@ -1,0 +1,137 @@
+"""Histograms, quantiles, differences, interpolation, convolution, covariance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from tests.support import assert_same, check, compare, sample
+
+
+def test_bincount() -> None:
+    a = np.abs(sample("int32", (30,)))
+    check(lambda xp, x: xp.bincount(x), a)
+    check(lambda xp, x: xp.bincount(x, minlength=20), a)
+    check(lambda xp, x: xp.bincount(x, weights=xp.asarray(np.arange(x.size) / 2)), a)
+    check(lambda xp, x: xp.bincount(x), a[:0])
+    check(lambda xp, x: xp.bincount(x), -a)
+    check(lambda xp, x: xp.bincount(x), a.astype(float))
+    check(lambda xp, x: xp.bincount(x, minlength=-1), a)
+
+
+def test_histogram() -> None:
+    for a in (sample("float64", (50,)), sample("int32", (4, 9)), np.random.default_rng(3).normal(size=2000)):
+        check(lambda xp, x: xp.histogram(x), a)
+        check(lambda xp, x: xp.histogram(x, 7, (-2, 3.5)), a)
+        check(lambda xp, x: xp.histogram(x, [-4, -1, 0, 0.5, 9]), a)
+        check(lambda xp, x: xp.histogram(x, xp.asarray([-4.0, 0, 9]), density=True), a)
+        check(lambda xp, x: xp.histogram(x, 5, weights=xp.ones_like(x) * 0.5), a)
+        check(lambda xp, x: xp.histogram_bin_edges(x, 4), a)
+    check(lambda xp, x: xp.histogram(x), np.zeros(3))
+    check(lambda xp, x: xp.histogram(x), np.zeros(0))
+    check(lambda xp, x: xp.histogram(x, 0), np.ones(3))
+    check(lambda xp, x: xp.histogram(x, [3, 1]), np.ones(3))
+    check(lambda xp, x: xp.histogram(x, 3, (2, 1)), np.ones(3))
+    check(lambda xp, x: xp.histogram(x), np.array([1.0, np.nan]))
+    check(lambda xp, x: xp.histogram(x, 4), sample("float32", (40,)), rtol=1e-6)
+    with pytest.raises(NotImplementedError, match="auto"):
+        cp.histogram(cp.ones(3), "auto")
+
+
+def test_histogram_nd() -> None:
+    a, b = sample("float64", (60,)), sample("float64", (60,), seed=4)
+    for bins in (5, [3, 4], [np.array([-3.0, 0, 2]), 4]):
+        compare(lambda bins=bins: np.histogram2d(a, b, bins), lambda bins=bins: cp.histogram2d(cp.asarray(a), cp.asarray(b), bins))
+    table = np.stack([a, b], 1)
+    check(lambda xp, x: list(xp.histogramdd(x[:, :2], (3, 4), density=True)), table)
+
+
+METHODS = """linear lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation weibull hazen
+median_unbiased normal_unbiased interpolated_inverted_cdf""".split()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles(method: str) -> None:
+    for dtype in ("float64", "int32", "float32"):
+        a = sample(dtype, (5, 8))
+        for q in (0.0, 0.1, 0.5, 0.77, 1.0, [0.25, 0.5], np.array([[0.1, 0.9]])):
+            for axis in (None, 0, 1, (0, 1)):
+                check(lambda xp, x, q=q, ax=axis: xp.quantile(x, q, axis=ax, method=method), a, rtol=1e-5, dtype=dtype != "float32")
+    check(lambda xp, x: xp.percentile(x, [10, 50], axis=0, keepdims=True, method=method), sample("float64", (5, 8)))
+
+
+def test_quantile_of_nan_and_errors() -> None:
+    a = sample("float64", (5, 8))
+    a[2, 3] = np.nan
+    for name in ("median", "nanmedian"):
+        for axis in (None, 0, 1):
+            check(lambda xp, x, n=name, ax=axis: getattr(xp, n)(x, axis=ax), a)
+    for axis in (None, 0, 1):
+        check(lambda xp, x, ax=axis: xp.percentile(x, 30, axis=ax), a)
+        for method in ("linear", "lower", "higher", "hazen"):
+            check(lambda xp, x, ax=axis, m=method: xp.nanpercentile(x, [30, 75], axis=ax, method=m), a)
+        check(lambda xp, x, ax=axis: xp.nanquantile(x, 0.3, axis=ax, keepdims=True), a)
+    check(lambda xp, x: xp.quantile(x, 1.5), a)
+    check(lambda xp, x: xp.percentile(x, -1), a)
+    check(lambda xp, x: xp.quantile(x, 0.5, method="bogus"), a)
+    for dtype in ("int32", "float32", "float16", "bool"):
+        if dtype != "bool":
+            check(lambda xp, x: xp.median(x, axis=1, keepdims=True), sample(dtype, (3, 4)))
+    check(lambda xp, x: xp.median(x), np.zeros(0))
+
+
+def test_differences() -> None:
+    for dtype in ("float64", "int32", "bool", "uint8"):
+        a = sample(dtype, (4, 6))
+        for n in (0, 1, 2):
+            check(lambda xp, x, n=n: xp.diff(x, n), a)
+            check(lambda xp, x, n=n: xp.diff(x, n, axis=0), a)
+    a = sample("float64", (4, 6))
+    check(lambda xp, x: xp.diff(x, prepend=0.0, append=xp.ones_like(x)[..., :2]), a)
+    check(lambda xp, x: xp.diff(x, -1), a)
+    check(lambda xp, x: xp.ediff1d(x, to_begin=9.0, to_end=[1.0, 2.0]), a)
+    check(lambda xp, x: list(xp.gradient(x)) if x.ndim > 1 and min(x.shape) > 1 else 0, a)
+    check(lambda xp, x: xp.gradient(x, 0.5, axis=-1), a)
+    check(lambda xp, x: xp.gradient(x, axis=-1, edge_order=2), a)
+    check(lambda xp, x: xp.gradient(x, xp.asarray([0.0, 1, 3, 4, 8, 9]), edge_order=2), a[0])
+    check(lambda xp, x: xp.gradient(x, xp.asarray([0.0, 1, 3, 4, 8, 9])), a[0].astype(int))
+    check(lambda xp, x: xp.trapezoid(x), a)
+    check(lambda xp, x: xp.trapezoid(x, dx=0.5, axis=0), a)
+    check(lambda xp, x: xp.trapezoid(x, xp.asarray(np.arange(x.shape[-1]) ** 2.0)), a)
+    check(lambda xp, x: xp.unwrap(x * 2), a)
+    check(lambda xp, x: xp.unwrap(x, period=5), sample("int64", (9,)))
+
+
+def test_interp() -> None:
+    xp_, fp = np.array([0.0, 1.0, 2.5, 4.0]), np.array([1.0, 3.0, -2.0, 0.0])
+    x = np.linspace(-1, 5, 25)
+    for kw in ({}, {"left": -9.0}, {"right": 7.0}, {"period": 3.5}):
+        compare(lambda kw=kw: np.interp(x, xp_, fp, **kw), lambda kw=kw: cp.interp(cp.asarray(x), cp.asarray(xp_), cp.asarray(fp), **kw),
+                atol=1e-14)  # fmt: skip
+    compare(lambda: np.interp(1.5, xp_, fp * 1j), lambda: cp.interp(1.5, cp.asarray(xp_), cp.asarray(fp * 1j)))
+    compare(lambda: np.interp(x, [1.0], [2.0]), lambda: cp.interp(cp.asarray(x), cp.asarray([1.0]), cp.asarray([2.0])))
+    compare(lambda: np.interp(x, [], []), lambda: cp.interp(cp.asarray(x), cp.asarray([]), cp.asarray([])))
+
+
+def test_convolution() -> None:
+    for first, second in [((7,), (3,)), ((3,), (7,)), ((4,), (4,)), ((1,), (1,)), ((0,), (3,))]:
+        for dtype in ("float64", "int32", "complex128"):
+            a, b = sample(dtype, first), sample(dtype, second, seed=1)
+            for mode in ("full", "same", "valid"):
+                for name in ("convolve", "correlate"):
+                    compare(lambda n=name, a=a, b=b, m=mode: getattr(np, n)(a, b, m),
+                            lambda n=name, a=a, b=b, m=mode: getattr(cp, n)(cp.asarray(a), cp.asarray(b), m), atol=1e-12)  # fmt: skip
+
+
+def test_covariance() -> None:
+    a, b = sample("float64", (3, 8)), sample("float64", (3, 8), seed=1)
+    check(lambda xp, x: xp.cov(x), a)
+    check(lambda xp, x: xp.cov(x, rowvar=False, bias=True), a, atol=1e-14)
+    check(lambda xp, x: xp.cov(x, ddof=0), a[0])
+    check(lambda xp, x: xp.corrcoef(x), a, atol=1e-14)
+    compare(lambda: np.cov(a, b), lambda: cp.cov(cp.asarray(a), cp.asarray(b)))
+    f, w = np.arange(1, 9), np.linspace(0.5, 1, 8)
+    compare(lambda: np.cov(a, fweights=f, aweights=w), lambda: cp.cov(cp.asarray(a), fweights=cp.asarray(f), aweights=cp.asarray(w)))
+    check(lambda xp, x: xp.cov(x), sample("complex128", (2, 5)), atol=1e-13)
+    assert_same(cp.corrcoef(cp.asarray(a[0]), cp.asarray(b[0])), np.corrcoef(a[0], b[0]))
