@@ -1,0 +1,315 @@
+"""Distributions: Kolmogorov-Smirnov or chi-squared against SciPy, moments, bounds, parameters, dtypes and errors.
+
+Seeds are fixed, so that nothing here is left to chance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.random import Generator, RandomState, default_rng
+
+stats = pytest.importorskip("scipy.stats")
+
+N = 20_000
+
+#: method -> (arguments, SciPy's distribution)
+CONTINUOUS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "random": ((), stats.uniform()),
+    "standard_normal": ((), stats.norm()),
+    "standard_exponential": ((), stats.expon()),
+    "standard_cauchy": ((), stats.cauchy()),
+    "uniform": ((-2.0, 3.0), stats.uniform(-2, 5)),
+    "normal": ((1.0, 2.5), stats.norm(1, 2.5)),
+    "lognormal": ((0.5, 0.75), stats.lognorm(0.75, scale=np.exp(0.5))),
+    "exponential": ((2.0,), stats.expon(scale=2)),
+    "laplace": ((1.0, 2.0), stats.laplace(1, 2)),
+    "logistic": ((1.0, 2.0), stats.logistic(1, 2)),
+    "gumbel": ((1.0, 2.0), stats.gumbel_r(1, 2)),
+    "rayleigh": ((1.5,), stats.rayleigh(scale=1.5)),
+    "weibull": ((1.7,), stats.weibull_min(1.7)),
+    "pareto": ((2.5,), stats.lomax(2.5)),
+    "power": ((3.0,), stats.powerlaw(3)),
+    "triangular": ((-1.0, 0.5, 3.0), stats.triang(0.375, -1, 4)),
+    "standard_gamma": ((0.4,), stats.gamma(0.4)),
+    "gamma": ((3.5, 2.0), stats.gamma(3.5, scale=2)),
+    "chisquare": ((3.0,), stats.chi2(3)),
+    "noncentral_chisquare": ((3.0, 2.0), stats.ncx2(3, 2)),
+    "f": ((5.0, 7.0), stats.f(5, 7)),
+    "noncentral_f": ((5.0, 7.0, 1.5), stats.ncf(5, 7, 1.5)),
+    "standard_t": ((4.0,), stats.t(4)),
+    "beta": ((0.5, 2.0), stats.beta(0.5, 2)),
+    "wald": ((2.0, 3.0), stats.invgauss(2 / 3, scale=3)),
+}
+
+DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "poisson": ((3.5,), stats.poisson(3.5)),
+    "binomial": ((20, 0.3), stats.binom(20, 0.3)),
+    "negative_binomial": ((4.0, 0.4), stats.nbinom(4, 0.4)),
+    "geometric": ((0.3,), stats.geom(0.3)),
+    "logseries": ((0.7,), stats.logser(0.7)),
+}
+
+
+def host(a: Any) -> np.ndarray:
+    return cp.asnumpy(a)
+
+
+def chi_squared(values: np.ndarray, distribution: Any) -> float:
+    """The p-value of counts; what is expected less than 10 times is pooled."""
+    support = np.arange(values.min(), values.max() + 1)
+    expected = distribution.pmf(support) * len(values)
+    common = expected >= 10
+    counts = np.array([(values == v).sum() for v in support[common]])
+    counts, expected = np.append(counts, len(values) - counts.sum()), expected[common]
+    expected = np.append(expected, len(values) - expected.sum())
+    return float(stats.chisquare(counts, expected).pvalue)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous(name: str) -> None:
+    arguments, distribution = CONTINUOUS[name]
+    draw = getattr(default_rng(2024), name)(*arguments, size=N)
+    assert draw.dtype == np.float64
+    assert draw.shape == (N,)
+    assert stats.kstest(host(draw), distribution.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS])
+def test_continuous_in_float32(name: str) -> None:
+    arguments, distribution = CONTINUOUS[name]
+    draw = getattr(default_rng(5), name)(*arguments, size=N, dtype=np.float32)
+    assert draw.dtype == np.float32
+    assert stats.kstest(host(draw).astype(float), distribution.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete(name: str) -> None:
+    arguments, distribution = DISCRETE[name]
+    draw = getattr(default_rng(2024), name)(*arguments, size=N)
+    assert draw.dtype == np.int64
+    assert chi_squared(host(draw), distribution) > 1e-3
+
+
+@pytest.mark.parametrize(("lam", "n", "p"), [(0.01, 3, 0.5), (12.0, 50, 0.98), (300.0, 1000, 0.4), (1e6, 10**6, 1e-4)])
+def test_counts_over_the_range_of_their_parameters(lam: float, n: int, p: float) -> None:
+    rng = default_rng(3)
+    poisson, binomial = host(rng.poisson(lam, N)), host(rng.binomial(n, p, N))
+    for values, mean, var in ((poisson, lam, lam), (binomial, n * p, n * p * (1 - p))):
+        assert abs(values.mean() - mean) < 5 * np.sqrt(var / N)
+        assert abs(values.var() - var) < 8 * np.sqrt((2 * var**2 + var) / N)
+    assert binomial.min() >= 0 and binomial.max() <= n
+
+
+def test_edges_of_counts() -> None:
+    rng = default_rng(3)
+    assert host(rng.poisson(0.0, 5)).tolist() == [0] * 5
+    assert host(rng.binomial(7, [0.0, 1.0])).tolist() == [0, 7]
+    assert host(rng.binomial(0, 0.5, 3)).tolist() == [0] * 3
+    assert host(rng.geometric(1.0, 3)).tolist() == [1] * 3
+    assert host(rng.standard_gamma(0.0, 3)).tolist() == [0.0] * 3
+    assert host(rng.weibull(0, 3)).tolist() == [0.0] * 3
+
+
+def test_normals_reach_far_and_are_independent() -> None:
+    z = host(default_rng(1).standard_normal(1_000_000))
+    assert 4.3 < np.abs(z).max() < 6.5
+    for lag in (1, 2, 3, 4):
+        assert abs(np.mean(z[:-lag] * z[lag:])) < 0.005
+    assert abs(stats.kurtosis(z)) < 0.025 and abs(stats.skew(z)) < 0.012
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.01, 0.3])
+def test_beta_and_dirichlet_of_tiny_shapes(a: float) -> None:
+    rng = default_rng(4)
+    x = host(rng.beta(a, a, N))
+    assert np.isfinite(x).all() and (x >= 0).all() and (x <= 1).all()
+    assert abs(x.mean() - 0.5) < 0.02
+    d = host(rng.dirichlet([a, 2 * a, a], 5000))
+    np.testing.assert_allclose(d.sum(-1), 1.0)
+    np.testing.assert_allclose(d.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+
+
+@pytest.mark.parametrize("span", [1, 2, 3, 10, 256, 1000])
+@pytest.mark.parametrize("dtype", ["int64", "int16", "uint32"])
+def test_integers_are_uniform(span: int, dtype: str) -> None:
+    draw = default_rng(8).integers(5, 5 + span, N, dtype=dtype)
+    assert draw.dtype == np.dtype(dtype)
+    counts = np.bincount(host(draw).astype(int) - 5, minlength=span)
+    assert len(counts) == span
+    if span > 1:
+        assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("low", [0, -(1 << 63), -5])
+@pytest.mark.parametrize("span", [(1 << 32) + 7, 3 << 60, (1 << 63) - 25])
+def test_wide_ranges_of_integers(low: int, span: int) -> None:
+    values = host(default_rng(9).integers(low, low + span, N)).astype(object)
+    assert values.min() >= low and values.max() < low + span
+    unit = np.array([(int(v) - low) / span for v in values])
+    assert stats.kstest(unit, "uniform").pvalue > 1e-3
+
+
+def test_integers_equal_exact_arithmetic() -> None:
+    """(bits x range) >> 64 and >> 128, in Python's integers."""
+    from cuprous import _core
+
+    words = [int(w) for w in host(_core.random("random_bits64", (8,), 1, 0))]
+    assert host(default_rng(1).integers(-3, 1000, 8)).tolist() == [(w * 1003 >> 64) - 3 for w in words]
+    low_words = [int(w) for w in host(_core.random("random_bits64", (8,), 1, 4))]
+    n = 5 * 10**18
+    expected = [((a << 64) + b) * n >> 128 for a, b in zip(words, low_words, strict=True)]
+    assert host(default_rng(1).integers(0, n, 8)).tolist() == expected
+    bounds = cp.full(8, n, dtype="int64")
+    assert host(default_rng(1).integers(0, bounds)).tolist() == expected
+
+
+def test_integers_over_whole_dtypes() -> None:
+    for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64", "bool"):
+        low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        values = host(default_rng(1).integers(low, high, 4000, dtype=dtype, endpoint=True))
+        assert values.dtype == np.dtype(dtype)
+        middle = (float(values.astype(float).mean()) - float(low)) / (float(high) - float(low))
+        assert abs(middle - 0.5) < 0.03
+    both = host(default_rng(1).integers(2, size=50, dtype=bool))
+    assert both.any() and not both.all()
+
+
+def test_integers_of_arrays_of_bounds() -> None:
+    low = np.array([[-5], [0], [100]])
+    high = np.array([10, 1 << 40])
+    values = host(default_rng(1).integers(cp.asarray(low), cp.asarray(high), size=(500, 3, 2)))
+    assert (values >= low).all() and (values < high).all()
+    assert (values[:, 0, 0] == -5).any() and (values[:, 0, 0] == 9).any()
+    assert host(default_rng(1).integers([1, 2, 3], endpoint=True)).shape == (3,)
+
+
+def test_parameters_broadcast() -> None:
+    loc = np.array([[-100.0], [0.0], [100.0]])
+    scale = np.array([1.0, 0.1])
+    z = host(default_rng(1).normal(cp.asarray(loc), scale.tolist(), size=(2000, 3, 2)))
+    np.testing.assert_allclose(z.mean(0), np.broadcast_to(loc, (3, 2)), atol=0.1)
+    np.testing.assert_allclose(z.std(0), np.broadcast_to(scale, (3, 2)), rtol=0.1)
+    assert default_rng(1).normal(cp.asarray(loc), 1.0).shape == (3, 1)
+    assert default_rng(1).gamma(cp.asarray(loc + 200), cp.ones(4)).shape == (3, 4)
+    lam = np.array([1.0, 10.0, 100.0])
+    np.testing.assert_allclose(host(default_rng(1).poisson(cp.asarray(lam), (N, 3))).mean(0), lam, rtol=0.05)
+    n, p = np.array([10, 100]), np.array([[0.1], [0.7]])
+    binomial = host(default_rng(1).binomial(cp.asarray(n), cp.asarray(p), (N, 2, 2)))
+    np.testing.assert_allclose(binomial.mean(0), n * p, rtol=0.05)
+    for draw in ("normal", "uniform", "laplace", "gamma", "beta", "f", "wald"):
+        with pytest.raises(ValueError, match="not compatible with broadcast|broadcast"):
+            getattr(default_rng(1), draw)(cp.ones(3), cp.ones(3), size=2)
+
+
+def test_float32_parameters_do_not_change_the_dtype() -> None:
+    rng = default_rng(1)
+    assert rng.normal(cp.ones(3, dtype="float32"), np.float64(2)).dtype == np.float64
+    assert rng.normal(cp.ones(3), np.float64(2), dtype="float32").dtype == np.float32
+    assert rng.gamma(cp.ones(3, dtype="float32")).dtype == np.float64
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
+def test_shapes(name: str) -> None:
+    arguments, _ = {**CONTINUOUS, **DISCRETE}[name]
+    draw = getattr(default_rng(1), name)
+    assert draw(*arguments).shape == ()
+    for size, shape in ((3, (3,)), ((2, 0), (2, 0)), ([2, 3], (2, 3)), ((), ()), (np.int64(4), (4,))):
+        assert draw(*arguments, size=size).shape == shape
+    with pytest.raises(ValueError):
+        draw(*arguments, size=-1)
+    with pytest.raises(TypeError):
+        draw(*arguments, size=1.5)
+
+
+@pytest.mark.parametrize("name", ["random", "standard_normal", "standard_exponential", "standard_gamma"])
+def test_out(name: str) -> None:
+    arguments = (2.0,) if name == "standard_gamma" else ()
+    out = cp.zeros((2, 3))
+    assert getattr(default_rng(1), name)(*arguments, out=out) is out
+    np.testing.assert_array_equal(host(out), host(getattr(default_rng(1), name)(*arguments, (2, 3))))
+    getattr(default_rng(1), name)(*arguments, out=cp.zeros((2, 3), dtype="float32"), dtype="float32")
+    with pytest.raises(TypeError, match="wrong type"):
+        getattr(default_rng(1), name)(*arguments, out=cp.zeros(3, dtype="float32"))
+    with pytest.raises(ValueError, match="size must match"):
+        getattr(default_rng(1), name)(*arguments, size=4, out=out)
+    with pytest.raises(TypeError, match="cuprous"):
+        getattr(default_rng(1), name)(*arguments, out=np.zeros(3))
+
+
+#: (method, arguments, error)
+MISTAKES: list[tuple[str, tuple[Any, ...], type[Exception]]] = [
+    ("normal", (0, -1), ValueError), ("lognormal", (0, -1), ValueError), ("exponential", (-1,), ValueError),
+    ("gamma", (-1,), ValueError), ("standard_gamma", (-1,), ValueError), ("gamma", (1, -1), ValueError),
+    ("beta", (0, 1), ValueError), ("chisquare", (0,), ValueError), ("f", (1, 0), ValueError),
+    ("standard_t", (0,), ValueError), ("poisson", (-1,), ValueError), ("poisson", (float("nan"),), ValueError),
+    ("binomial", (-1, 0.5), ValueError), ("binomial", (1, 1.5), ValueError), ("geometric", (0,), ValueError),
+    ("geometric", (1.5,), ValueError), ("negative_binomial", (0, 0.5), ValueError), ("logseries", (1,), ValueError),
+    ("laplace", (0, -1), ValueError), ("logistic", (0, -1), ValueError), ("gumbel", (0, -1), ValueError),
+    ("rayleigh", (-1,), ValueError), ("weibull", (-1,), ValueError), ("pareto", (0,), ValueError),
+    ("power", (0,), ValueError), ("wald", (0, 1), ValueError), ("triangular", (2, 1, 3), ValueError),
+    ("triangular", (1, 4, 3), ValueError), ("triangular", (1, 1, 1), ValueError), ("uniform", (0, np.inf), ValueError),
+    ("dirichlet", ([],), ValueError), ("multinomial", (3, [0.7, 0.6, 0.1]), ValueError),
+    ("integers", (5, 5), ValueError), ("integers", (0, 300, 3, "int8"), ValueError),
+    ("integers", (-1, 3, 3, "uint8"), ValueError), ("integers", (0, 3, 3, "float32"), TypeError),
+    ("random", (3, "int32"), TypeError), ("standard_normal", (3, "complex64"), TypeError),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(MISTAKES)))
+def test_errors(case: int) -> None:
+    name, arguments, error = MISTAKES[case]
+    with pytest.raises(error):
+        getattr(default_rng(1), name)(*arguments)
+
+
+def test_multinomial() -> None:
+    counts = host(default_rng(1).multinomial(20, [0.2, 0.3, 0.5], size=(4000,)))
+    assert counts.shape == (4000, 3) and counts.dtype == np.int64
+    assert (counts.sum(-1) == 20).all() and (counts >= 0).all()
+    np.testing.assert_allclose(counts.mean(0), [4, 6, 10], atol=0.15)
+    assert host(default_rng(1).multinomial(5, cp.array([0.0, 1.0]))).tolist() == [0, 5]
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+def test_multivariate_normal(method: str) -> None:
+    mean, cov = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
+    x = host(default_rng(1).multivariate_normal(mean, cp.asarray(cov), (100, 200), method=method))
+    assert x.shape == (100, 200, 2)
+    np.testing.assert_allclose(x.reshape(-1, 2).mean(0), mean, atol=0.05)
+    np.testing.assert_allclose(np.cov(x.reshape(-1, 2).T), cov, atol=0.07)
+    if method != "cholesky":
+        with pytest.raises(ValueError, match="positive-semidefinite"):
+            default_rng(1).multivariate_normal(mean, -cov, check_valid="raise", method=method)
+        with pytest.warns(RuntimeWarning):
+            default_rng(1).multivariate_normal(mean, -cov, method=method)
+
+
+def test_bytes() -> None:
+    assert [len(default_rng(1).bytes(n)) for n in (0, 1, 4, 7)] == [0, 1, 4, 7]
+    assert default_rng(0).bytes(5) == bytes([0xD5, 0xE8, 0x27, 0x66, 0x8D])
+    with pytest.raises(ValueError):
+        default_rng(0).bytes(-1)
+
+
+@pytest.mark.parametrize("cls", [Generator, RandomState])
+def test_legacy_and_new_agree_on_common_names(cls: type) -> None:
+    rng = default_rng(3) if cls is Generator else RandomState(3)
+    np.testing.assert_array_equal(host(rng.normal(1, 2, 5)), host(default_rng(3).normal(1, 2, 5)))
+
+
+def test_legacy_names() -> None:
+    state = RandomState(1)
+    assert state.random_integers(1, 1, 3).dtype == np.int64
+    assert set(host(state.random_integers(3, size=200)).tolist()) == {1, 2, 3}
+    assert set(host(cp.random.randint(-1, 2, (200,), dtype="int8")).tolist()) == {-1, 0, 1}
+    assert cp.random.rand().shape == ()
+    assert cp.random.randn(2, 3, dtype=cp.float32).dtype == np.float32
+    assert cp.random.sample(3).shape == cp.random.ranf(3).shape == (3,)
+    assert host(state.tomaxint(3)).min() >= 0
+    with pytest.raises(ValueError, match="low >= high"):
+        cp.random.randint(3, 3)
