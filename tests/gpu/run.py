@@ -29,7 +29,7 @@ def main() -> int:
     skip = set(filter(None, arguments.skip.split(",")))
     logs = ROOT / arguments.logs if not os.path.isabs(arguments.logs) else Path(arguments.logs)
     logs.mkdir(parents=True, exist_ok=True)
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     steps: dict[str, list[str]] = {
         "gpu": [*pytest, "tests/gpu"],
         "suite": [*pytest, "tests", "--ignore=tests/gpu", "--maxfail=50"],
@@ -65,7 +65,11 @@ def step(name: str, line: list[str], logs: Path) -> tuple[str, str, float, str]:
     text = log.read_text(encoding="utf-8", errors="replace")
     if done.returncode:
         print("\n".join(text.splitlines()[-60:]), flush=True)
-    found = re.findall(r"^.*(?:passed|failed|programs/s|ERROR SUMMARY|RACECHECK SUMMARY).*$", text, re.MULTILINE)
+    found = re.findall(
+        r"^.*(?:\d (?:passed|failed|errors?|skipped) ?.* in |programs/s|ERROR SUMMARY|RACECHECK SUMMARY).*$",
+        text,
+        re.MULTILINE,
+    )
     summary = "; ".join(line.strip("= ") for line in found[-2:]) or f"exit code {done.returncode}"
     return name, "FAILED" if done.returncode else "ok", time.perf_counter() - start, summary
 

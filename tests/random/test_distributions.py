@@ -180,7 +180,7 @@ def test_integers_over_whole_dtypes() -> None:
 
 
 def test_integers_of_arrays_of_bounds() -> None:
-    low = np.array([[-5], [0], [100]])
+    low = np.array([[-5], [0], [3]])
     high = np.array([10, 1 << 40])
     values = host(default_rng(1).integers(cp.asarray(low), cp.asarray(high), size=(500, 3, 2)))
     assert (values >= low).all() and (values < high).all()
@@ -202,7 +202,7 @@ def test_parameters_broadcast() -> None:
     binomial = host(default_rng(1).binomial(cp.asarray(n), cp.asarray(p), (N, 2, 2)))
     np.testing.assert_allclose(binomial.mean(0), n * p, rtol=0.05)
     for draw in ("normal", "uniform", "laplace", "gamma", "beta", "f", "wald"):
-        with pytest.raises(ValueError, match="not compatible with broadcast|broadcast"):
+        with pytest.raises(ValueError, match="broadcast"):
             getattr(default_rng(1), draw)(cp.ones(3), cp.ones(3), size=2)
 
 

@@ -78,9 +78,7 @@ def test_draws_do_not_overlap() -> None:
 
 
 def test_shape_does_not_change_the_values() -> None:
-    np.testing.assert_array_equal(
-        host(default_rng(1).random((3, 4))).reshape(-1), host(default_rng(1).random(12))
-    )
+    np.testing.assert_array_equal(host(default_rng(1).random((3, 4))).reshape(-1), host(default_rng(1).random(12)))
 
 
 def test_no_seed_means_a_new_one() -> None:

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::Arc;
 
+use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, LayoutRef, Node, Result, Tape};
 
 use crate::device::Executable;
@@ -105,17 +106,19 @@ impl Programs {
                 entries.len() - 1
             }
         };
+        let program = self.table[&hash][at].program.clone();
+        let (arena, outputs) = match allocate(&program, tape, engine) {
+            Err(e) if e.kind == ErrorKind::Memory => {
+                self.drop_others(hash, at);
+                engine.device.trim();
+                allocate(&program, tape, engine)?
+            }
+            got => got?,
+        };
+        let at = at.min(self.table[&hash].len() - 1);
         let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
         entry.used = clock;
-        self.last = Some(entry.program.clone());
-        stats.steps += entry.program.steps.len() as u64;
-
-        let program = &entry.program;
-        let mut outputs: Vec<Buffer> = Vec::with_capacity(program.outputs.len());
-        let arena = if program.arena_bytes > 0 { Some(engine.device.alloc(program.arena_bytes)?) } else { None };
-        for &node in &program.outputs {
-            outputs.push(engine.device.alloc(tape.owners[node as usize].bytes)?);
-        }
+        stats.steps += program.steps.len() as u64;
         self.addresses.clear();
         self.addresses.extend(program.buffers.iter().map(|b| match b.place {
             Place::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
@@ -127,9 +130,19 @@ impl Programs {
             // SAFETY: the engine's lock is held.
             unsafe { tape.owners[node as usize].set_buffer(buffer) };
         }
+        self.last = Some(program);
         // SAFETY: as above; the live values have their memory.
         unsafe { tape.clear() };
         Ok(())
+    }
+
+    /// Forgets every program but one, with the memory that their graphs and states hold.
+    fn drop_others(&mut self, hash: u64, at: usize) {
+        let entries = self.table.remove(&hash).expect("the caller has looked it up");
+        let kept = entries.into_iter().nth(at).expect("the caller has looked it up");
+        self.clear();
+        (self.count, self.nodes) = (1, kept.key.nodes.len());
+        self.table.insert(hash, vec![kept]);
     }
 
     fn hash(&self, nodes: &[Node]) -> u64 {
@@ -234,6 +247,19 @@ impl Programs {
         self.table.clear();
         (self.count, self.nodes, self.last) = (0, 0, None);
     }
+}
+
+/// A program's arena and outputs.
+type Memories = (Option<Buffer>, Vec<Buffer>);
+
+fn allocate(program: &Program, tape: &Tape, engine: &Engine) -> Result<Memories> {
+    let arena = if program.arena_bytes > 0 { Some(engine.device.alloc(program.arena_bytes)?) } else { None };
+    let outputs = program
+        .outputs
+        .iter()
+        .map(|&node| engine.device.alloc(tape.owners[node as usize].bytes))
+        .collect::<Result<_>>()?;
+    Ok((arena, outputs))
 }
 
 /// A multiply-xor hash: keys are compared in full, so it need only be fast and even.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::{
     Array, Buffer, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, Node, NodeKind, ReduceOp, Result, Scalar,
@@ -538,11 +539,22 @@ impl Engine {
         self.device.trim();
     }
 
+    /// Memory; where there is none, cached programs and free blocks are let go of first.
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        match self.device.alloc(bytes) {
+            Err(e) if e.kind == ErrorKind::Memory => {
+                self.trim();
+                self.device.alloc(bytes)
+            }
+            got => got,
+        }
+    }
+
     /// An array of uninitialised memory.
     pub fn empty(&self, dtype: DType, shape: &[i64]) -> Result<Array> {
         let layout = Layout::contiguous(dtype, shape);
         let bytes = checked_bytes(shape, dtype)?;
-        let storage = Storage::ready(self.device.alloc(bytes)?, self.id);
+        let storage = Storage::ready(self.alloc(bytes)?, self.id);
         Ok(Array { storage: Arc::new(storage), layout })
     }
 

@@ -56,8 +56,9 @@ def key_of(seed: Seed) -> int:
         if value < 0:
             raise ValueError("expected non-negative integer")
         return value if value <= _MASK else mix((value,))
+    sequence: Any = seed
     try:
-        items = [operator.index(item) for item in (seed.tolist() if hasattr(seed, "tolist") else seed)]
+        items = [operator.index(item) for item in (sequence.tolist() if hasattr(seed, "tolist") else sequence)]
     except TypeError:
         raise TypeError(f"a seed is None, an int or a sequence of ints, not {type(seed).__name__}") from None
     if any(item < 0 for item in items):

@@ -118,6 +118,7 @@ class Discrete(Continuous):
         p, name = parameter(p), _integer_dtype(dtype)
         probability(p, above_zero=True)
         shape = common_shape(size, p)
+        rate: Any
         if isinstance(p, ndarray):
             rate = -_map("log1p", -in_dtype(p, "float64"))
         else:

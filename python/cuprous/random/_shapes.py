@@ -23,7 +23,7 @@ def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
 
 def parameter(value: Any) -> Any:
     """A distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote)."""
-    if isinstance(value, (ndarray, float, int)):
+    if isinstance(value, ndarray) or type(value) in (float, int):
         return value
     if is_scalar(value):
         return value.item() if hasattr(value, "item") else value

@@ -10,4 +10,8 @@ from cuprous.scipy.special._table import FUNCTIONS
 
 globals().update(FUNCTIONS)
 
-__all__ = ["SpecialFunction", "log_softmax", "logsumexp", "softmax", *FUNCTIONS]  # pyright: ignore
+__all__ = ["SpecialFunction", "log_softmax", "logsumexp", "softmax", *FUNCTIONS]
+
+
+def __getattr__(name: str) -> SpecialFunction:  # tells type checkers what the names of the table are
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
