@@ -37,7 +37,7 @@ def unsupported(x: object) -> TypeError:
 
 
 def array(x: ArrayLike) -> ndarray:
-    """An array from what a function was given: arrays as they are, scalars and lists converted, NumPy arrays refused."""
+    """An array from what a function was given: scalars and lists are converted, NumPy arrays refused."""
     if isinstance(x, ndarray):
         return x
     if is_numpy_array(x):

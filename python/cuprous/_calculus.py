@@ -85,7 +85,8 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
     n = f.shape[axis]
     if n < edge_order + 1:
         raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
         )
 
     def at(start: int | None, stop: int | None) -> ndarray:
@@ -97,7 +98,9 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         x = array(spacing)
         if x.ndim != 1 or x.size != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        steps = diff(astype(x, _dtypes.inexact(x.dtype_name))).reshape(tuple(-1 if i == axis else 1 for i in range(f.ndim)))
+        steps = diff(astype(x, _dtypes.inexact(x.dtype_name))).reshape(
+            tuple(-1 if i == axis else 1 for i in range(f.ndim))
+        )
     result = _core.empty(f.shape, f.dtype_name)
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
@@ -132,7 +135,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
     width: Any = dx
     if x is not None:
         x = array(x)
-        width = diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
+        width = (
+            diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
+        )
     pairs = y[_slice(y.ndim, axis, 1, None)] + y[_slice(y.ndim, axis, None, -1)]
     return sum_(width * pairs / 2.0, axis)
 
@@ -149,7 +154,9 @@ def interp(
 
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
     if xp.ndim != 1 or fp.ndim != 1:
-        raise ValueError("Data points must be 1-D sequences" if period is not None else "object too deep for desired array")
+        raise ValueError(
+            "Data points must be 1-D sequences" if period is not None else "object too deep for desired array"
+        )
     if xp.size != fp.size:
         raise ValueError("fp and xp are not of the same length.")
     if xp.size == 0:
@@ -272,8 +279,8 @@ def cov(
             raise ValueError(f"{name} cannot be negative")
         w = part if w is None else w * part
     if w is None:
-        average, total = mean(x, 1, keepdims=True), x.shape[1]
-        factor: Any = total - ddof
+        average = mean(x, 1, keepdims=True)
+        factor: Any = x.shape[1] - ddof
     else:
         total = sum_(w)
         average = sum_(x * w, 1, keepdims=True) / total

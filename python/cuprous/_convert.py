@@ -45,9 +45,9 @@ def _forbid_copy(copy: bool | None) -> None:
 def _from_scalar(x: Any, scalar: str, name: str | None) -> ndarray:
     if scalar == "int64" and name is None and not -(1 << 63) <= x < 1 << 63:
         name = "uint64"
-    if scalar == "int64" and name is not None and _dtypes.kind(name) in "iu":
-        if not _dtypes.lowest(name) <= x <= _dtypes.highest(name):
-            raise OverflowError(f"Python integer {x} out of bounds for {name}")
+    bounded = scalar == "int64" and name is not None and _dtypes.kind(name) in "iu"
+    if bounded and not _dtypes.lowest(str(name)) <= x <= _dtypes.highest(str(name)):
+        raise OverflowError(f"Python integer {x} out of bounds for {name}")
     if scalar == "complex128" and name is not None and _dtypes.kind(name) in "iuf":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
     return _core.full((), x, name or scalar)

@@ -46,8 +46,10 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """
     a = array(a)
     if a.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
-                         "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.")  # fmt: skip
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+            "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
+        )
     if 0 in a.shape:
         return tuple(_core.empty((0,), "int64") for _ in a.shape)
     return split_index(flatnonzero(a), a.shape)
@@ -107,7 +109,9 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
             raise ValueError("Cannot insert from an empty array!")
         return
     chosen = gather_flat(values, _core.map("remainder", _core.map("maximum", running - 1, 0), values.size))
-    _core.update(arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr))
+    _core.update(
+        arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr)
+    )
 
 
 def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:

@@ -314,9 +314,7 @@ def logspace(
     return result if dtype is None else _core.cast(result, _dtypes.name_of(dtype))
 
 
-def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> ndarray:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> ndarray:
     """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero."""
     first, last = (_core.map("multiply", convert(x), 1.0) for x in (start, stop))
     if bool((_core.map("multiply", first, last) == 0).any()):  # type: ignore[attr-defined]
@@ -466,7 +464,9 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     places = list(range(n))
     if indexing == "xy" and n > 1:
         places[0], places[1] = 1, 0
-    grids = [v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)]
+    grids = [
+        v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)
+    ]
     if not sparse:
         sizes = [0] * n
         for v, place in zip(vectors, places, strict=True):

@@ -16,7 +16,7 @@ synchronize = _core.synchronize
 
 
 def device_word(device: Any) -> str:
-    """"cpu", "cuda" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`."""
+    """ "cpu", "cuda" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`."""
     if isinstance(device, str):
         return device
     index = getattr(device, "id", device)

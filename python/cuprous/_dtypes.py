@@ -96,7 +96,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def kind(name: str) -> str:
-    """"b", "i", "u", "f" or "c"."""
+    """ "b", "i", "u", "f" or "c"."""
     return TABLE[name][0]
 
 

@@ -51,7 +51,10 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
         if len(named) != a.ndim:
             which = "too many" if len(named) > a.ndim else "fewer"
             if which == "fewer":
-                raise ValueError(f"operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis provided to broadcast the extra dimensions. (operand {i})")
+                raise ValueError(
+                    "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                    f"provided to broadcast the extra dimensions. (operand {i})"
+                )
             raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
         inputs.append(named)
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
@@ -66,7 +69,9 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
             if output.count(c) > 1:
                 raise ValueError(f"einstein sum subscripts string includes output subscript '{c}' multiple times")
             if c not in known:
-                raise ValueError(f"einstein sum subscripts string included output subscript '{c}' which never appeared in an input")
+                raise ValueError(
+                    f"einstein sum subscripts string included output subscript '{c}' which never appeared in an input"
+                )
     else:
         seen = [c for labels in inputs for c in labels if c in _LETTERS]
         output = ellipsis + tuple(sorted(c for c in set(seen) if seen.count(c) == 1))
@@ -150,7 +155,7 @@ def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: 
     if isinstance(optimize, (list, tuple)) and optimize and not isinstance(optimize[0], int):
         steps = [tuple(s) for s in optimize if s != "einsum_path"]
         if all(len(s) == 2 for s in steps) and len(steps) == len(terms) - 1:
-            return steps  # type: ignore[return-value]
+            return steps
         if any(not isinstance(s, (tuple, list)) for s in optimize if s != "einsum_path"):
             raise TypeError(f"Did not understand the path: {optimize}")
     remaining = list(terms)
@@ -241,7 +246,7 @@ def _sizes(terms: list[tuple[ndarray, Labels]]) -> dict[str, int]:
     return sizes
 
 
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
     """NumPy's contraction path and its report for operands of these shapes; computes nothing."""
     import numpy as np
 
@@ -250,7 +255,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
             return np.lib.stride_tricks.as_strided(np.zeros(1), x.shape, (0,) * x.ndim)
         return x
 
-    return np.einsum_path(*map(outline, operands), optimize=optimize, einsum_call=einsum_call)
+    return np.einsum_path(*map(outline, operands), optimize=optimize)
 
 
 __all__ = ["einsum", "einsum_path"]

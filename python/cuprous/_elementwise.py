@@ -26,18 +26,15 @@ def clip(
     """Elements limited to an interval; either bound may be None."""
     if min is not None or max is not None:
         if a_min is not None or a_max is not None:
-            raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+            raise ValueError(
+                "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+            )
         a_min, a_max = min, max
     result = a = array(a)
     for name, bound in (("maximum", a_min), ("minimum", a_max)):
         if bound is None:
             continue
-        bound = operand(bound)
-        if type(bound) is int and _dtypes.kind(result.dtype_name) in "iu":
-            low, high = _dtypes.lowest(result.dtype_name), _dtypes.highest(result.dtype_name)
-            if not low <= bound <= high:  # as NumPy: a bound beyond the dtype limits nothing, or everything
-                bound = low if bound < low else high
-        result = _core.map(name, result, bound)
+        result = _core.map(name, result, operand(bound))
     return write_out(out, a.copy() if result is a else result, "clip")
 
 
@@ -90,9 +87,7 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     return _signed_infinity(x, out, "isneginf", True)
 
 
-def nan_to_num(
-    x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> ndarray:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
     """NaN and infinities replaced by numbers (by default zero and the dtype's extremes)."""
     x = array(x)
     letter = _dtypes.kind(x.dtype_name)
@@ -194,7 +189,7 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     if integral:
         high, ambiguous = period // 2, period % 2 == 0
     else:
-        high, ambiguous = period / 2, True  # type: ignore[assignment]
+        high, ambiguous = period / 2, True
     low = -high
     folded = _core.map("remainder", steps - low, period) + low
     if ambiguous:

@@ -20,7 +20,9 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
     """
     x = array(x)
     if x.ndim != 1:
-        raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
+        raise ValueError(
+            "object too deep for desired array" if x.ndim else "object of too small depth for desired array"
+        )
     if _dtypes.kind(x.dtype_name) not in "biu" and x.size:
         raise TypeError(
             f"Cannot cast array data from dtype('{x.dtype_name}') to dtype('int64') according to the rule 'safe'"
@@ -69,7 +71,9 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if count < 1:
         raise ValueError("`bins` must be positive, when an integer")
     first, last = _outer_edges(a, range)
-    name = _core.promote_types(_dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name)
+    name = _core.promote_types(
+        _dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name
+    )
     return _creation.linspace(first, last, count + 1, dtype=name)
 
 

@@ -164,7 +164,9 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     from cuprous._indexing import _bounded
 
     index = array(a)
-    parts = [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
+    parts = (
+        [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
+    )
     name = common_dtype(parts)
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
@@ -198,9 +200,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
     """A function defined in pieces: for each condition a scalar, or a function called with the elements it selects."""
     x = array(x)
-    if isinstance(condlist, bool) or not isinstance(condlist, (list, tuple, ndarray)) or (
-        isinstance(condlist, ndarray) and condlist.ndim <= x.ndim
-    ) or (isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray)) and x.ndim):
+    if (
+        isinstance(condlist, bool)
+        or not isinstance(condlist, (list, tuple, ndarray))
+        or (isinstance(condlist, ndarray) and condlist.ndim <= x.ndim)
+        or (isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray)) and x.ndim)
+    ):
         condlist = [condlist]
     conditions = [astype(array(c), "bool") for c in condlist]
     n = len(conditions)
@@ -300,7 +305,9 @@ class _Grid:
         if single:
             return lines[0]
         name = common_dtype(lines)
-        grids = _creation.meshgrid(*(astype(x, name) for x in lines), indexing="ij", sparse=self._sparse, copy=self._sparse)
+        grids = _creation.meshgrid(
+            *(astype(x, name) for x in lines), indexing="ij", sparse=self._sparse, copy=self._sparse
+        )
         if self._sparse:
             return grids
         from cuprous._joining import stack

@@ -73,7 +73,7 @@ def _host_index(item: Any, n: int, axis: int) -> ndarray:
 
 
 def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
-    """A device index array wrapped into 0..n. On the CPU an index out of bounds raises; on a GPU it wraps, as CuPy's."""
+    """A device index array wrapped into 0..n. Out of bounds it raises on the CPU, and wraps on a GPU as CuPy's."""
     if _dtypes.kind(index.dtype_name) not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     index = astype(index, "int64")
@@ -353,9 +353,7 @@ def _bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
     return _core.map("minimum", _core.map("maximum", index, 0), n - 1)
 
 
-def take(
-    a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise"
-) -> ndarray:
+def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Elements of the flattened array, or slices along an axis, at indices.
 
     Raises:

@@ -82,6 +82,8 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     out = kwargs.get("out")
     if isinstance(out, tuple) and len(out) == 1:
         kwargs["out"] = out[0]
+    # A NumPy scalar on the left of a comparison arrives as a 0-d array.
+    inputs = tuple(x[()] if is_numpy_array(x) and x.ndim == 0 else x for x in inputs)
     for x in (*inputs, *(out if isinstance(out, tuple) else ())):
         if is_numpy_array(x):
             raise unsupported(x)
@@ -164,7 +166,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
         target = device_word(device)
         if target.split(":")[0] != result.device_name:
             if copy is False:
-                raise BufferError(f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden")
+                raise BufferError(
+                    f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden"
+                )
             result = _core.to_device(result, target)
     return result
 

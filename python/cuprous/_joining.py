@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -53,13 +54,15 @@ def concatenate(
         if len(shape) != ndim:
             raise ValueError(
                 "all the input array dimensions except for the concatenation axis must match exactly, but along "
-                f"dimension 0, the array at index 0 has {ndim} dimension(s) and the array at index {i} has {len(shape)} dimension(s)"
+                f"dimension 0, the array at index 0 has {ndim} dimension(s) "
+                f"and the array at index {i} has {len(shape)} dimension(s)"
             )
         for j in range(ndim):
             if j != axis and shape[j] != first[j]:
                 raise ValueError(
                     "all the input array dimensions except for the concatenation axis must match exactly, but along "
-                    f"dimension {j}, the array at index 0 has size {first[j]} and the array at index {i} has size {shape[j]}"
+                    f"dimension {j}, the array at index 0 has size {first[j]} "
+                    f"and the array at index {i} has size {shape[j]}"
                 )
         length += shape[axis]
     name = common_dtype(parts) if dtype is None else _dtypes.name_of(dtype)
@@ -179,7 +182,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(n, sections)
         cuts = [each * i + min(i, extra) for i in range(sections + 1)]
-        bounds = list(zip(cuts, cuts[1:], strict=False))
+        bounds = list(pairwise(cuts))
     else:
         from cuprous._interop import asnumpy
 
@@ -193,9 +196,9 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """As `array_split`, but parts of a number of sections must have equal length."""
     ary = array(ary)
-    if isinstance(indices_or_sections, int) and indices_or_sections > 0:
-        if ary.shape[normalize_axis(axis, ary.ndim)] % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
+    sections = indices_or_sections if isinstance(indices_or_sections, int) else 0
+    if sections > 0 and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
+        raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
@@ -298,7 +301,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     n = arr.shape[axis]
-    if getattr(obj, "dtype", None) == bool:
+    if str(getattr(obj, "dtype", "")) == "bool":
         return compress(_core.map("logical_not", array(obj)), arr, axis)
     places = [_checked(i, n, axis) for i in _positions(obj, n)]
     keep = _core.full((n,), True, "bool")

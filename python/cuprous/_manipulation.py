@@ -310,10 +310,8 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     low = min(a.span()[0], b.span()[0])
     high = max(a.span()[1], b.span()[1])
     storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
-    views = [
-        np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)
-    ]
-    return bool(np.shares_memory(*views))
+    views = [np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)]
+    return bool(np.shares_memory(views[0], views[1]))
 
 
 def _first(a: ndarray) -> int:

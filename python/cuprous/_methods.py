@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from cuprous import (
     _core,
@@ -20,8 +20,7 @@ from cuprous import (
     _reductions,
     _sorting,
     _ufunc_methods,
-    _ufuncs,
-)  # fmt: skip
+)
 from cuprous._args import check_casting, ndarray, with_order
 
 
@@ -63,15 +62,19 @@ def view(self: ndarray, dtype: Any = None) -> ndarray:
     if new > old:
         factor = new // old
         if new % old or shape[-1] % factor:
-            raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
-                             "last axis of the array.")  # fmt: skip
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+                "last axis of the array."
+            )
         if any(s % factor for s in strides[:-1]):
             raise ValueError("[view] the strides are not multiples of the new item size")
         shape[-1] //= factor
         strides = [s // factor for s in strides[:-1]] + [1]
     else:
         if old % new:
-            raise ValueError("When changing to a smaller dtype, its size must be a divisor of the size of original dtype")
+            raise ValueError(
+                "When changing to a smaller dtype, its size must be a divisor of the size of original dtype"
+            )
         factor = old // new
         shape[-1] *= factor
         strides = [s * factor for s in strides[:-1]] + [1]
@@ -145,6 +148,11 @@ def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect"
     _core.update(self, _sorting.partition(self, kth, axis, kind, order))
 
 
+def conjugate(self: ndarray) -> ndarray:
+    """The complex conjugate; of real arrays the array itself."""
+    return _core.map("conjugate", self) if _dtypes.kind(self.dtype_name) == "c" else self
+
+
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
     """The array on another device ("cpu", "cuda"); itself if it is there already."""
     from cuprous._device import device_word
@@ -170,18 +178,6 @@ def iterate(self: ndarray) -> Iterator[ndarray]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     return (self[i] for i in range(self.shape[0]))
-
-
-def argument_first(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A method that calls a function with the array as its first argument."""
-
-    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    method.__name__ = name
-    method.__qualname__ = f"ndarray.{name}"
-    method.__doc__ = function.__doc__
-    return method
 
 
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
@@ -219,16 +215,15 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
 # --- attributes
 
 
-class Flags(NamedTuple):
-    """How an array lies in memory; also by NumPy's keys."""
+class Flags:
+    """How an array lies in memory, by attribute and by NumPy's keys."""
 
-    c_contiguous: bool
-    f_contiguous: bool
+    __slots__ = ("c_contiguous", "f_contiguous")
+    writeable = True
 
-    @property
-    def contiguous(self) -> bool:
-        """C-contiguous."""
-        return self.c_contiguous
+    def __init__(self, array: ndarray) -> None:
+        self.c_contiguous = array.is_c_contiguous
+        self.f_contiguous = array.is_f_contiguous
 
     @property
     def forc(self) -> bool:
@@ -240,18 +235,27 @@ class Flags(NamedTuple):
         """Fortran- and not C-contiguous."""
         return self.f_contiguous and not self.c_contiguous
 
-    @property
-    def writeable(self) -> bool:
-        """Always true."""
-        return True
-
-    def __getitem__(self, key: Any) -> bool:
-        names = {"C_CONTIGUOUS": 0, "C": 0, "F_CONTIGUOUS": 1, "F": 1}
-        if key in ("WRITEABLE", "W"):
-            return True
-        if isinstance(key, str) and key not in names:
+    def __getitem__(self, key: str) -> bool:
+        if key not in _FLAGS:
             raise KeyError("Unknown flag")
-        return tuple.__getitem__(self, names.get(key, key))
+        return bool(getattr(self, _FLAGS[key]))
+
+    def __repr__(self) -> str:
+        return "".join(f"  {key} : {self[key]}\n" for key in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE"))
+
+
+_FLAGS = {
+    "C_CONTIGUOUS": "c_contiguous",
+    "C": "c_contiguous",
+    "CONTIGUOUS": "c_contiguous",
+    "F_CONTIGUOUS": "f_contiguous",
+    "F": "f_contiguous",
+    "FORTRAN": "f_contiguous",
+    "WRITEABLE": "writeable",
+    "W": "writeable",
+    "FORC": "forc",
+    "FNC": "fnc",
+}
 
 
 class MemoryPointer:
@@ -368,7 +372,7 @@ _METHODS: dict[str, Any] = {
     "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": None,
     "__format__": _printing.format_array, "__repr__": _printing.array_repr, "__str__": _printing.array_str,
     "__array_priority__": 100,
-    "conj": _ufuncs.conjugate, "conjugate": _ufuncs.conjugate,
+    "conj": conjugate, "conjugate": conjugate,
 }  # fmt: skip
 
 _PROPERTIES: dict[str, property] = {
@@ -376,7 +380,7 @@ _PROPERTIES: dict[str, property] = {
     "imag": property(_elementwise.imag, _set_imag, doc="The imaginary part; a view of complex arrays."),
     "mT": property(_manipulation.matrix_transpose, doc="A view with the last two axes exchanged."),
     "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
-    "flags": property(lambda self: Flags(self.is_c_contiguous, self.is_f_contiguous), doc="Contiguity."),
+    "flags": property(Flags, doc="Contiguity."),
     "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),
@@ -389,11 +393,6 @@ def attach() -> None:
     for name, function in _FUNCTIONS.items():
         setattr(native, name, function)  # plain functions bind the array as their first argument
     for name, method in _METHODS.items():
-        setattr(native, name, _as_method(name, method))
+        setattr(native, name, method)
     for name, prop in _PROPERTIES.items():
         setattr(native, name, prop)
-
-
-def _as_method(name: str, method: Any) -> Any:
-    return argument_first(method, name) if isinstance(method, _core.ufunc) else method
-

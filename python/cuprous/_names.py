@@ -14,8 +14,18 @@ pi = 3.141592653589793
 
 #: Taken from `numpy` as they are.
 _FROM_NUMPY = frozenset(
-    ["dtype", "finfo", "iinfo", "isdtype", "issubdtype", "ScalarType", "typecodes", "sctypeDict", "mintypecode", "min_scalar_type", "promote_types", "can_cast", "errstate", "seterr", "geterr", "s_", "index_exp", "format_float_positional", "format_float_scientific", "get_printoptions", "set_printoptions", "printoptions", "base_repr", "binary_repr", "bool", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_", "uint", "intp", "uintp", "long", "ulong", "longlong", "ulonglong", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "half", "float16", "single", "float32", "double", "float64", "csingle", "complex64", "cdouble", "complex128", "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating", "exceptions"]
-)
+    {
+        "dtype", "finfo", "iinfo", "isdtype", "issubdtype", "ScalarType", "typecodes", "sctypeDict",
+        "mintypecode", "min_scalar_type", "promote_types", "can_cast", "errstate", "seterr", "geterr", "s_",
+        "index_exp", "format_float_positional", "format_float_scientific", "get_printoptions",
+        "set_printoptions", "printoptions", "base_repr", "binary_repr", "bool", "bool_", "byte", "ubyte",
+        "short", "ushort", "intc", "uintc", "int_", "uint", "intp", "uintp", "long", "ulong", "longlong",
+        "ulonglong", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "half",
+        "float16", "single", "float32", "double", "float64", "csingle", "complex64", "cdouble", "complex128",
+        "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
+        "complexfloating", "exceptions",
+    }
+)  # fmt: skip
 
 #: Submodules, imported on first use.
 _SUBMODULES = frozenset({"cuda", "linalg", "random", "scipy"})

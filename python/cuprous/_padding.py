@@ -117,7 +117,7 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
             (slice(before + n, None), slice(before + n - min(n, lengths[i][1] or n), before + n), before + n - 1,
              ends[i][1], after),
         )  # fmt: skip
-        values = []
+        values: list[ndarray | None] = []
         for _, window, edge, end, count in sides:
             if not count:
                 values.append(None)

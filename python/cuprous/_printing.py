@@ -19,9 +19,7 @@ def shown(a: ndarray, threshold: int | None = None, edgeitems: int | None = None
     if a.size <= threshold or edge <= 0:
         return _core.to_numpy(a)
     host = np.zeros(a.shape, a.dtype)
-    sides = [
-        (slice(None),) if n <= 2 * edge + 1 else (slice(0, edge), slice(n - edge, n)) for n in a.shape
-    ]
+    sides = [(slice(None),) if n <= 2 * edge + 1 else (slice(0, edge), slice(n - edge, n)) for n in a.shape]
     for corner in itertools.product(*sides):
         host[corner] = _core.to_numpy(a[corner])
     return host

@@ -193,7 +193,9 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, out: ndarray | No
     if axis != -1:
         a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
-        raise ValueError(f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}")
+        raise ValueError(
+            f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}"
+        )
     name = common_dtype((a, b))
     product = _core.map("multiply", _conjugated(astype(a, name)), astype(b, name))
     return write_out(out, sum_(product, -1, name), "vecdot")
@@ -201,7 +203,9 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, out: ndarray | No
 
 def _check_core(name: str, which: int, a: ndarray, ndim: int) -> None:
     if a.ndim < ndim:
-        raise ValueError(f"{name}: Input operand {which} does not have enough dimensions (has {a.ndim}, requires {ndim})")
+        raise ValueError(
+            f"{name}: Input operand {which} does not have enough dimensions (has {a.ndim}, requires {ndim})"
+        )
 
 
 def matvec(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
@@ -231,7 +235,8 @@ def cross(
     b = moveaxis(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} dimensional instead."
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
         )
     a0, a1 = a[..., 0], a[..., 1]
     b0, b1 = b[..., 0], b[..., 1]

@@ -18,8 +18,11 @@ _CONTINUOUS = {
 }  # fmt: skip
 #: Rounded linear ranks.
 _DISCRETE: dict[str, Callable[[float], float]] = {
-    "lower": math.floor, "higher": math.ceil, "nearest": round, "midpoint": lambda r: 0.5 * (math.floor(r) + math.ceil(r)),
-}  # fmt: skip
+    "lower": math.floor,
+    "higher": math.ceil,
+    "nearest": round,
+    "midpoint": lambda r: 0.5 * (math.floor(r) + math.ceil(r)),
+}
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
 

@@ -95,7 +95,8 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     if where is not True:
         if initial is None:
             raise ValueError(
-                f"reduction operation '{ufunc}' does not have an identity, so to use a where mask one has to specify 'initial'"
+                f"reduction operation '{ufunc}' does not have an identity, "
+                "so to use a where mask one has to specify 'initial'"
             )
         a = _masked(a, where, initial)
     if axes == ():

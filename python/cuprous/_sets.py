@@ -179,9 +179,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """The distinct elements that occur in exactly one of the arrays, in order."""
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
-    return _core.sort(
-        concatenate((select_flat(isin(a, b, invert=True), a), select_flat(isin(b, a, invert=True), b)))
-    )
+    return _core.sort(concatenate((select_flat(isin(a, b, invert=True), a), select_flat(isin(b, a, invert=True), b))))
 
 
 __all__ = [

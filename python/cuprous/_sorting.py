@@ -104,7 +104,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     a = array(a)
     v = array(v)
     if a.ndim != 1:
-        raise ValueError("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
+        raise ValueError(
+            "object too deep for desired array" if a.ndim else "object of too small depth for desired array"
+        )
     if sorter is not None:
         a = take(a, array(sorter))
     name = common_dtype((a, v))

@@ -100,7 +100,9 @@ def test_calls(name: str) -> None:
     check(CALLS[name], sample("int32", (2, 4, 3)))
 
 
-@pytest.mark.parametrize("name", ["reshape", "flip", "concatenate", "tile", "repeat", "roll", "ravel F", "stack", "squeeze"])
+@pytest.mark.parametrize(
+    "name", ["reshape", "flip", "concatenate", "tile", "repeat", "roll", "ravel F", "stack", "squeeze"]
+)
 def test_all_dtypes_and_empties(name: str) -> None:
     for dtype in DTYPES:
         check(CALLS[name], sample(dtype, (2, 4, 3)))
@@ -113,7 +115,19 @@ def test_small_shapes() -> None:
             check(CALLS[name], sample("float32", shape))
 
 
-PAD_MODES = ["constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median", "empty"]
+PAD_MODES = [
+    "constant",
+    "edge",
+    "symmetric",
+    "reflect",
+    "wrap",
+    "linear_ramp",
+    "maximum",
+    "minimum",
+    "mean",
+    "median",
+    "empty",
+]
 
 
 @pytest.mark.parametrize("mode", PAD_MODES)
@@ -160,7 +174,14 @@ def test_views_alias() -> None:
 
 def test_strides_and_flags() -> None:
     a = np.arange(24, dtype="int32").reshape(2, 3, 4)
-    for call in [lambda x: x, lambda x: x.T, lambda x: x[:, ::2], lambda x: x[..., ::-1], lambda x: x[:, :1], lambda x: x[0, 0]]:
+    for call in [
+        lambda x: x,
+        lambda x: x.T,
+        lambda x: x[:, ::2],
+        lambda x: x[..., ::-1],
+        lambda x: x[:, :1],
+        lambda x: x[0, 0],
+    ]:
         h, d = call(a), call(cp.asarray(a))
         assert d.strides == h.strides
         assert d.flags.c_contiguous == h.flags.c_contiguous

@@ -10,8 +10,21 @@ import pytest
 import cuprous as cp
 from tests.support import assert_same, check, compare, sample
 
-PAIRS = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)),
-         ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((), (3,)), ((2, 3), (2, 3)), ((2, 2, 3), (3, 3, 4)), ((1, 1), (1, 1))]  # fmt: skip
+PAIRS = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 1, 2, 3), (4, 3, 2)),
+    ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)),
+    ((), (3,)),
+    ((2, 3), (2, 3)),
+    ((2, 2, 3), (3, 3, 4)),
+    ((1, 1), (1, 1)),
+]
 
 
 @pytest.mark.parametrize("name", ["matmul", "dot", "inner", "vdot", "outer", "kron", "vecdot", "matvec", "vecmat"])
@@ -20,8 +33,13 @@ def test_pairs(name: str) -> None:
         if name == "kron" and dtype == "bool":
             continue
         a, b = sample(dtype, first), sample(dtype, second, seed=1)
-        compare(lambda a=a, b=b: getattr(np, name)(a, b), lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b)),
-                rtol=1e-5, atol=1e-5, message=f"{name} {first} {second} {dtype}")  # fmt: skip
+        compare(
+            lambda a=a, b=b: getattr(np, name)(a, b),
+            lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b)),
+            rtol=1e-5,
+            atol=1e-5,
+            message=f"{name} {first} {second} {dtype}",
+        )
 
 
 def test_matmul_more() -> None:
@@ -55,15 +73,41 @@ def test_tensordot() -> None:
 
 
 EINSUMS = [
-    ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk", (3, 4), (4, 5)), ("ii->i", (4, 4)), ("ii", (4, 4)), ("ij->ji", (3, 4)), ("ij->", (3, 4)),
-    ("i,j->ij", (3,), (4,)), ("i,i", (5,), (5,)), ("ij,ij->ij", (3, 4), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
-    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)), ("...i->...", (2, 3, 4)), ("i...,i...->...", (3, 2), (3, 2)),
-    ("ij,jk,kl->il", (3, 4), (4, 5), (5, 2)), ("ij,kj,lj->ikl", (2, 3), (4, 3), (5, 3)), ("abc,cd,db->a", (2, 3, 4), (4, 5), (5, 3)),
-    ("ij,j", (3, 4), (4,)), ("ba", (3, 4)), ("iij->j", (3, 3, 4)), ("ijk,ijk->", (2, 3, 4), (2, 3, 4)), ("ij,k->ijk", (2, 3), (4,)),
-    ("i,ij,j->", (3,), (3, 4), (4,)), ("...,...->...", (3, 4), (3, 4)), ("ij,i->j", (1, 4), (3,)), ("a...b,b...->a...", (2, 3, 4), (4, 3)),
-    ("ij...,jk...->ik...", (2, 3, 5), (3, 4, 5)), ("i->", (0,)), ("ij,jk->ik", (3, 0), (0, 5)),
-    ("ij,jk->iq", (3, 4), (4, 5)), ("ij,jk->ik", (3, 4), (5, 5)), ("ijk", (3, 4)), ("ij->ii", (3, 4)), ("i$", (3, 4)), ("ij", (3, 4), (4, 5)),
-]  # fmt: skip
+    ("ij,jk->ik", (3, 4), (4, 5)),
+    ("ij,jk", (3, 4), (4, 5)),
+    ("ii->i", (4, 4)),
+    ("ii", (4, 4)),
+    ("ij->ji", (3, 4)),
+    ("ij->", (3, 4)),
+    ("i,j->ij", (3,), (4,)),
+    ("i,i", (5,), (5,)),
+    ("ij,ij->ij", (3, 4), (3, 4)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)),
+    ("...i->...", (2, 3, 4)),
+    ("i...,i...->...", (3, 2), (3, 2)),
+    ("ij,jk,kl->il", (3, 4), (4, 5), (5, 2)),
+    ("ij,kj,lj->ikl", (2, 3), (4, 3), (5, 3)),
+    ("abc,cd,db->a", (2, 3, 4), (4, 5), (5, 3)),
+    ("ij,j", (3, 4), (4,)),
+    ("ba", (3, 4)),
+    ("iij->j", (3, 3, 4)),
+    ("ijk,ijk->", (2, 3, 4), (2, 3, 4)),
+    ("ij,k->ijk", (2, 3), (4,)),
+    ("i,ij,j->", (3,), (3, 4), (4,)),
+    ("...,...->...", (3, 4), (3, 4)),
+    ("ij,i->j", (1, 4), (3,)),
+    ("a...b,b...->a...", (2, 3, 4), (4, 3)),
+    ("ij...,jk...->ik...", (2, 3, 5), (3, 4, 5)),
+    ("i->", (0,)),
+    ("ij,jk->ik", (3, 0), (0, 5)),
+    ("ij,jk->iq", (3, 4), (4, 5)),
+    ("ij,jk->ik", (3, 4), (5, 5)),
+    ("ijk", (3, 4)),
+    ("ij->ii", (3, 4)),
+    ("i$", (3, 4)),
+    ("ij", (3, 4), (4, 5)),
+]
 
 
 @pytest.mark.parametrize("case", EINSUMS, ids=lambda c: f"{c[0]} {c[1:]}")
@@ -72,7 +116,10 @@ def test_einsum(case: tuple[object, ...]) -> None:
     for dtype in ("float64", "int32", "complex128"):
         host = [sample(dtype, s, seed=i) for i, s in enumerate(shapes)]  # type: ignore[arg-type]
         for optimize in (True, False):
-            compare(lambda h=host: np.einsum(subscripts, *h), lambda h=host, o=optimize: cp.einsum(subscripts, *map(cp.asarray, h), optimize=o))
+            compare(
+                lambda h=host: np.einsum(subscripts, *h),
+                lambda h=host, o=optimize: cp.einsum(subscripts, *map(cp.asarray, h), optimize=o),
+            )
 
 
 def test_einsum_forms() -> None:
@@ -102,14 +149,20 @@ def test_vector_norms(ord: object) -> None:
         compare(lambda a=a: np.linalg.norm(a, ord), lambda a=a: cp.linalg.norm(cp.asarray(a), ord))
         b = sample(dtype, (3, 4)) + np.ones((3, 4), dtype) * 10
         for axis in (0, 1):
-            compare(lambda b=b, ax=axis: np.linalg.norm(b, ord, ax, True), lambda b=b, ax=axis: cp.linalg.norm(cp.asarray(b), ord, ax, True))
+            compare(
+                lambda b=b, ax=axis: np.linalg.norm(b, ord, ax, True),
+                lambda b=b, ax=axis: cp.linalg.norm(cp.asarray(b), ord, ax, True),
+            )
 
 
 def test_matrix_norms() -> None:
     a = sample("float64", (2, 3, 4))
     for ord in (None, "fro", 1, -1, np.inf, -np.inf):
         for axis in ((0, 1), (1, 2), (2, 0), (-1, -2)):
-            compare(lambda o=ord, ax=axis: np.linalg.norm(a, o, ax), lambda o=ord, ax=axis: cp.linalg.norm(cp.asarray(a), o, ax))
+            compare(
+                lambda o=ord, ax=axis: np.linalg.norm(a, o, ax),
+                lambda o=ord, ax=axis: cp.linalg.norm(cp.asarray(a), o, ax),
+            )
     assert_same(cp.linalg.norm(cp.asarray(a)), np.asarray(np.linalg.norm(a)))
     with pytest.raises(NotImplementedError):
         cp.linalg.norm(cp.ones((2, 2)), 2)

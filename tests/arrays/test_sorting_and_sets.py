@@ -50,12 +50,17 @@ def test_searchsorted(side: str) -> None:
     for dtype in ["int32", "float64"]:
         a = np.sort(sample(dtype, (9,)))
         v = sample(dtype, (3, 4), seed=5)
-        compare(lambda a=a, v=v: np.searchsorted(a, v, side), lambda a=a, v=v: cp.searchsorted(cp.asarray(a), cp.asarray(v), side))
+        compare(
+            lambda a=a, v=v: np.searchsorted(a, v, side),
+            lambda a=a, v=v: cp.searchsorted(cp.asarray(a), cp.asarray(v), side),
+        )
         compare(lambda a=a: np.searchsorted(a, 2.5, side), lambda a=a: cp.searchsorted(cp.asarray(a), 2.5, side))
     a = sample("int32", (9,))
     order = np.argsort(a, kind="stable")
-    compare(lambda: np.searchsorted(a, [1, 2], side, order),
-            lambda: cp.asarray(a).searchsorted(cp.asarray([1, 2]), side, cp.asarray(order)))  # fmt: skip
+    compare(
+        lambda: np.searchsorted(a, [1, 2], side, order),
+        lambda: cp.asarray(a).searchsorted(cp.asarray([1, 2]), side, cp.asarray(order)),
+    )
     for right in (True, False):
         for bins in ([-3, 0, 2.5, 4], [4, 2, 0, -3], [1]):
             check(lambda xp, x, b=bins, r=right: xp.digitize(x, xp.asarray(b), r), sample("float64", (10,)))
@@ -91,11 +96,19 @@ def test_unique_more() -> None:
 def test_sets(name: str) -> None:
     for dtype in ["int32", "float64", "bool"]:
         a, b = sample(dtype, (3, 4)), sample(dtype, (5,), seed=2)
-        compare(lambda a=a, b=b: getattr(np, name)(a, b), lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b)))
-        compare(lambda a=a, b=b: getattr(np, name)(a, b[:0]), lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b[:0])))
+        compare(
+            lambda a=a, b=b: getattr(np, name)(a, b), lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b))
+        )
+        compare(
+            lambda a=a, b=b: getattr(np, name)(a, b[:0]),
+            lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b[:0])),
+        )
     a, b = np.array([1, 2, 3]), np.array([2, 3, 4])
     if name != "union1d":
-        compare(lambda: getattr(np, name)(a, b, assume_unique=True), lambda: getattr(cp, name)(cp.asarray(a), cp.asarray(b), assume_unique=True))
+        compare(
+            lambda: getattr(np, name)(a, b, assume_unique=True),
+            lambda: getattr(cp, name)(cp.asarray(a), cp.asarray(b), assume_unique=True),
+        )
 
 
 def test_sets_options() -> None:

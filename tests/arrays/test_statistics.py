@@ -42,13 +42,29 @@ def test_histogram() -> None:
 def test_histogram_nd() -> None:
     a, b = sample("float64", (60,)), sample("float64", (60,), seed=4)
     for bins in (5, [3, 4], [np.array([-3.0, 0, 2]), 4]):
-        compare(lambda bins=bins: np.histogram2d(a, b, bins), lambda bins=bins: cp.histogram2d(cp.asarray(a), cp.asarray(b), bins))
+        compare(
+            lambda bins=bins: np.histogram2d(a, b, bins),
+            lambda bins=bins: cp.histogram2d(cp.asarray(a), cp.asarray(b), bins),
+        )
     table = np.stack([a, b], 1)
     check(lambda xp, x: list(xp.histogramdd(x[:, :2], (3, 4), density=True)), table)
 
 
-METHODS = """linear lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation weibull hazen
-median_unbiased normal_unbiased interpolated_inverted_cdf""".split()
+METHODS = [
+    "linear",
+    "lower",
+    "higher",
+    "nearest",
+    "midpoint",
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "weibull",
+    "hazen",
+    "median_unbiased",
+    "normal_unbiased",
+    "interpolated_inverted_cdf",
+]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -57,7 +73,12 @@ def test_quantiles(method: str) -> None:
         a = sample(dtype, (5, 8))
         for q in (0.0, 0.1, 0.5, 0.77, 1.0, [0.25, 0.5], np.array([[0.1, 0.9]])):
             for axis in (None, 0, 1, (0, 1)):
-                check(lambda xp, x, q=q, ax=axis: xp.quantile(x, q, axis=ax, method=method), a, rtol=1e-5, dtype=dtype != "float32")
+                check(
+                    lambda xp, x, q=q, ax=axis: xp.quantile(x, q, axis=ax, method=method),
+                    a,
+                    rtol=1e-5,
+                    dtype=dtype != "float32",
+                )
     check(lambda xp, x: xp.percentile(x, [10, 50], axis=0, keepdims=True, method=method), sample("float64", (5, 8)))
 
 
@@ -107,8 +128,11 @@ def test_interp() -> None:
     xp_, fp = np.array([0.0, 1.0, 2.5, 4.0]), np.array([1.0, 3.0, -2.0, 0.0])
     x = np.linspace(-1, 5, 25)
     for kw in ({}, {"left": -9.0}, {"right": 7.0}, {"period": 3.5}):
-        compare(lambda kw=kw: np.interp(x, xp_, fp, **kw), lambda kw=kw: cp.interp(cp.asarray(x), cp.asarray(xp_), cp.asarray(fp), **kw),
-                atol=1e-14)  # fmt: skip
+        compare(
+            lambda kw=kw: np.interp(x, xp_, fp, **kw),
+            lambda kw=kw: cp.interp(cp.asarray(x), cp.asarray(xp_), cp.asarray(fp), **kw),
+            atol=1e-14,
+        )
     compare(lambda: np.interp(1.5, xp_, fp * 1j), lambda: cp.interp(1.5, cp.asarray(xp_), cp.asarray(fp * 1j)))
     compare(lambda: np.interp(x, [1.0], [2.0]), lambda: cp.interp(cp.asarray(x), cp.asarray([1.0]), cp.asarray([2.0])))
     compare(lambda: np.interp(x, [], []), lambda: cp.interp(cp.asarray(x), cp.asarray([]), cp.asarray([])))
@@ -120,8 +144,11 @@ def test_convolution() -> None:
             a, b = sample(dtype, first), sample(dtype, second, seed=1)
             for mode in ("full", "same", "valid"):
                 for name in ("convolve", "correlate"):
-                    compare(lambda n=name, a=a, b=b, m=mode: getattr(np, n)(a, b, m),
-                            lambda n=name, a=a, b=b, m=mode: getattr(cp, n)(cp.asarray(a), cp.asarray(b), m), atol=1e-12)  # fmt: skip
+                    compare(
+                        lambda n=name, a=a, b=b, m=mode: getattr(np, n)(a, b, m),
+                        lambda n=name, a=a, b=b, m=mode: getattr(cp, n)(cp.asarray(a), cp.asarray(b), m),
+                        atol=1e-12,
+                    )
 
 
 def test_covariance() -> None:
@@ -132,6 +159,9 @@ def test_covariance() -> None:
     check(lambda xp, x: xp.corrcoef(x), a, atol=1e-14)
     compare(lambda: np.cov(a, b), lambda: cp.cov(cp.asarray(a), cp.asarray(b)))
     f, w = np.arange(1, 9), np.linspace(0.5, 1, 8)
-    compare(lambda: np.cov(a, fweights=f, aweights=w), lambda: cp.cov(cp.asarray(a), fweights=cp.asarray(f), aweights=cp.asarray(w)))
+    compare(
+        lambda: np.cov(a, fweights=f, aweights=w),
+        lambda: cp.cov(cp.asarray(a), fweights=cp.asarray(f), aweights=cp.asarray(w)),
+    )
     check(lambda xp, x: xp.cov(x), sample("complex128", (2, 5)), atol=1e-13)
     assert_same(cp.corrcoef(cp.asarray(a[0]), cp.asarray(b[0])), np.corrcoef(a[0], b[0]))

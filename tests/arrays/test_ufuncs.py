@@ -99,8 +99,13 @@ def _check(name: str, *host: np.ndarray) -> None:
     theirs, ours = getattr(np, name), getattr(cp, name)
     expected = outcome(lambda: theirs(*host))
     kind = "" if isinstance(expected, Exception) else expected.dtype.name
-    compare(lambda: theirs(*host), lambda: ours(*map(cp.asarray, host)), rtol=LOOSE.get(kind), atol=1e-6,
-            message=f"{name}{[h.dtype.name for h in host]}")  # fmt: skip
+    compare(
+        lambda: theirs(*host),
+        lambda: ours(*map(cp.asarray, host)),
+        rtol=LOOSE.get(kind),
+        atol=1e-6,
+        message=f"{name}{[h.dtype.name for h in host]}",
+    )
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -139,8 +144,11 @@ def test_scalars_promote_weakly(scalar: object) -> None:
     for dtype in DTYPES:
         a = sample(dtype, (6,))
         for name in ("add", "multiply", "divide"):
-            compare(lambda a=a, name=name: getattr(np, name)(a, scalar),
-                    lambda a=a, name=name: getattr(cp, name)(cp.asarray(a), scalar), rtol=2e-3)  # fmt: skip
+            compare(
+                lambda a=a, name=name: getattr(np, name)(a, scalar),
+                lambda a=a, name=name: getattr(cp, name)(cp.asarray(a), scalar),
+                rtol=2e-3,
+            )
 
 
 def test_special_values() -> None:
@@ -228,27 +236,55 @@ def test_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_or",
-             "bitwise_and", "bitwise_xor", "subtract", "divide", "fmax", "hypot", "logaddexp", "gcd"],
-)  # fmt: skip
+    "name",
+    [
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "bitwise_or",
+        "bitwise_and",
+        "bitwise_xor",
+        "subtract",
+        "divide",
+        "fmax",
+        "hypot",
+        "logaddexp",
+        "gcd",
+    ],
+)
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float64", "uint8"])
 def test_reduce_and_accumulate(name: str, dtype: str) -> None:
     a = sample(dtype, (3, 5, 2))
     for axis in (0, 1, -1):
-        compare(lambda axis=axis: getattr(np, name).reduce(a, axis=axis),
-                lambda axis=axis: getattr(cp, name).reduce(cp.asarray(a), axis=axis), rtol=1e-3)  # fmt: skip
-        compare(lambda axis=axis: getattr(np, name).accumulate(a, axis=axis),
-                lambda axis=axis: getattr(cp, name).accumulate(cp.asarray(a), axis=axis), rtol=1e-3)  # fmt: skip
-    compare(lambda: getattr(np, name).reduce(a, axis=(0, 2), keepdims=True),
-            lambda: getattr(cp, name).reduce(cp.asarray(a), axis=(0, 2), keepdims=True), rtol=1e-3)  # fmt: skip
+        compare(
+            lambda axis=axis: getattr(np, name).reduce(a, axis=axis),
+            lambda axis=axis: getattr(cp, name).reduce(cp.asarray(a), axis=axis),
+            rtol=1e-3,
+        )
+        compare(
+            lambda axis=axis: getattr(np, name).accumulate(a, axis=axis),
+            lambda axis=axis: getattr(cp, name).accumulate(cp.asarray(a), axis=axis),
+            rtol=1e-3,
+        )
+    compare(
+        lambda: getattr(np, name).reduce(a, axis=(0, 2), keepdims=True),
+        lambda: getattr(cp, name).reduce(cp.asarray(a), axis=(0, 2), keepdims=True),
+        rtol=1e-3,
+    )
     compare(lambda: getattr(np, name).reduce(a[:0]), lambda: getattr(cp, name).reduce(cp.asarray(a)[:0]), rtol=1e-3)
 
 
 def test_reduce_where_initial() -> None:
     a = sample("float64", (4, 5))
     mask = a > 0
-    assert_same(cp.add.reduce(cp.asarray(a), axis=1, where=cp.asarray(mask), initial=10.0),
-                np.add.reduce(a, axis=1, where=mask, initial=10.0))  # fmt: skip
+    assert_same(
+        cp.add.reduce(cp.asarray(a), axis=1, where=cp.asarray(mask), initial=10.0),
+        np.add.reduce(a, axis=1, where=mask, initial=10.0),
+    )
     assert_same(cp.maximum.reduce(cp.asarray(a), initial=3.5), np.maximum.reduce(a, initial=3.5))
 
 

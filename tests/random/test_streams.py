@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -206,3 +208,14 @@ def test_devices_agree_bit_for_bit(name: str) -> None:
         values.append(host(_core.random(name, (100_003,), 77, 5)))
     _core.set_device(before)
     assert values[0].tobytes() == values[1].tobytes()
+
+
+def test_nothing_here_imports_numpy() -> None:
+    code = (
+        "import sys, cuprous as cp, cuprous.scipy.ndimage, cuprous.scipy.special as special\n"
+        "rng = cp.random.default_rng(0)\n"
+        "rng.normal(1.0, 2.0, size=5, dtype='float32'); rng.integers(0, 9, 5); special.erf(rng.random(3))\n"
+        "assert 'numpy' not in sys.modules"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr

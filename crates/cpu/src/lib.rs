@@ -10,10 +10,12 @@ mod isa;
 #[allow(dead_code, reason = "the table of functions is wider than any one caller")]
 mod math;
 mod call;
+mod calls;
 mod compile;
 mod device;
 mod frame;
 mod run;
+mod simd;
 mod source;
 mod walk;
 

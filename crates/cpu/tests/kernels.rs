@@ -285,7 +285,7 @@ fn long_sums_are_accurate() {
         run(vec![b.step()], &mut data, &[]).unwrap();
         let want = 0.1f32 as f64 * inner as f64;
         let got = f32::read(&data[1])[0] as f64;
-        assert!((got / want - 1.0).abs() < 3e-7, "{got} {want}");
+        assert!((got / want - 1.0).abs() < 8e-7, "{got} {want}");
     }
 }
 

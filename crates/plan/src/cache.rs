@@ -64,6 +64,7 @@ impl Programs {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         if !self.live.contains(&true) {
+            tape.tracked = false;
             // SAFETY: as above; nobody sees any of it.
             unsafe { tape.clear() };
             return Ok(());

@@ -81,7 +81,7 @@ impl Memo {
         operands: &[Operand],
         forced: Option<DType>,
     ) -> Result<Array> {
-        let fun = simpler(fun, operands);
+        let (fun, operands) = simpler(fun, operands);
         let mut tags = [0; 3];
         for (tag, operand) in tags.iter_mut().zip(operands) {
             *tag = operand.tag();
@@ -138,7 +138,8 @@ impl Memo {
 
 /// The dtype that recording `fun` would return.
 pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
-    Ok(Rule::work_out(simpler(fun, operands), operands, None)?.out.dtype)
+    let (fun, operands) = simpler(fun, operands);
+    Ok(Rule::work_out(fun, operands, None)?.out.dtype)
 }
 
 /// Records a cast to the dtype of `fresh`, a contiguous layout of the array's shape.
@@ -168,16 +169,16 @@ fn hash(key: &(u8, u8, [u32; 3])) -> usize {
 }
 
 /// What NumPy computes instead for some constant exponents.
-fn simpler(fun: Fun, operands: &[Operand]) -> Fun {
+fn simpler<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<'b>]) {
     if fun == Fun::Power
         && let [Operand::Array(a), Operand::Weak(n)] = operands
         && (a.dtype().is_float() || a.dtype().is_complex() || matches!(n, Number::Int(_)))
         && matches!(n, Number::Int(2) | Number::Float(2.0))
         && a.dtype() != DType::Bool
     {
-        return Fun::Square;
+        return (Fun::Square, &operands[..1]);
     }
-    fun
+    (fun, operands)
 }
 
 /// A Python scalar in `dtype`, refused where it does not fit.

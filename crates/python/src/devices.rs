@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::{Array, Error, Result};
-use crate::interim::CpuDevice;
+use cuprous_cpu::CpuDevice;
 use cuprous_plan::Engine;
 
 /// Engine 0 is the CPU's, engine 1 + k that of GPU k. One is started when it is first asked for.

@@ -7,7 +7,6 @@ mod errors;
 mod functions;
 mod hooks;
 mod index;
-mod interim;
 mod interop;
 mod numpy;
 mod operand;

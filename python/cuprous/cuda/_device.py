@@ -22,9 +22,7 @@ class Device:
     """A GPU. `with Device(0):` or `.use()` makes it the device of new arrays."""
 
     def __init__(self, device: int | Device | None = None) -> None:
-        if isinstance(device, Device):
-            device = device.id
-        self.id = get_device_id() if device is None else int(device)
+        self.id: int = get_device_id() if device is None else int(device)
         self._outer: list[str] = []
 
     def _check(self) -> None:

@@ -78,7 +78,9 @@ class Stream(_StreamBase):
 
     null: ClassVar[Stream]
 
-    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None) -> None:
+    def __init__(
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
+    ) -> None:
         if ptds:
             raise NotImplementedError("[Stream] ptds=True is not supported")
         if priority is not None:

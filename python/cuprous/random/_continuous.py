@@ -34,9 +34,9 @@ class Continuous:
 
     # --- the native draws
     def _draw(self, name: str, shape: tuple[int, ...], wide: bool) -> ndarray:
-        blocks = -(-math.prod(shape) // (2 if wide else 4))
+        count = shape[0] if len(shape) == 1 else math.prod(shape)
         bits = self._bits
-        return _core.random(name, shape, bits.key, bits.take(blocks))
+        return _core.random(name, shape, bits.key, bits.take((count + 1) >> 1 if wide else (count + 3) >> 2))
 
     def _unit(self, shape: tuple[int, ...], dtype: str = "float64") -> ndarray:
         """Uniform on [0, 1)."""

@@ -52,14 +52,16 @@ class Generator(Selection):
         name = float_dtype(dtype, "random")
         if out is not None:
             size = out_shape(out, size, name)
-        return write(out, self._unit(shape_of(size)[0], name))
+        draw = self._unit(shape_of(size)[0], name)
+        return draw if out is None else write(out, draw)
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Normal with mean 0 and standard deviation 1."""
         name = float_dtype(dtype, "standard_normal")
         if out is not None:
             size = out_shape(out, size, name)
-        return write(out, self._normal(shape_of(size)[0], name))
+        draw = self._normal(shape_of(size)[0], name)
+        return draw if out is None else write(out, draw)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = None, method: str = "inv", out: ndarray | None = None

@@ -51,17 +51,24 @@ def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
     return shape
 
 
+#: dtype-likes seen so far.
+_FLOATS: dict[Any, str] = {None: "float64", float: "float64", "float64": "float64", "float32": "float32"}
+
+
 def float_dtype(dtype: Any, name: str) -> str:
     """ "float32" or "float64".
 
     Raises:
         TypeError: for any other dtype.
     """
-    if dtype is None:
-        return "float64"
-    found = _dtypes.name_of(dtype)
+    try:
+        return _FLOATS[dtype]
+    except (KeyError, TypeError):
+        found = _dtypes.name_of(dtype)
     if found not in ("float32", "float64"):
         raise TypeError(f"Unsupported dtype {found!r} for {name}")
+    if isinstance(dtype, type):
+        _FLOATS[dtype] = found
     return found
 
 

@@ -273,7 +273,7 @@ fn fns<S: Isa, F: Fold<E>, E: Copy + 'static>() -> FoldFns {
 }
 
 /// A type in which sums and products of elements accumulate.
-pub(super) trait Accumulate: All {
+pub(crate) trait Accumulate: All {
     type Wide: All;
     const NOUGHT: Self::Wide;
     const UNIT: Self::Wide;

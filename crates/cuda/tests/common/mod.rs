@@ -1,6 +1,9 @@
 //! Kernels by hand, and compiling what becomes of them.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses some of it")]
 
+pub mod host;
+pub mod reference;
+
 use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
 use cuprous_cuda::codegen::{Generated, Options, Stage};
 use cuprous_cuda::nvrtc::{self, CompileOptions};

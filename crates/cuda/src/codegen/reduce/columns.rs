@@ -113,7 +113,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     // Rows of threads, then blocks.
     let bytes = folds.iter().map(|f| state_bytes(f.op, f.from) as u32 * tx * ty * v).max().unwrap_or(0);
     if ty > 1 {
-        code.line(format!("__shared__ alignas(16) uint8 pool[{bytes}];"));
+        code.line(format!("__shared__ vec<uint8, 16> pool[{}];", bytes.div_ceil(16)));
         folds.iter().for_each(|f| down(&mut code, f, v, tx, ty));
     }
     if splits > 1 {

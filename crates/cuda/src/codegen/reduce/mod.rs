@@ -122,6 +122,12 @@ impl Folding {
         matches!(self.op, cuprous_core::ReduceOp::ArgMax | cuprous_core::ReduceOp::ArgMin)
     }
 
+    /// True where some element changes no result.
+    fn has_neutral(&self) -> bool {
+        use cuprous_core::ReduceOp::*;
+        matches!(self.op, Sum | Prod | Max | Min)
+    }
+
     /// C++ type of an element that goes in.
     fn element(&self) -> &'static str {
         super::types::ctype(self.from.accumulator())

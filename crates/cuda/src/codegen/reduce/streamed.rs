@@ -244,34 +244,39 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
         if folds.is_empty() {
             return;
         }
-        let plain = folds.iter().all(|f| !f.wants_index());
-        c.block("if (full)", |c| {
-            for f in folds.iter().filter(|f| !f.wants_index()) {
-                take_all(c, f, span.u * v, "", "");
-            }
-            if !plain {
-                span.scoped(c, |c| {
-                    place.lines(c, &vector);
-                    for f in folds.iter().filter(|f| f.wants_index()) {
-                        let from = if span.u == 1 { String::new() } else { format!("u * {v}") };
-                        take_all(c, f, v, &from, "j");
-                    }
-                });
-            }
-        });
-        c.block("else", |c| {
+        let each = |c: &mut Code, f: &Folding| {
             span.scoped(c, |c| {
                 place.lines(c, &vector);
                 c.unrolled("l", v, |c| {
-                    c.block("if (j + l < stop)", |c| {
-                        for f in folds {
-                            let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
-                            c.line(format!("{0}::one(s{1}, r{1}[{at}], j + l);", f.name, f.v));
+                    let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
+                    c.line(format!("if (j + l < stop) {0}::one(s{1}, r{1}[{at}], j + l);", f.name, f.v));
+                });
+            });
+        };
+        // Beyond the end stands what changes nothing, where there is such a thing.
+        let (neutral, other): (Vec<&Folding>, Vec<&Folding>) = folds.iter().partition(|f| f.has_neutral());
+        if !neutral.is_empty() {
+            c.block("if (!full)", |c| {
+                span.scoped(c, |c| {
+                    place.lines(c, &vector);
+                    c.unrolled("l", v, |c| {
+                        let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
+                        for f in &neutral {
+                            c.line(format!("if (j + l >= stop) r{0}[{at}] = {1}::empty();", f.v, f.name));
                         }
                     });
                 });
             });
-        });
+        }
+        neutral.iter().for_each(|f| take_all(c, f, span.u * v, "", ""));
+        for f in other {
+            if f.wants_index() {
+                each(c, f);
+            } else {
+                c.block("if (full)", |c| take_all(c, f, span.u * v, "", ""));
+                c.block("else", |c| each(c, f));
+            }
+        }
     });
 }
 

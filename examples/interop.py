@@ -1,0 +1,48 @@
+"""Arrays in and out: NumPy, DLPack and, where PyTorch is installed, tensors that share memory."""
+
+import numpy as np
+
+import cuprous as cp
+
+
+def with_numpy() -> None:
+    """Copies, which are always visible in the code."""
+    host = np.linspace(0.0, 1.0, 5)
+    array = cp.asarray(host)
+    np.testing.assert_array_equal(cp.asnumpy(array * 2), host * 2)
+    np.testing.assert_array_equal((array * 2).get(), host * 2)
+    try:
+        np.asarray(array)
+    except TypeError as error:
+        print(f"refused: {error}")
+    assert isinstance(np.sum(array), cp.ndarray)  # NumPy's functions work on Cuprous arrays and stay on the device
+    print("numpy: copied in and out, np.sum stays on the device")
+
+
+def with_dlpack() -> None:
+    """Shared memory: a write on one side is seen on the other."""
+    array = cp.arange(6, dtype=cp.float32).reshape(2, 3)
+    twin = cp.from_dlpack(array)
+    twin[0, 0] = 100.0
+    assert float(array[0, 0]) == 100.0
+    print("dlpack: one memory, two arrays")
+
+
+def with_torch() -> None:
+    """The same with PyTorch."""
+    try:
+        import torch
+    except ImportError:
+        print("torch: not installed")
+        return
+    array = cp.arange(4, dtype=cp.float32)
+    tensor = torch.from_dlpack(array)
+    tensor.mul_(10)
+    assert cp.asnumpy(array).tolist() == [0.0, 10.0, 20.0, 30.0]
+    print(f"torch: a tensor on {tensor.device}, one memory")
+
+
+if __name__ == "__main__":
+    with_numpy()
+    with_dlpack()
+    with_torch()

@@ -1,0 +1,124 @@
+"""where, clip, round, complex parts, comparisons of whole arrays, kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from tests.support import DTYPES, SOME_DTYPES, assert_same, check, compare, sample
+
+
+def test_where() -> None:
+    for dtype in DTYPES:
+        check(
+            lambda xp, x: xp.where(x > 1, x, 3),
+            sample(dtype, (3, 4)) if "complex" not in dtype else sample(dtype, (3, 4)).real,
+        )
+    a = sample("int32", (3, 4))
+    check(lambda xp, x: xp.where(x > 0, x, xp.asarray(2.5)), a)
+    check(lambda xp, x: xp.where(x > 0, 1, 2), a)
+    check(lambda xp, x: xp.where(x, x * 2, x[:1]), a)
+    with pytest.raises(ValueError):
+        cp.where(cp.ones(3), 1)
+
+
+@pytest.mark.parametrize("bounds", [(0, 2), (None, 2), (-1, None), (None, None), (2, -1), (0.5, 2.5)])
+def test_clip(bounds: tuple[object, object]) -> None:
+    for dtype in ["int32", "uint8", "float32", "float64"]:
+        a = sample(dtype, (3, 4))
+        if dtype == "uint8" and bounds[0] == -1:
+            continue
+        check(lambda xp, x: xp.clip(x, *bounds), a)
+        check(lambda xp, x: x.clip(*bounds), a)
+    check(lambda xp, x: xp.clip(x, min=0), sample("float64", (4,)))
+    check(lambda xp, x: xp.clip(x, xp.zeros_like(x), xp.ones_like(x)), sample("float64", (3, 4)))
+
+
+@pytest.mark.parametrize("decimals", [-2, -1, 0, 1, 3])
+def test_round(decimals: int) -> None:
+    for dtype in ["int32", "float64", "float32", "complex128"]:
+        a = sample(dtype, (20,), low=-99, high=99)
+        check(lambda xp, x: xp.round(x, decimals), a if a.dtype.kind == "i" else a * a.dtype.type(1.37), rtol=1e-6)
+    check(lambda xp, x: x.round(), sample("float64", (5,)) + 0.5)
+    check(lambda xp, x: xp.fix(x), sample("float64", (9,)))
+    check(lambda xp, x: xp.around(x, 1), sample("float64", (9,)))
+
+
+def test_infinities_and_nan() -> None:
+    a = np.array([1.0, np.inf, -np.inf, np.nan, 0.0])
+    for dtype in ("float64", "float32", "float16"):
+        for name in ("isposinf", "isneginf", "nan_to_num"):
+            check(lambda xp, x, n=name: getattr(xp, n)(x), a.astype(dtype))
+    check(lambda xp, x: xp.nan_to_num(x, nan=7.0, posinf=8.0, neginf=-9.0), a)
+    check(lambda xp, x: xp.nan_to_num(x), a + 1j * a[::-1])
+    check(lambda xp, x: xp.isposinf(x), np.arange(3))
+    check(lambda xp, x: xp.isposinf(x), np.ones(3, complex))
+    d = cp.asarray(a)
+    cp.nan_to_num(d, copy=False)
+    assert_same(d, np.nan_to_num(a))
+
+
+def test_complex_parts() -> None:
+    for dtype in SOME_DTYPES:
+        a = sample(dtype, (3, 4))
+        check(lambda xp, x: [xp.real(x), xp.imag(x), x.real, x.imag], a)
+        check(lambda xp, x: xp.conj(x), a)
+        check(lambda xp, x: x.conj(), a)
+        if dtype != "bool":
+            check(lambda xp, x: xp.angle(x), a)
+            check(lambda xp, x: xp.angle(x, deg=True), a)
+        check(lambda xp, x: [xp.iscomplex(x), xp.isreal(x)], a)
+        assert cp.iscomplexobj(cp.asarray(a)) == np.iscomplexobj(a)
+    h, d = sample("complex64", (4,)), cp.asarray(sample("complex64", (4,)))
+    for x in (h, d):
+        x.real = 3
+        x.imag[1:] = 7
+        x.real[0] += 1
+    assert_same(d, h)
+    with pytest.raises(TypeError):
+        cp.ones(3).imag = 2
+    check(lambda xp, x: xp.real_if_close(x), np.array([1 + 1e-18j, 2]))
+
+
+def test_close_and_equal() -> None:
+    a = sample("float64", (3, 4))
+    b = a + 1e-9
+    b[0, 0] = np.nan
+    c = b.copy()
+    for equal_nan in (False, True):
+        for name in ("isclose", "allclose"):
+            compare(
+                lambda n=name, e=equal_nan: np.asarray(getattr(np, n)(b, c, equal_nan=e)),
+                lambda n=name, e=equal_nan: getattr(cp, n)(cp.asarray(b), cp.asarray(c), equal_nan=e),
+            )
+        compare(
+            lambda e=equal_nan: np.asarray(np.array_equal(b, c, e)),
+            lambda e=equal_nan: cp.array_equal(cp.asarray(b), cp.asarray(c), e),
+        )
+    assert bool(cp.allclose(cp.asarray(a), cp.asarray(a + 1e-9)))
+    assert not bool(cp.array_equal(cp.ones(3), cp.ones(4)))
+    assert bool(cp.array_equiv(cp.ones((2, 3)), cp.ones(3)))
+    assert not bool(cp.array_equiv(cp.ones((2, 3)), cp.ones(4)))
+    compare(
+        lambda: np.isclose(np.inf, [np.inf, -np.inf, 1]), lambda: cp.isclose(np.inf, cp.asarray([np.inf, -np.inf, 1]))
+    )
+    compare(lambda: np.isclose([1, 2], [1, 3]), lambda: cp.isclose(cp.asarray([1, 2]), cp.asarray([1, 3])))
+
+
+def test_kinds() -> None:
+    assert cp.isscalar(3.0)
+    assert cp.isscalar(np.float32(1))
+    assert not cp.isscalar(cp.asarray(1))
+    assert cp.isfortran(cp.ones((2, 3)).T)
+    assert cp.result_type(cp.ones(2, "float32"), 1.0) == np.float32
+    assert cp.common_type(cp.ones(2, "float32"), cp.ones(2, int)) is np.float64
+    assert cp.can_cast("int8", "int16")
+    assert cp.promote_types("int8", "uint8") == np.int16
+    assert cp.get_array_module(cp.ones(2), 3) is cp
+    assert cp.get_array_module(np.ones(2)) is np
+
+
+def test_named_functions() -> None:
+    check(lambda xp, x: xp.sinc(x), sample("float64", (9,)), atol=1e-15)
+    check(lambda xp, x: xp.i0(x), sample("float64", (9,)), rtol=1e-7)

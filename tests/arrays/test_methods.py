@@ -1,0 +1,242 @@
+"""Methods and attributes of arrays that are not plain functions."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from tests.support import DTYPES, SOME_DTYPES, assert_same, check, compare, sample
+
+
+def test_astype() -> None:
+    for source in DTYPES:
+        a = np.abs(sample(source, (3, 4))) if not source.startswith(("bool", "complex")) else sample(source, (3, 4))
+        for target in DTYPES:
+            if "complex" in source and "complex" not in target:
+                continue
+            check(lambda xp, x, t=target: x.astype(t), a)
+    a = cp.arange(3)
+    assert a.astype("int64", copy=False) is a
+    assert a.astype("int64") is not a
+    with pytest.raises(TypeError):
+        cp.ones(3).astype(int, casting="safe")
+    assert cp.ones((2, 3)).astype("f4", order="F").flags.f_contiguous
+
+
+@pytest.mark.parametrize("target", ["int32", "float32", "uint8", "int16", "float64", "complex64", "complex128"])
+def test_view(target: str) -> None:
+    for source in ("float64", "int32", "uint8"):
+        a = sample(source, (3, 8))
+        compare(lambda a=a: a.view(target), lambda a=a: cp.asarray(a).view(target), rtol=0)
+        compare(lambda a=a: a[:, ::2].view(target), lambda a=a: cp.asarray(a)[:, ::2].view(target), rtol=0)
+    d = cp.zeros(4, "float32")
+    d.view("int32")[1] = 0x3F800000
+    assert_same(d, np.array([0, 1, 0, 0], "float32"))
+
+
+def test_byteswap() -> None:
+    for dtype in ("int32", "float64", "complex64", "uint8"):
+        a = sample(dtype, (5,))
+        np.testing.assert_array_equal(cp.asarray(a).byteswap().get().view("u1"), a.byteswap().view("u1"))
+    d = cp.asarray(np.array([1, 2], "int16"))
+    assert d.byteswap(inplace=True) is d
+    assert d.tolist() == [256, 512]
+
+
+def test_flat() -> None:
+    a = sample("int32", (3, 4))
+    for call in (lambda x: x, lambda x: x.T):
+        h, d = call(a.copy()), call(cp.asarray(a))
+        assert [int(x) for x in d.flat] == list(h.flat)
+        assert len(d.flat) == 12
+        assert_same(d.flat[2:5], h.flat[2:5])
+        for x in (h, d):
+            x.flat[3] = 99
+            x.flat[6:8] = [-1, -2] if x is h else cp.asarray([-1, -2])
+        assert_same(d, h)
+        h.flat = 5
+        d.flat = 5
+        assert_same(d, h)
+
+
+def test_scalars() -> None:
+    assert cp.asarray(2.5).item() == 2.5
+    assert cp.asarray([[1, 2], [3, 4]]).item(2) == 3
+    assert cp.asarray([[1, 2], [3, 4]]).item(1, 1) == 4
+    assert float(cp.asarray(3)) == 3.0
+    assert int(cp.asarray(3.7)) == 3
+    assert complex(cp.asarray(1j)) == 1j
+    assert bool(cp.asarray([True]))
+    assert operator.index(cp.asarray(4)) == 4
+    assert list(range(5))[cp.asarray(2)] == 2
+    for call in (lambda: bool(cp.ones(2)), lambda: cp.ones(2).item()):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(TypeError):
+        operator.index(cp.ones(()))
+    with pytest.raises(TypeError):
+        len(cp.asarray(1))
+    with pytest.raises(TypeError):
+        iter(cp.asarray(1))
+    assert f"{cp.asarray(3.14159):.2f}" == "3.14"
+    with pytest.raises(TypeError):
+        hash(cp.ones(2))
+
+
+def test_iteration_and_membership() -> None:
+    a = cp.arange(6).reshape(3, 2)
+    rows = list(a)
+    assert len(rows) == 3
+    assert_same(rows[1], np.array([2, 3]))
+    assert 5 in a
+    assert 9 not in a
+    first, *_ = a
+    first[:] = -1
+    assert a[0, 0] == -1
+    assert [x.shape for x in cp.ones(2)] == [(), ()]
+
+
+IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor"]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_operators(name: str) -> None:
+    for dtype in SOME_DTYPES:
+        for value in (2, 1.5, np.float32(2)):
+            a = np.abs(sample(dtype, (3, 4))).astype(dtype)
+
+            def run(x: Any, value: Any = value) -> Any:
+                getattr(operator, name)(x[:, ::2], value)
+                return x
+
+            compare(lambda a=a: run(a.copy()), lambda a=a: run(cp.asarray(a)), rtol=1e-6)
+    with pytest.raises(TypeError, match="same_kind"):
+        operator.iadd(cp.arange(3), 1.5)
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "eq", "ne", "gt", "ge"]
+)
+def test_operators(name: str) -> None:
+    f = getattr(operator, name)
+    a = np.abs(sample("float64", (3, 4))) + 1
+    for other in (2, 2.5, np.float32(3), np.int64(2), True):
+        compare(lambda o=other: f(a, o), lambda o=other: f(cp.asarray(a), o), rtol=1e-12)
+        compare(lambda o=other: f(o, a), lambda o=other: f(o, cp.asarray(a)), rtol=1e-12)
+    with pytest.raises(TypeError):
+        f(cp.asarray(a), np.ones(4)) if name not in ("eq", "ne") else cp.add(cp.asarray(a), np.ones(4))
+
+
+def test_numpy_on_the_left_is_refused() -> None:
+    for call in (
+        lambda: np.ones(3) + cp.ones(3),
+        lambda: np.ones(3) * cp.ones(3),
+        lambda: np.ones((3, 3)) @ cp.ones(3),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_copy_and_pickle() -> None:
+    for dtype in (*DTYPES, "bfloat16"):
+        for make in (lambda x: x, lambda x: x.T, lambda x: x[::2]):
+            d = make(cp.asarray(sample(dtype, (4, 3))))
+            for twin in (
+                copy.copy(d),
+                copy.deepcopy(d),
+                d.copy(),
+                pickle.loads(pickle.dumps(d)),
+                pickle.loads(d.dumps()),
+            ):
+                assert twin.dtype == d.dtype
+                np.testing.assert_array_equal(twin.get(), d.get())
+                assert not twin.shares_storage(d)
+
+
+def test_dump(tmp_path: Any) -> None:
+    path = tmp_path / "a.pkl"
+    cp.arange(3).dump(path)
+    assert pickle.loads(path.read_bytes()).tolist() == [0, 1, 2]
+    cp.arange(3, dtype="uint8").tofile(tmp_path / "raw")
+    assert (tmp_path / "raw").read_bytes() == b"\x00\x01\x02"
+    assert_same(cp.fromfile(tmp_path / "raw", "uint8"), np.arange(3, dtype="uint8"))
+
+
+def test_get_and_set() -> None:
+    a = cp.arange(6.0).reshape(2, 3)
+    out = np.empty((2, 3))
+    assert a.get(out=out) is out
+    np.testing.assert_array_equal(out, a.get())
+    with pytest.raises(ValueError):
+        a.get(out=np.empty((3, 3)))
+    with pytest.raises(TypeError):
+        a.get(out=[1])
+    a.set(np.ones((2, 3)))
+    assert_same(a, np.ones((2, 3)))
+    with pytest.raises(ValueError):
+        a.set(np.ones(3))
+    with pytest.raises(TypeError):
+        a.set([1])
+    np.testing.assert_array_equal(cp.asnumpy(a, out=np.empty((2, 3))), np.ones((2, 3)))
+    np.testing.assert_array_equal(cp.asnumpy([1, 2]), [1, 2])
+    assert a.data.ptr == a[0].data.ptr
+    assert a[1].data.ptr - a.data.ptr == 24
+
+
+def test_divmod() -> None:
+    a = np.array([7, -7, 3])
+    compare(lambda: divmod(a, 3), lambda: divmod(cp.asarray(a), 3))
+    compare(lambda: divmod(100, a), lambda: divmod(100, cp.asarray(a)))
+
+
+METHODS: dict[str, Any] = {
+    "all": lambda x: x.all(1),
+    "any": lambda x: x.any(0),
+    "cumsum": lambda x: x.cumsum(0),
+    "cumprod": lambda x: x.cumprod(),
+    "dot": lambda x: x.dot(x.T),
+    "diagonal": lambda x: x.diagonal(1),
+    "trace": lambda x: x.trace(),
+    "take": lambda x: x.take([0, 1], 1),
+    "repeat": lambda x: x.repeat(2, 0),
+    "nonzero": lambda x: x.nonzero(),
+    "argsort": lambda x: x.argsort(kind="stable"),
+    "compress": lambda x: x.compress([True, False], 0),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+    "squeeze": lambda x: x[:1].squeeze(),
+    "ravel": lambda x: x.ravel("F"),
+    "searchsorted": lambda x: x[0].searchsorted(2.0),
+    "T": lambda x: x.T,
+    "tolist": lambda x: x.tolist(),
+    "tobytes F": lambda x: np.frombuffer(x.tobytes("F"), "u1"),
+    "min": lambda x: x.min(0),
+    "std": lambda x: x.std(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(name: str) -> None:
+    check(lambda xp, x: METHODS[name](x), sample("float64", (3, 4)))
+
+
+def test_put_and_choose_and_sort_in_place() -> None:
+    d, h = cp.asarray(sample("int32", (3, 4))), sample("int32", (3, 4))
+    for x in (d, h):
+        x.put([0, 5], 9)
+        x.sort(axis=0)
+    assert_same(d, h)
+    assert_same(cp.asarray([0, 1]).choose([cp.asarray([1, 2]), cp.asarray([3, 4])]), np.array([1, 4]))
+
+
+def test_nothing_of_numpy_leaks_in() -> None:
+    a = cp.ones(3)
+    assert not hasattr(a, "__array_interface__")
+    if a.device_name == "cpu":
+        assert not hasattr(a, "__cuda_array_interface__")
+        assert a.device == "cpu"

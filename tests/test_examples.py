@@ -1,0 +1,53 @@
+"""Every program in examples/ runs as a user would run it, and prints what it promises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+#: program -> (arguments, texts of its output)
+PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
+    "seeds/000_arange_add.py": ([], ["[ 0  2  4  6  8 10 12 14 16 18]"]),
+    "seeds/001_matmul.py": ([], ["CPU time:", "GPU time:"]),
+    "black_scholes.py": ([], ["1,000,000 calls and puts", "put-call parity holds"]),
+    "monte_carlo.py": (["--paths", "50000", "--days", "50"], ["50,000 paths of 50 days", "by the formula 7.128"]),
+    "image_filter.py": (["--size", "256"], ["256 x 256", "of the rim"]),
+    "interop.py": ([], ["refused: Implicit conversion", "numpy: copied", "dlpack: one memory", "torch:"]),
+}
+
+
+def run(program: str, arguments: list[str]) -> str:
+    on_cpu = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") == "cpu"
+    result = subprocess.run(
+        [sys.executable, str(EXAMPLES / program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""} if on_cpu else None,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_example(program: str) -> None:
+    arguments, texts = PROGRAMS[program]
+    output = run(program, arguments)
+    for text in texts:
+        assert text in output
+
+
+def test_every_example_is_listed() -> None:
+    found = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
+    assert found == set(PROGRAMS)
+
+
+def test_examples_are_short() -> None:
+    for program in PROGRAMS:
+        assert len((EXAMPLES / program).read_text().splitlines()) < 60
