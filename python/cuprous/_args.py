@@ -85,14 +85,19 @@ def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A tuple of extents from an int or a sequence of ints."""
-    if isinstance(shape, tuple) and all(type(n) is int for n in shape):
+    if type(shape) is tuple:
         dims = shape
+        for n in dims:
+            if type(n) is not int:
+                dims = tuple(operator.index(n) for n in shape)
+                break
     elif hasattr(shape, "__index__") and not isinstance(shape, Sequence):
         dims = (operator.index(shape),)
     else:
         dims = tuple(operator.index(n) for n in shape)
-    if dims and min(dims) < 0:
-        raise ValueError("negative dimensions are not allowed")
+    for n in dims:
+        if n < 0:
+            raise ValueError("negative dimensions are not allowed")
     return dims
 
 

@@ -40,11 +40,15 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """A new array of zeros."""
+    if order == "C" and device is None:
+        return _core.full(as_shape(shape), 0, _dtypes.name_of(dtype))
     return _on_device(_filled(shape, 0, dtype, order), device)
 
 
 def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """A new array of ones."""
+    if order == "C" and device is None:
+        return _core.full(as_shape(shape), 1, _dtypes.name_of(dtype))
     return _on_device(_filled(shape, 1, dtype, order), device)
 
 
@@ -178,6 +182,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
     return result
 
 
+def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
+    """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
+    x, name = array(x), _dtypes.name_of(dtype)
+    return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
+
+
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always."""
     words = {str(r).upper()[0] for r in ([requirements] if isinstance(requirements, str) else requirements or [])}
@@ -225,6 +235,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
+    if dtype is device is None and type(start) is type(stop) is type(step) is int and step:
+        return _core.iota((max(0, -((start - stop) // step)),), (step,), start)
     if not all(map(is_scalar, (start, stop, step))):
         start, stop, step = (x.item() if isinstance(x, ndarray) else x for x in (start, stop, step))
     if step == 0:
@@ -477,7 +489,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 __all__ = [
     "arange", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
-    "copy", "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter",
-    "fromstring", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
-    "ones", "ones_like", "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
+    "astype", "copy", "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction",
+    "fromiter", "fromstring", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace",
+    "meshgrid", "ones", "ones_like", "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
 ]  # fmt: skip

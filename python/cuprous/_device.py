@@ -10,9 +10,20 @@ from cuprous import _core
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-explain = _core.explain
-show_code = _core.show_code
-synchronize = _core.synchronize
+
+def explain() -> str:
+    """Why the last programs were replayed or planned anew."""
+    return _core.explain()
+
+
+def show_code(array: _core.ndarray | None = None) -> str:
+    """The code generated for what an array waits for, or for the last program."""
+    return _core.show_code(array)
+
+
+def synchronize() -> None:
+    """Submits what is recorded and waits for it."""
+    _core.synchronize()
 
 
 def device_word(device: Any) -> str:

@@ -138,11 +138,7 @@ def imag(val: ArrayLike) -> ndarray:
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
     """The angle of complex numbers, in radians or degrees."""
     z = array(z)
-    if _dtypes.kind(z.dtype_name) == "c":
-        result = _core.map("angle", z)
-    else:
-        z = z if _dtypes.kind(z.dtype_name) == "f" else _core.cast(z, "float64")
-        result = _core.map("arctan2", _core.full((), 0, z.dtype_name), z)
+    result = _core.map("angle", z) if _dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, z)
     return result * (180 / math.pi) if deg else result
 
 

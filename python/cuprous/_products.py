@@ -15,6 +15,7 @@ from cuprous._args import (
     check_casting,
     common_dtype,
     is_numpy_array,
+    is_scalar,
     ndarray,
     normalize_axis,
     unimplemented,
@@ -251,9 +252,17 @@ def cross(
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 
+def _operator(a: Any, b: Any) -> ndarray:
+    """`a @ b`, whatever the other operand is."""
+    for x in (a, b):
+        if not isinstance(x, ndarray) and not is_scalar(x):
+            raise unsupported(x)
+    return _matmul(array(a), array(b))
+
+
 def attach() -> None:
     """Hands the hook of `@` to the native type."""
-    _core.set_hook("matmul", _matmul)
+    _core.set_hook("matmul", _operator)
 
 
 __all__ = [

@@ -122,3 +122,27 @@ def test_kinds() -> None:
 def test_named_functions() -> None:
     check(lambda xp, x: xp.sinc(x), sample("float64", (9,)), atol=1e-15)
     check(lambda xp, x: xp.i0(x), sample("float64", (9,)), rtol=1e-7)
+    check(lambda xp, x: xp.polyval(xp.asarray([1.0, -2.0, 0.5]), x), sample("float64", (3, 4)))
+    check(lambda xp, x: xp.polyval(xp.asarray([1, -2, 3]), x), sample("int32", (5,)))
+
+
+@pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett"])
+def test_windows(name: str) -> None:
+    for n in (0, 1, 2, 7, 12):
+        compare(lambda n=n: getattr(np, name)(n), lambda n=n: getattr(cp, name)(n), atol=1e-15)
+        compare(lambda n=n: np.kaiser(n, 8.6), lambda n=n: cp.kaiser(n, 8.6), rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_bits(order: str) -> None:
+    a = sample("bool", (3, 11))
+    for axis in (None, 0, 1):
+        check(lambda xp, x, ax=axis: xp.packbits(x, ax, order), a)
+        packed = np.packbits(a, axis)
+        for count in (None, 5, -3, 40):
+            compare(
+                lambda ax=axis, c=count, p=packed: np.unpackbits(p, ax, c, order),
+                lambda ax=axis, c=count, p=packed: cp.unpackbits(cp.asarray(p), ax, c, order),
+            )
+    check(lambda xp, x: xp.packbits(x), sample("int32", (9,)))
+    check(lambda xp, x: xp.packbits(x), sample("float32", (9,)))

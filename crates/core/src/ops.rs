@@ -302,7 +302,7 @@ impl Fun {
         Some(match self {
             Fun::Add | Fun::Maximum | Fun::Fmax => Fun::LogicalOr,
             Fun::Multiply | Fun::Minimum | Fun::Fmin => Fun::LogicalAnd,
-            Fun::Absolute | Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::Conjugate => Fun::Positive,
+            Fun::Absolute | Fun::Floor | Fun::Ceil | Fun::Trunc => Fun::Positive,
             Fun::Invert => Fun::LogicalNot,
             _ => return None,
         })

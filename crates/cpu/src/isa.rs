@@ -6,10 +6,10 @@
 use std::sync::LazyLock;
 
 /// A function that was compiled for some level.
-pub type Entry<A> = unsafe fn(&A);
+pub(crate) type Entry<A> = unsafe fn(&A);
 
 /// A loop over its arguments.
-pub trait Body: 'static {
+pub(crate) trait Body: 'static {
     /// What it works on.
     type Args;
     /// Runs it.
@@ -20,7 +20,7 @@ pub trait Body: 'static {
 }
 
 /// A set of target features.
-pub trait Isa: Copy + Default + Send + Sync + 'static {
+pub(crate) trait Isa: Copy + Default + Send + Sync + 'static {
     /// Fused multiply-add is one instruction. Where it is not, `mul_add` is a library call and must be avoided.
     const FMA: bool;
     /// `B` compiled for this level.
@@ -61,7 +61,7 @@ levels! {
 
 /// The best level that this machine has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Level {
+pub(crate) enum Level {
     /// [`V1`].
     V1,
     /// [`V3`].
@@ -112,6 +112,6 @@ fn detect() -> Level {
 }
 
 /// The level in use.
-pub fn level() -> Level {
+pub(crate) fn level() -> Level {
     *LEVEL
 }

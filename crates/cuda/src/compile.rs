@@ -29,16 +29,16 @@ enum Planned {
     Product(Box<Product>),
 }
 
-fn options() -> Options {
-    Options::default()
+fn options(program: &Program) -> Options {
+    Options { aligned: program.aligned, ..Options::default() }
 }
 
 fn plan_step(gpu: &Gpu, program: &Program, step: &Step) -> Result<Planned> {
     Ok(match step {
-        Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, gpu.arch, &options())),
+        Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, gpu.arch, options(program))),
         Step::Call(call) => match product(call) {
             Some(product) => Planned::Product(Box::new(product)),
-            None => Planned::Generated(codegen::generate_call(call, program, gpu.arch, &options()).ok_or_else(|| {
+            None => Planned::Generated(None::<Generated>.ok_or_else(|| {
                 CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name()))
             })?),
         },
@@ -97,7 +97,7 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         }
     }
     let mut nvrtc_options = CompileOptions::new(&gpu.target);
-    for flag in options().compiler_flags() {
+    for flag in Options::default().compiler_flags() {
         match flag.strip_prefix("--fmad=") {
             Some(value) => nvrtc_options.fmad = value == "true",
             None => nvrtc_options.extra.push((*flag).into()),

@@ -169,7 +169,7 @@ impl Device for CudaDevice {
 
     fn download(&self, from: u64, to: &mut [u8]) -> cuprous_core::Result<()> {
         let gpu = &self.0;
-        let copy = || {
+        let mut copy = || {
             gpu.context.make_current()?;
             // SAFETY: as for uploads; the call returns when the slice has been written.
             unsafe { lock(&gpu.staging).download(to.as_mut_ptr(), DevPtr(from), to.len(), &gpu.stream) }

@@ -2,17 +2,21 @@
 
 pub mod cache;
 pub mod codegen;
+mod compile;
 pub mod cublaslt;
+mod device;
 pub mod driver;
 pub mod error;
 pub mod graph;
 pub mod nvrtc;
 pub mod pool;
+mod run;
 pub mod staging;
 mod status;
 
 #[cfg(test)]
 mod gpu_tests;
 
+pub use device::CudaDevice;
 pub use error::{CudaError, Result};
 pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};

@@ -206,6 +206,7 @@ impl Programs {
             layouts: &layouts,
         });
         program.scalars = tape.consts.len();
+        program.aligned = self.leaves.iter().all(|&(_, align)| align == 4);
         program
     }
 
@@ -214,6 +215,7 @@ impl Programs {
         if !tape.nodes.is_empty() {
             // SAFETY: the engine calls this with its lock held.
             unsafe { tape.liveness(&mut self.live) };
+            self.leaves.clear();
             let program = self.program(tape);
             if !program.steps.is_empty() {
                 return engine.device.source(&program);

@@ -277,7 +277,7 @@ impl Emit<'_> {
                 outputs.push(n as u32);
             }
         }
-        let mut program = Program { steps: self.steps, buffers: self.buffers.infos, arena_bytes: 0, outputs, scalars: 0 };
+        let mut program = Program { steps: self.steps, buffers: self.buffers.infos, arena_bytes: 0, outputs, scalars: 0, aligned: true };
         memory::place(&mut program);
         program
     }

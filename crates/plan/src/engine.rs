@@ -1,5 +1,6 @@
 //! One device's engine: the tapes of all threads, the programs they became, and the lock around both.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -503,7 +504,13 @@ impl Engine {
         if tape.nodes.is_empty() {
             return Ok(());
         }
-        let result = programs.run(tape, self, *replay, journal, stats);
+        // A fault of ours must not pass for one of the user's, nor take the process along.
+        let run = AssertUnwindSafe(|| programs.run(tape, self, *replay, journal, stats));
+        let result = catch_unwind(run).unwrap_or_else(|panic| {
+            let cause = panic.downcast_ref::<String>().map(String::as_str);
+            let cause = cause.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+            Err(Error::runtime(format!("an internal error of Cuprous, please report it: {cause}")))
+        });
         self.tracking.store(tape.tracked, Relaxed);
         result
     }

@@ -114,7 +114,7 @@ pub struct Typed {
 /// values (they are broadcast along the inner axes), a row-level one uses only row-level values and reductions;
 /// `inner` is empty exactly if there is no reduction, and then every instruction is full-level; axes of extent 1 are
 /// dropped and axes that every access treats as one are merged, so a contiguous map has a single axis; extents are
-/// ≥ 1 (empty work is never planned), except that a reduction's inner extent may be 0.
+/// ≥ 1: empty work is never planned.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kernel {
     /// Extents of the kept axes, outermost first.

@@ -47,4 +47,6 @@ pub struct Program {
     pub outputs: Vec<u32>,
     /// Number of constants that the caller passes.
     pub scalars: usize,
+    /// Every buffer starts at a multiple of 16 bytes, in this run and all others of the program.
+    pub aligned: bool,
 }

@@ -25,7 +25,7 @@ fn check_kernel(kernel: &Kernel, program: &Program) -> Result<(), String> {
     if kernel.inner.is_empty() == reduces {
         return Err("inner axes stand exactly where something is folded".into());
     }
-    if kernel.outer.contains(&0) {
+    if kernel.outer.contains(&0) || kernel.inner.contains(&0) {
         return Err("empty work is never planned".into());
     }
     let (outer, all) = (kernel.outer.len(), kernel.outer.len() + kernel.inner.len());

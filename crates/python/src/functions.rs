@@ -2,6 +2,7 @@
 
 use cuprous_core::call::{Edge, ScanOp};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
+use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, ReduceOp, Scalar, ScatterOp};
 use cuprous_plan::engine::checked_bytes;
 use cuprous_plan::{Replay, record};
@@ -288,6 +289,12 @@ pub(crate) fn reduce(
             ReduceOp::M2 => engine.full(array.shape(), Scalar::default(), array.dtype().component()),
             _ => engine.cast(array, array.dtype()),
         }
+    } else if folded == 0 {
+        let dtype = if op == ReduceOp::M2 { array.dtype().component() } else { array.dtype() };
+        let identity = Number::Int(i128::from(op == ReduceOp::Prod));
+        let kept: Dims =
+            (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).collect();
+        engine.full(&kept, Scalar::new(identity, dtype), dtype)
     } else {
         engine.reduce(op, array, mask)
     };

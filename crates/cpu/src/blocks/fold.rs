@@ -14,7 +14,7 @@ use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{All, B, BF16, Cx, F16, F32, F64, Num, complex::{C64, C128, Part}};
 
 /// Elements that are folded with [`WIDTH`] parallel accumulators before the pairwise merging.
-pub const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 1024;
 /// Parallel accumulators within a block: enough vectors to hide the latency of an addition.
 const WIDTH: usize = 64;
 /// Merge levels of a long row: 2^40 blocks.
@@ -73,7 +73,7 @@ fn tree<E: Copy, F: Fold<E> + ?Sized>(acc: &mut [F::Acc; WIDTH]) -> F::Acc {
 /// Rows that lie one after the other: `rows` folds of `n` elements each.
 ///
 /// Contract: `rows·n` elements at `src`, room for `rows` results at `out`.
-pub struct RowsArgs {
+pub(crate) struct RowsArgs {
     /// First element.
     pub src: *const u8,
     /// Elements of a row.
@@ -88,7 +88,7 @@ pub struct RowsArgs {
 ///
 /// Contract: `state` has [`FoldFns::state_bytes`], is 16-byte aligned and, but for `start`, was started; `n` elements
 /// are at `src`.
-pub struct PushArgs {
+pub(crate) struct PushArgs {
     /// The fold so far.
     pub state: *mut u8,
     /// Elements.
@@ -102,7 +102,7 @@ pub struct PushArgs {
 /// `state` absorbs the next part of its row, or `other` becomes its result.
 ///
 /// Contract: both are states; for `finish`, `other` is room for a result.
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// The earlier part.
     pub state: *mut u8,
     /// The later part, or the result.
@@ -242,7 +242,7 @@ impl<E: Copy + 'static, F: Fold<E>> Body for Finish<F, E> {
 
 /// The functions of one fold of one element type.
 #[derive(Clone, Copy)]
-pub struct FoldFns {
+pub(crate) struct FoldFns {
     /// Size of a long row's state.
     pub state_bytes: usize,
     /// Many rows at once.
@@ -531,7 +531,7 @@ m2_fold!(M2 1);
 m2_fold!(ComplexM2 2);
 
 /// The functions of `op` on elements of type `d`, and the dtype of the result.
-pub fn fold(op: ReduceOp, d: DType) -> Option<(FoldFns, DType)> {
+pub(crate) fn fold(op: ReduceOp, d: DType) -> Option<(FoldFns, DType)> {
     let out = match op {
         ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,
         ReduceOp::M2 => d.component(),
@@ -591,7 +591,7 @@ fn fold_at<S: Isa>(op: ReduceOp, d: DType) -> Option<FoldFns> {
 ///
 /// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each is instead folded once with the element at
 /// `from`.
-pub struct ScanArgs {
+pub(crate) struct ScanArgs {
     /// First element.
     pub at: *mut u8,
     /// Elements of a column.
@@ -641,7 +641,7 @@ impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
 }
 
 /// The running fold of that kind and type.
-pub fn scan_fns(op: ScanOp, d: DType) -> Entry<ScanArgs> {
+pub(crate) fn scan_fns(op: ScanOp, d: DType) -> Entry<ScanArgs> {
     macro_rules! all {
         ($F:ty) => {
             match d {

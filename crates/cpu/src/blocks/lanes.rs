@@ -19,7 +19,7 @@ const LEVELS: usize = 3;
 /// Contract: `state` has [`LaneFns::bytes`] for `lanes`, is 16-byte aligned and, but for `start`, was started. `push`:
 /// `src` has `n ≤ lanes` elements. `merge`: `src` is a state of as many lanes. `finish`: `out` has room for `width`
 /// results, and `lanes` is a multiple of `width`.
-pub struct LaneArgs {
+pub(crate) struct LaneArgs {
     /// The accumulators.
     pub state: *mut u8,
     /// Lanes of the state.
@@ -38,7 +38,7 @@ pub struct LaneArgs {
 
 /// The functions of one fold of one element type.
 #[derive(Clone, Copy)]
-pub struct LaneFns {
+pub(crate) struct LaneFns {
     /// Bytes of an accumulator.
     acc: usize,
     /// Begins.
@@ -53,7 +53,7 @@ pub struct LaneFns {
 
 impl LaneFns {
     /// Size of a state.
-    pub fn bytes(&self, lanes: usize) -> usize {
+    pub(crate) fn bytes(&self, lanes: usize) -> usize {
         HEAD + LEVELS * (lanes * self.acc).next_multiple_of(64)
     }
 }

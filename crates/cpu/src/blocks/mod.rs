@@ -4,11 +4,11 @@
 //! remainder. A short last chunk goes through copies on the stack. An operand whose `step` is 0 is one chunk of equal
 //! elements, read again and again, so that scalars need neither full tiles nor functions of their own.
 
-pub mod fold;
-pub mod lanes;
+pub(crate) mod fold;
+pub(crate) mod lanes;
 mod random;
 mod rows;
-pub mod scatter;
+pub(crate) mod scatter;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -21,14 +21,14 @@ use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{All, is_scalar};
 
 /// Elements in a chunk.
-pub const CHUNK: usize = 128;
+pub(crate) const CHUNK: usize = 128;
 
 /// Operands of a block function.
 ///
 /// Contract: `args[k]` points to `n` elements (a chunk of them where `step[k]` is 0), `out` to room for `n`; all are
 /// aligned to their element; `out` overlaps no operand.
 #[derive(Clone, Copy)]
-pub struct MapArgs {
+pub(crate) struct MapArgs {
     /// Number of elements.
     pub n: usize,
     /// Where results go.
@@ -40,7 +40,7 @@ pub struct MapArgs {
 }
 
 /// A block function.
-pub type MapFn = Entry<MapArgs>;
+pub(crate) type MapFn = Entry<MapArgs>;
 
 /// A function of one operand.
 pub(crate) trait Un<E: Copy>: 'static {
@@ -77,22 +77,35 @@ pub(crate) trait Bin<E: Copy>: 'static {
 
 /// The next chunk: in place, or a copy padded with zeros where it is short.
 #[inline(always)]
-unsafe fn chunk<'a, T: Copy>(at: *const T, m: usize, step: usize, pad: &'a mut [T; CHUNK]) -> &'a [T; CHUNK] {
+unsafe fn chunk<'a, T: Copy>(at: *const T, m: usize, step: usize, pad: &'a mut Pad<T>) -> &'a [T; CHUNK] {
     if m == CHUNK || step == 0 {
         // SAFETY: a whole chunk is there (contract of `MapArgs`).
         unsafe { &*(at as *const [T; CHUNK]) }
     } else {
-        // SAFETY: `m` elements are there, and `pad` is elsewhere.
-        unsafe { std::ptr::copy_nonoverlapping(at, pad.as_mut_ptr(), m) };
-        pad
+        // SAFETY: `m` elements are there, and `pad` is elsewhere; zero bits are a value of every element type.
+        unsafe {
+            pad.as_mut_ptr().write_bytes(0, 1);
+            std::ptr::copy_nonoverlapping(at, pad.as_mut_ptr() as *mut T, m);
+            pad.assume_init_ref()
+        }
     }
 }
 
-/// A chunk of zeros: the zero bit pattern is a value of every element type.
+/// Room for a short chunk; written only when there is one.
+type Pad<T> = std::mem::MaybeUninit<[T; CHUNK]>;
+
+/// Where a chunk's results go: in place, or to `pad` if it is short.
 #[inline(always)]
-fn zeros<T: Copy>() -> [T; CHUNK] {
-    // SAFETY: all element types are plain numbers.
-    unsafe { std::mem::zeroed() }
+unsafe fn room<'a, T: Copy>(at: *mut T, m: usize, pad: &'a mut Pad<T>) -> &'a mut [T; CHUNK] {
+    // SAFETY: a whole chunk is there (contract of `MapArgs`); zero bits are a value of every element type.
+    unsafe {
+        if m == CHUNK {
+            &mut *(at as *mut [T; CHUNK])
+        } else {
+            pad.as_mut_ptr().write_bytes(0, 1);
+            pad.assume_init_mut()
+        }
+    }
 }
 
 /// [`Un`] over blocks.
@@ -114,25 +127,25 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
         }
         while left > 0 {
             let n = left.min(CHUNK);
-            let (mut pad, mut pad_out) = (zeros::<E>(), zeros::<R::Out>());
+            let (mut pad, mut pad_out) = (Pad::<E>::uninit(), Pad::<R::Out>::uninit());
             // SAFETY: `n` elements are there; a short chunk's results go to the stack first.
             unsafe {
                 let src = chunk(a, n, m.step[0], &mut pad);
-                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                let dst = room(out, n, &mut pad_out);
                 let mut fast = true;
                 for i in 0..CHUNK {
                     dst[i] = R::call(src[i]);
                     fast &= R::fast(src[i]);
                 }
                 if !fast {
-                    for i in 0..CHUNK {
+                    for i in 0..n {
                         if !R::fast(src[i]) {
                             dst[i] = R::slow(src[i]);
                         }
                     }
                 }
                 if n < CHUNK {
-                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
                 a = a.add(n * m.step[0]);
                 out = out.add(n);
@@ -163,12 +176,12 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
         }
         while left > 0 {
             let n = left.min(CHUNK);
-            let (mut pad_a, mut pad_b, mut pad_out) = (zeros::<E>(), zeros::<E>(), zeros::<R::Out>());
+            let (mut pad_a, mut pad_b, mut pad_out) = (Pad::<E>::uninit(), Pad::<E>::uninit(), Pad::<R::Out>::uninit());
             // SAFETY: as in `Map1`.
             unsafe {
                 let p = chunk(a, n, m.step[0], &mut pad_a);
                 let q = chunk(b, n, m.step[1], &mut pad_b);
-                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                let dst = room(out, n, &mut pad_out);
                 let mut fast = true;
                 for i in 0..CHUNK {
                     dst[i] = R::call(p[i], q[i]);
@@ -182,7 +195,7 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
                     }
                 }
                 if n < CHUNK {
-                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
                 a = a.add(n * m.step[0]);
                 b = b.add(n * m.step[1]);
@@ -199,7 +212,7 @@ const fn has_v4(d: DType) -> bool {
 }
 
 /// The block function of `fun` on operands of `args` dtypes, returning `out`; `None` where NumPy has no loop.
-pub fn map(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
+pub(crate) fn map(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     match isa::level() {
         Level::V4 if args.iter().any(|&d| has_v4(d)) || has_v4(out) => map_at::<V4>(fun, args, out),
         Level::V4 | Level::V3 => map_at::<V3>(fun, args, out),

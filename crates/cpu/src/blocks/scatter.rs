@@ -11,7 +11,7 @@ use crate::math::{All, B, BF16, F16, F32, F64, complex::{C64, C128}};
 /// Operands of a scatter.
 ///
 /// Contract: `n` indices and values (one where the step is 0); `to` has `len` elements.
-pub struct ScatterArgs {
+pub(crate) struct ScatterArgs {
     /// Number of writes.
     pub n: usize,
     /// int64 indices.
@@ -74,7 +74,7 @@ impl<E: All, C: Combine<E>> Body for Scatter<C, E> {
 }
 
 /// The function for that combination and type.
-pub fn scatter(op: ScatterOp, d: DType) -> Entry<ScatterArgs> {
+pub(crate) fn scatter(op: ScatterOp, d: DType) -> Entry<ScatterArgs> {
     macro_rules! all {
         ($C:ty) => {
             match d {

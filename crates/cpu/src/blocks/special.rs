@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use cuprous_core::{DType, Fun};
 
-use super::{CHUNK, Map1, MapArgs, MapFn, Un, chunk, random, zeros};
+use super::{CHUNK, Map1, MapArgs, MapFn, Un, Pad, chunk, random, room};
 use crate::isa::{Body, Isa};
 use crate::math::cast::{Cast as By, Real};
 use crate::math::{B, BF16, Cx, F16, F32, F64, Float, complex::{C64, C128, Part}};
@@ -41,18 +41,18 @@ impl<R: Mixed> Body for Map2Mixed<R> {
     unsafe fn run(m: &MapArgs) {
         for start in (0..m.n).step_by(CHUNK) {
             let n = (m.n - start).min(CHUNK);
-            let (mut pad_a, mut pad_b, mut pad_out) = (zeros::<R::A>(), zeros::<R::B>(), zeros::<R::Out>());
+            let (mut pad_a, mut pad_b, mut pad_out) = (Pad::<R::A>::uninit(), Pad::<R::B>::uninit(), Pad::<R::Out>::uninit());
             // SAFETY: `n` elements from `start` are there, by the contract of `MapArgs`.
             unsafe {
                 let a = chunk((m.args[0] as *const R::A).add(start * m.step[0]), n, m.step[0], &mut pad_a);
                 let b = chunk((m.args[1] as *const R::B).add(start * m.step[1]), n, m.step[1], &mut pad_b);
                 let out = (m.out as *mut R::Out).add(start);
-                let dst = if n == CHUNK { &mut *(out as *mut [R::Out; CHUNK]) } else { &mut pad_out };
+                let dst = room(out, n, &mut pad_out);
                 for i in 0..CHUNK {
                     dst[i] = R::call(a[i], b[i]);
                 }
                 if n < CHUNK {
-                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const _, out, n);
                 }
             }
         }
@@ -69,19 +69,20 @@ impl<T: Copy + 'static> Body for Select<T> {
     unsafe fn run(m: &MapArgs) {
         for start in (0..m.n).step_by(CHUNK) {
             let n = (m.n - start).min(CHUNK);
-            let (mut pad_c, mut pad_a, mut pad_b, mut pad_out) = (zeros::<u8>(), zeros::<T>(), zeros::<T>(), zeros::<T>());
+            let (mut pad_c, mut pad_a) = (Pad::<u8>::uninit(), Pad::<T>::uninit());
+            let (mut pad_b, mut pad_out) = (Pad::<T>::uninit(), Pad::<T>::uninit());
             // SAFETY: as above.
             unsafe {
                 let c = chunk(m.args[0].add(start * m.step[0]), n, m.step[0], &mut pad_c);
                 let a = chunk((m.args[1] as *const T).add(start * m.step[1]), n, m.step[1], &mut pad_a);
                 let b = chunk((m.args[2] as *const T).add(start * m.step[2]), n, m.step[2], &mut pad_b);
                 let out = (m.out as *mut T).add(start);
-                let dst = if n == CHUNK { &mut *(out as *mut [T; CHUNK]) } else { &mut pad_out };
+                let dst = room(out, n, &mut pad_out);
                 for i in 0..CHUNK {
                     dst[i] = if c[i] != 0 { a[i] } else { b[i] };
                 }
                 if n < CHUNK {
-                    std::ptr::copy_nonoverlapping(pad_out.as_ptr(), out, n);
+                    std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const _, out, n);
                 }
             }
         }

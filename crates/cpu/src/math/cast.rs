@@ -5,7 +5,7 @@ use super::*;
 use crate::isa::Isa;
 
 /// A conversion by value.
-pub trait Cast<T> {
+pub(crate) trait Cast<T> {
     /// Converts.
     fn cast(self) -> T;
 }
@@ -36,7 +36,7 @@ fn to_u64(v: f64) -> u64 {
 }
 
 /// A real number on its way to an integer or a float.
-pub trait Source: Copy {
+pub(crate) trait Source: Copy {
     /// Its value modulo 2^32 if an integer.
     fn int32(self) -> i32;
     /// Its value modulo 2^64 if an integer.
@@ -178,7 +178,7 @@ macro_rules! targets {
 
 /// Marks a source that is not complex (a complex one is converted by its real part).
 #[derive(Clone, Copy)]
-pub struct Real<A>(pub A);
+pub(crate) struct Real<A>(pub A);
 
 targets! {
     B, |v| B::from(v.truth());

@@ -6,7 +6,7 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 use cuprous_core::{DType, Fun};
 
 /// Every element type.
-pub trait All: Copy + Send + Sync + 'static {
+pub(crate) trait All: Copy + Send + Sync + 'static {
     /// Its dtype.
     const DTYPE: DType;
     /// What `abs`, `real` and `imag` return.
@@ -50,7 +50,7 @@ pub trait All: Copy + Send + Sync + 'static {
 }
 
 /// Numbers: all but bool.
-pub trait Num: All {
+pub(crate) trait Num: All {
     const ONE: Self;
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
@@ -63,21 +63,21 @@ pub trait Num: All {
 }
 
 /// Integers and floats.
-pub trait Real: Num {
+pub(crate) trait Real: Num {
     fn floor_divide(self, o: Self) -> Self;
     fn remainder(self, o: Self) -> Self;
     fn fmod(self, o: Self) -> Self;
 }
 
 /// What can be rounded to a whole number.
-pub trait RealBool: All {
+pub(crate) trait RealBool: All {
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn trunc(self) -> Self;
 }
 
 /// Integers.
-pub trait Int: Real {
+pub(crate) trait Int: Real {
     fn left_shift(self, o: Self) -> Self;
     fn right_shift(self, o: Self) -> Self;
     fn gcd(self, o: Self) -> Self;
@@ -85,16 +85,16 @@ pub trait Int: Real {
 }
 
 /// Types with bits.
-pub trait IntBool:
+pub(crate) trait IntBool:
     All + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
 }
 
 /// Bool.
-pub trait Bool: IntBool {}
+pub(crate) trait Bool: IntBool {}
 
 /// Floats and complex numbers.
-pub trait Inexact: Num {
+pub(crate) trait Inexact: Num {
     fn div(self, o: Self) -> Self;
     fn sqrt(self) -> Self;
     fn rint(self) -> Self;
@@ -123,14 +123,14 @@ pub trait Inexact: Num {
 }
 
 /// What true division is computed in.
-pub trait Divide: Inexact {}
+pub(crate) trait Divide: Inexact {}
 impl<E: Inexact> Divide for E {}
 
 /// What `float_power` is computed in.
-pub trait Double: Num {}
+pub(crate) trait Double: Num {}
 
 /// Floats.
-pub trait Float: Inexact + Real + RealBool + All<Component = Self> {
+pub(crate) trait Float: Inexact + Real + RealBool + All<Component = Self> {
     fn rsqrt(self) -> Self;
     fn cbrt(self) -> Self;
     fn hypot(self, o: Self) -> Self;
@@ -165,7 +165,7 @@ pub trait Float: Inexact + Real + RealBool + All<Component = Self> {
 }
 
 /// Functions that go element by element: a loop over them does not vectorise, so work on a padded tail is wasted.
-pub const fn is_scalar(fun: Fun, dtype: DType) -> bool {
+pub(crate) const fn is_scalar(fun: Fun, dtype: DType) -> bool {
     use Fun::*;
     let float = matches!(
         fun,

@@ -9,7 +9,7 @@ use crate::isa::Isa;
 /// A complex number, laid out as NumPy's.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Cx<F> {
+pub(crate) struct Cx<F> {
     /// Real part.
     pub re: F,
     /// Imaginary part.
@@ -17,12 +17,12 @@ pub struct Cx<F> {
 }
 
 /// complex64.
-pub type C64<S> = Cx<F32<S>>;
+pub(crate) type C64<S> = Cx<F32<S>>;
 /// complex128.
-pub type C128<S> = Cx<F64<S>>;
+pub(crate) type C128<S> = Cx<F64<S>>;
 
 /// A float that complex numbers are made of.
-pub trait Part: Float {
+pub(crate) trait Part: Float {
     /// dtype of the complex number.
     const COMPLEX: DType;
 }
@@ -36,7 +36,7 @@ impl<S: Isa> Part for F64<S> {
 impl<F: Part> Cx<F> {
     /// From both parts.
     #[inline(always)]
-    pub fn new(re: F, im: F) -> Self {
+    pub(crate) fn new(re: F, im: F) -> Self {
         Cx { re, im }
     }
     #[inline(always)]

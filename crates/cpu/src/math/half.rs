@@ -10,7 +10,7 @@ use crate::isa::Isa;
 
 /// A two-byte float `T` that computes in float32.
 #[repr(transparent)]
-pub struct H<T, S>(pub u16, pub PhantomData<(T, S)>);
+pub(crate) struct H<T, S>(pub u16, pub PhantomData<(T, S)>);
 
 impl<T, S> Clone for H<T, S> {
     #[inline(always)]
@@ -21,7 +21,7 @@ impl<T, S> Clone for H<T, S> {
 impl<T, S> Copy for H<T, S> {}
 
 /// How the bits mean a number.
-pub trait HalfBits: Copy + Send + Sync + 'static {
+pub(crate) trait HalfBits: Copy + Send + Sync + 'static {
     /// The dtype.
     const DTYPE: DType;
     /// Bits of 1.
@@ -86,17 +86,17 @@ impl HalfBits for ::half::bf16 {
 impl<T: HalfBits, S: Isa> H<T, S> {
     /// From bits.
     #[inline(always)]
-    pub fn of(bits: u16) -> Self {
+    pub(crate) fn of(bits: u16) -> Self {
         H(bits, PhantomData)
     }
     /// Exact.
     #[inline(always)]
-    pub fn wide(self) -> F32<S> {
+    pub(crate) fn wide(self) -> F32<S> {
         x(T::widen(self.0))
     }
     /// Rounded.
     #[inline(always)]
-    pub fn narrow(v: F32<S>) -> Self {
+    pub(crate) fn narrow(v: F32<S>) -> Self {
         H::of(T::narrow(v.0))
     }
 }

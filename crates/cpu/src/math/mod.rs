@@ -3,24 +3,24 @@
 //!
 //! The traits are named after [`cuprous_core::ops::Class`], so that the table's rows expand to bounds on them.
 
-pub mod cast;
+pub(crate) mod cast;
 mod class;
-pub mod complex;
+pub(crate) mod complex;
 mod complex_fn;
 mod erf;
 mod float32;
 mod float64;
 mod float_common;
-pub mod half;
+pub(crate) mod half;
 mod int;
-pub mod normal;
-pub mod philox;
-pub mod reject;
-pub mod special;
+pub(crate) mod normal;
+pub(crate) mod philox;
+pub(crate) mod reject;
+pub(crate) mod special;
 
-pub use class::*;
-pub use complex::Cx;
-pub use half::H;
+pub(crate) use class::*;
+pub(crate) use complex::Cx;
+pub(crate) use half::H;
 
 use std::marker::PhantomData;
 
@@ -29,27 +29,27 @@ use crate::isa::Isa;
 /// A float that knows for which instruction set it is compiled.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct X<T, S>(pub T, pub PhantomData<S>);
+pub(crate) struct X<T, S>(pub T, pub PhantomData<S>);
 
 /// float64.
-pub type F64<S> = X<f64, S>;
+pub(crate) type F64<S> = X<f64, S>;
 /// float32.
-pub type F32<S> = X<f32, S>;
+pub(crate) type F32<S> = X<f32, S>;
 /// float16.
-pub type F16<S> = H<::half::f16, S>;
+pub(crate) type F16<S> = H<::half::f16, S>;
 /// bfloat16.
-pub type BF16<S> = H<::half::bf16, S>;
+pub(crate) type BF16<S> = H<::half::bf16, S>;
 
 /// Wraps a float.
 #[inline(always)]
-pub fn x<T, S>(v: T) -> X<T, S> {
+pub(crate) fn x<T, S>(v: T) -> X<T, S> {
     X(v, PhantomData)
 }
 
 /// A truth value: a byte that is 0 or 1 (any other byte found in memory is harmless).
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct B(pub u8);
+pub(crate) struct B(pub u8);
 
 impl From<bool> for B {
     #[inline(always)]
@@ -60,19 +60,19 @@ impl From<bool> for B {
 
 /// `a·b + c`: fused where that is one instruction.
 #[inline(always)]
-pub fn fma<S: Isa>(a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn fma<S: Isa>(a: f64, b: f64, c: f64) -> f64 {
     if S::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
 /// `a·b + c` in float32.
 #[inline(always)]
-pub fn fmaf<S: Isa>(a: f32, b: f32, c: f32) -> f32 {
+pub(crate) fn fmaf<S: Isa>(a: f32, b: f32, c: f32) -> f32 {
     if S::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
 /// Horner's rule, highest coefficient first.
 #[inline(always)]
-pub fn poly<S: Isa, const N: usize>(t: f64, coefficients: [f64; N]) -> f64 {
+pub(crate) fn poly<S: Isa, const N: usize>(t: f64, coefficients: [f64; N]) -> f64 {
     let mut sum = coefficients[0];
     let mut k = 1;
     while k < N {
@@ -84,7 +84,7 @@ pub fn poly<S: Isa, const N: usize>(t: f64, coefficients: [f64; N]) -> f64 {
 
 /// Horner's rule in float32.
 #[inline(always)]
-pub fn polyf<S: Isa, const N: usize>(t: f32, coefficients: [f32; N]) -> f32 {
+pub(crate) fn polyf<S: Isa, const N: usize>(t: f32, coefficients: [f32; N]) -> f32 {
     let mut sum = coefficients[0];
     let mut k = 1;
     while k < N {

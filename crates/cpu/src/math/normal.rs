@@ -14,7 +14,7 @@
 
 /// ln u for u in (0, 1], normal. The reduction and coefficients of fdlibm's `e_log.c`.
 #[inline(always)]
-pub fn ln64(u: f64) -> f64 {
+pub(crate) fn ln64(u: f64) -> f64 {
     // u = 2^k·m, m in [√½, √2): add so that the exponent field steps at √2.
     let t = u.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
     let m = f64::from_bits((t & 0x000f_ffff_ffff_ffff) + 0x3fe6_a09e_0000_0000);
@@ -41,7 +41,7 @@ pub fn ln64(u: f64) -> f64 {
 
 /// (cos 2πu, sin 2πu) for u in [0, 1). fdlibm's `k_sin.c` and `k_cos.c` on |t| ≤ π/4.
 #[inline(always)]
-pub fn cos_sin64(u: f64) -> (f64, f64) {
+pub(crate) fn cos_sin64(u: f64) -> (f64, f64) {
     // q = nearest quarter turn, 0..=4; the remainder r in [-1/8, 1/8] is exact.
     let q = (u.mul_add(4.0, 0.5)) as i64; // exact product and truncation: floor(4u + 1/2)
     let r = (q as f64).mul_add(-0.25, u);
@@ -73,7 +73,7 @@ pub fn cos_sin64(u: f64) -> (f64, f64) {
 
 /// Two normals from two 64-bit words.
 #[inline(always)]
-pub fn normal64(words: [u64; 2]) -> [f64; 2] {
+pub(crate) fn normal64(words: [u64; 2]) -> [f64; 2] {
     let u1 = ((words[0] >> 11) + 1) as f64 * 1.1102230246251565e-16; // 2^-53, exact
     let u2 = (words[1] >> 11) as f64 * 1.1102230246251565e-16;
     let r = (-2.0 * ln64(u1)).sqrt();
@@ -83,7 +83,7 @@ pub fn normal64(words: [u64; 2]) -> [f64; 2] {
 
 /// ln u for u in (0, 1], normal. fdlibm's `e_logf.c`.
 #[inline(always)]
-pub fn ln32(u: f32) -> f32 {
+pub(crate) fn ln32(u: f32) -> f32 {
     let t = u.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
     let m = f32::from_bits((t & 0x007f_ffff) + 0x3f35_04f3);
     let k = ((t >> 23) as i32 - 127) as f32;
@@ -103,7 +103,7 @@ pub fn ln32(u: f32) -> f32 {
 
 /// (cos 2πu, sin 2πu) for u in [0, 1). Minimax polynomials of fdlibm's `k_sinf.c` and `k_cosf.c`, rounded to float32.
 #[inline(always)]
-pub fn cos_sin32(u: f32) -> (f32, f32) {
+pub(crate) fn cos_sin32(u: f32) -> (f32, f32) {
     let q = u.mul_add(4.0, 0.5) as i32; // floor(4u + 1/2)
     let r = (q as f32).mul_add(-0.25, u); // exact
     let t = r * 6.2831855; // 40c90fdb
@@ -127,7 +127,7 @@ pub fn cos_sin32(u: f32) -> (f32, f32) {
 
 /// Two normals from two words.
 #[inline(always)]
-pub fn normal32(words: [u32; 2]) -> [f32; 2] {
+pub(crate) fn normal32(words: [u32; 2]) -> [f32; 2] {
     let u1 = ((words[0] >> 8) + 1) as f32 * 5.9604644775390625e-8; // 2^-24, exact
     let u2 = (words[1] >> 8) as f32 * 5.9604644775390625e-8;
     let r = (-2.0 * ln32(u1)).sqrt();

@@ -20,7 +20,7 @@ fn wide(a: u32, b: u32) -> (u32, u32) {
 
 /// Ten rounds.
 #[inline(always)]
-pub fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+pub(crate) fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let ([mut a, mut b, mut c, mut d], [mut k0, mut k1]) = (counter, key);
     let mut round = 0;
     while round < 10 {
@@ -35,25 +35,25 @@ pub fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 
 /// The block of that number.
 #[inline(always)]
-pub fn block(number: u64, seed: u64) -> [u32; 4] {
+pub(crate) fn block(number: u64, seed: u64) -> [u32; 4] {
     philox([number as u32, (number >> 32) as u32, 0, 0], [seed as u32, (seed >> 32) as u32])
 }
 
 /// The words as two 64-bit ones.
 #[inline(always)]
-pub fn pair(w: [u32; 4]) -> [u64; 2] {
+pub(crate) fn pair(w: [u32; 4]) -> [u64; 2] {
     [u64::from(w[0]) | u64::from(w[1]) << 32, u64::from(w[2]) | u64::from(w[3]) << 32]
 }
 
 /// Uniform in [0, 1) with 24 bits.
 #[inline(always)]
-pub fn unit32(bits: u32) -> f32 {
+pub(crate) fn unit32(bits: u32) -> f32 {
     (bits >> 8) as f32 * 5.9604644775390625e-8
 }
 
 /// Uniform in [0, 1) with 53 bits.
 #[inline(always)]
-pub fn unit64(bits: u64) -> f64 {
+pub(crate) fn unit64(bits: u64) -> f64 {
     (bits >> 11) as f64 * 1.1102230246251565e-16
 }
 

@@ -32,7 +32,7 @@ impl Draws {
 
 /// A gamma number of that shape and scale 1: Marsaglia and Tsang, *A simple method for generating gamma variables*
 /// (2000). Shapes below 1 by their boost U^(1/shape).
-pub fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
+pub(crate) fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
     if !(shape > 0.0) || !shape.is_finite() {
         return if shape == 0.0 { 0.0 } else { f64::NAN };
     }
@@ -56,7 +56,7 @@ pub fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
 
 /// A Poisson number: Knuth's product below 10, else PTRS of Hörmann, *The transformed rejection method for generating
 /// Poisson random variables* (1993).
-pub fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
+pub(crate) fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
     if !(lam > 0.0) || lam > 9.2e18 {
         return 0;
     }
@@ -98,7 +98,7 @@ pub fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
 
 /// A binomial number of (n, p): inversion where n·p < 10, else BTRS of Hörmann, *The generation of binomial random
 /// variates* (1993). p above a half by symmetry.
-pub fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
+pub(crate) fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
     if !(n >= 1.0) || !(p > 0.0) || n > 9.2e18 {
         return 0;
     }

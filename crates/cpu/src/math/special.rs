@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 /// Γ(v), as `scipy.special.gamma`: NaN at negative integers, ±∞ at ±0.
-pub fn gamma(v: f64) -> f64 {
+pub(crate) fn gamma(v: f64) -> f64 {
     if v == f64::NEG_INFINITY {
         return f64::NAN;
     }
@@ -11,7 +11,7 @@ pub fn gamma(v: f64) -> f64 {
 }
 
 /// ln |Γ(v)|.
-pub fn gammaln(v: f64) -> f64 {
+pub(crate) fn gammaln(v: f64) -> f64 {
     if v == f64::NEG_INFINITY {
         return f64::INFINITY;
     }
@@ -20,7 +20,7 @@ pub fn gammaln(v: f64) -> f64 {
 
 /// ψ(v): reflection, recurrence up to 10 and the asymptotic series (Abramowitz and Stegun 6.3.7, 6.3.5, 6.3.18); near
 /// its positive root a Taylor series, where the recurrence would cancel.
-pub fn digamma(v: f64) -> f64 {
+pub(crate) fn digamma(v: f64) -> f64 {
     if v.is_nan() || v == f64::INFINITY {
         return v;
     }
@@ -73,7 +73,7 @@ fn digamma_series(d: f64, root: f64) -> f64 {
 }
 
 /// The inverse of erf: Giles' start (*Approximating the erfinv function*, 2010), then two Halley steps on erf or erfc.
-pub fn erfinv(y: f64) -> f64 {
+pub(crate) fn erfinv(y: f64) -> f64 {
     if y.is_nan() || y.abs() > 1.0 {
         return f64::NAN;
     }
@@ -119,7 +119,7 @@ fn horner(t: f64, c: &[f64]) -> f64 {
 
 /// Modified Bessel function I₀: its power series where all terms are positive and few, else the asymptotic series
 /// (Abramowitz and Stegun 9.6.12, 9.7.1).
-pub fn i0(v: f64) -> f64 {
+pub(crate) fn i0(v: f64) -> f64 {
     let a = v.abs();
     if a.is_nan() {
         return v;

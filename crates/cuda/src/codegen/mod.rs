@@ -1,6 +1,7 @@
 //! The CUDA code generator: from the kernels and calls of a plan to CUDA C++ and launches. Data only; it touches no
 //! driver and no device.
 
+mod calls;
 mod lanes;
 mod lower;
 mod map;
@@ -12,6 +13,7 @@ mod types;
 
 use cuprous_plan::kernel::Kernel;
 
+pub use calls::{CallTuning, generate_call, generate_call_tuned};
 pub use prelude::Part;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 

@@ -31,6 +31,22 @@ template <class T> using component = typename component_of<T>::type;
 template <class T> struct narrow_to;
 template <class T> DEV T narrow(float x);
 
+// Floats as integers, as C casts do on x86-64 (and so NumPy there): what does not fit becomes the least integer.
+template <class F> DEV int32 to_int32(F x) {
+    return x > (F)-2147483649.0 && x < (F)2147483648.0 ? (int32)x : (int32)0x80000000;
+}
+template <class F> DEV int64 to_int64(F x) {
+    return x >= (F)-9223372036854775808.0 && x < (F)9223372036854775808.0 ? (int64)x : (int64)0x8000000000000000ull;
+}
+template <class To, class F> DEV To to_integer(F x) {
+    if constexpr (same<To, int64>) return to_int64(x);
+    else if constexpr (same<To, uint64>) {
+        const F half_way = (F)9223372036854775808.0;
+        return x >= half_way ? (uint64)to_int64(x - half_way) ^ 0x8000000000000000ull : (uint64)to_int64(x);
+    } else if constexpr (same<To, uint32>) return (uint32)to_int64(x);
+    else return (To)to_int32(x);
+}
+
 // Conversion of one scalar to another, as C casts do; complex numbers lose their imaginary part, except to bool.
 template <class To, class From> DEV To cast(From x) {
     if constexpr (same<To, From>) return x;
@@ -42,8 +58,7 @@ template <class To, class From> DEV To cast(From x) {
     else if constexpr (low<From>) return cast<To>(widen(x));
     else if constexpr (low<To>) return narrow_to<To>::from(x);
     else if constexpr (same<To, bool>) return x != 0;
-    else if constexpr (floating<From> && integral<To> && sizeof(To) < 4) return (To)(int32)x;
-    else if constexpr (floating<From> && same<To, uint32>) return (uint32)(int64)x;
+    else if constexpr (floating<From> && integral<To>) return to_integer<To>(x);
     else return (To)x;
 }
 // The same bits as another type of the same size.

@@ -1,8 +1,8 @@
 // Philox4x32-10 (Salmon et al. 2011): a block of four words from a counter and a key.
 struct words4 { uint32 w[4]; };
 
-DEV words4 philox(uint64 block, uint64 seed) {
-    uint32 c0 = (uint32)block, c1 = (uint32)(block >> 32), c2 = 0, c3 = 0;
+DEV words4 philox(uint64 low, uint32 c2, uint32 c3, uint64 seed) {
+    uint32 c0 = (uint32)low, c1 = (uint32)(low >> 32);
     uint32 k0 = (uint32)seed, k1 = (uint32)(seed >> 32);
 #pragma unroll
     for (int round = 0; round < 10; round++) {
@@ -18,8 +18,8 @@ DEV words4 philox(uint64 block, uint64 seed) {
     return words4{{c0, c1, c2, c3}};
 }
 // Element `index` of the 32-bit and the 64-bit stream, from the block that holds it.
-DEV words4 block32(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 4, seed); }
-DEV words4 block64(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 2, seed); }
+DEV words4 block32(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 4, 0, 0, seed); }
+DEV words4 block64(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 2, 0, 0, seed); }
 DEV uint32 pick32(const words4& b, int k) { return k == 0 ? b.w[0] : k == 1 ? b.w[1] : k == 2 ? b.w[2] : b.w[3]; }
 DEV uint64 pick64(const words4& b, int k) {
     return k == 0 ? (uint64)b.w[0] | (uint64)b.w[1] << 32 : (uint64)b.w[2] | (uint64)b.w[3] << 32;

@@ -221,3 +221,5 @@ inline double erfinv(double y) {
     return x;
 }
 inline float erfinv(float y) { return (float)erfinv((double)y); }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }

@@ -1,0 +1,266 @@
+//! Calls against plain loops.
+
+mod common;
+use common::*;
+use cuprous_core::call::Edge;
+use cuprous_core::{CallOp, DType, DType::*, Layout, LayoutRef, ScanOp};
+
+fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
+    let mut data: Vec<Vec<u8>> = ins.iter().map(|(d, _)| d.clone()).collect();
+    data.push(vec![0xee; out.size as usize * out.dtype.size()]);
+    run(vec![call(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
+    data.pop().unwrap()
+}
+
+#[test]
+fn products_of_floats() {
+    for (batch, m, n, k) in [(1, 1, 1, 1), (1, 3, 5, 7), (3, 17, 9, 33), (1, 200, 1, 150), (2, 1, 130, 77), (1, 150, 160, 170), (1, 1, 1, 200_000), (1, 1000, 1, 1000), (64, 4, 4, 4), (1, 2, 2, 0)] {
+        for how in 0..4 {
+            let (a, b) = (Noise(1).many(batch * m * k * 2 + 1), Noise(2).many(batch * k * n * 2 + 1));
+            let (bi, mi, ni, ki) = (batch as i64, m as i64, n as i64, k as i64);
+            // contiguous, transposed, reversed, and every second with a broadcast batch
+            let (sa, sb, oa) = match how {
+                0 => ([mi * ki, ki, 1], [ki * ni, ni, 1], 0),
+                1 => ([mi * ki, 1, mi], [ki * ni, 1, ki], 0),
+                2 => ([mi * ki, -ki, 1], [ki * ni, ni, 1], (mi - 1) * ki),
+                _ => ([0, 2 * ki, 2], [ki * ni * 2, 2, 2 * ki], 0),
+            };
+            let la = Layout::new(F64, &[bi, mi, ki], &sa, oa);
+            let lb = Layout::new(F64, &[bi, ki, ni], &sb, 0);
+            let out = Layout::contiguous(F64, &[bi, mi, ni]);
+            let got = f64::read(&go(CallOp::Dot, &[(f64::bytes(&a), la), (f64::bytes(&b), lb)], out));
+            for p in 0..batch {
+                for i in 0..m.min(40) {
+                    for j in 0..n.min(40) {
+                        let want: f64 = (0..k as i64)
+                            .map(|l| {
+                                let (p, i, j) = (p as i64, i as i64, j as i64);
+                                a[(oa + p * sa[0] + i * sa[1] + l * sa[2]) as usize]
+                                    * b[(p * sb[0] + l * sb[1] + j * sb[2]) as usize]
+                            })
+                            .sum();
+                        let got = got[(p * m + i) * n + j];
+                        assert!((got - want).abs() < 1e-9, "{batch} {m} {n} {k} how {how}: {got} {want}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_other_types() {
+    let (m, n, k) = (5, 300, 20);
+    let a: Vec<i64> = (0..m * k).map(|i| i * 77 % 13 - 6).collect();
+    let b: Vec<i64> = (0..k * n).map(|i| i * 31 % 11 - 5).collect();
+    let want = |i: i64, j: i64| (0..k).map(|l| a[(i * k + l) as usize] * b[(l * n + j) as usize]).sum::<i64>();
+    let layouts = |d| (Layout::contiguous(d, &[m, k]), Layout::contiguous(d, &[k, n]), Layout::contiguous(d, &[m, n]));
+    let (la, lb, lo) = layouts(I64);
+    let got = i64::read(&go(CallOp::Dot, &[(i64::bytes(&a), la), (i64::bytes(&b), lb)], lo));
+    let (la, lb, lo) = layouts(I8);
+    let small = |v: &[i64]| v.iter().map(|&x| x as u8).collect::<Vec<u8>>();
+    let got8 = i8::read(&go(CallOp::Dot, &[(small(&a), la), (small(&b), lb)], lo));
+    let (la, lb, lo) = layouts(BF16);
+    let bf = |v: &[i64]| v.iter().flat_map(|&x| half_bits(x as f32)).collect::<Vec<u8>>();
+    let gotb = go(CallOp::Dot, &[(bf(&a), la), (bf(&b), lb)], lo);
+    let (la, lb, lo) = layouts(Bool);
+    let truth = |v: &[i64]| v.iter().map(|&x| u8::from(x == 1)).collect::<Vec<u8>>();
+    let gott = go(CallOp::Dot, &[(truth(&a), la), (truth(&b), lb)], lo);
+    for i in 0..m {
+        for j in 0..n {
+            let at = (i * n + j) as usize;
+            let w = want(i, j);
+            assert_eq!((got[at], got8[at]), (w, w as i8));
+            assert_eq!(gotb[2 * at..2 * at + 2], half_bits(w as f32), "{w}");
+            let any = (0..k).any(|l| a[(i * k + l) as usize] == 1 && b[(l * n + j) as usize] == 1);
+            assert_eq!(gott[at], u8::from(any));
+        }
+    }
+    // complex: i·i = -1
+    let l = Layout::contiguous(C64, &[1, 1]);
+    let i = f32::bytes(&[0.0, 1.0]);
+    assert_eq!(f32::read(&go(CallOp::Dot, &[(i.clone(), l.clone()), (i, l.clone())], l)), [-1.0, 0.0]);
+}
+
+/// bfloat16 bits of a number, rounded to even.
+fn half_bits(v: f32) -> [u8; 2] {
+    let b = v.to_bits();
+    (((b + 0x7fff + (b >> 16 & 1)) >> 16) as u16).to_le_bytes()
+}
+
+#[test]
+fn scans() {
+    for (shape, axis) in [(vec![300_000], 0), (vec![5, 7, 11], 0), (vec![5, 7, 11], 1), (vec![5, 7, 11], 2), (vec![40, 3000], 0), (vec![4, 200_000], 1), (vec![1], 0)] {
+        let n: i64 = shape.iter().product();
+        let x: Vec<i64> = (0..n).map(|i| i * 7919 % 101 - 50).collect();
+        for op in [ScanOp::Sum, ScanOp::Max, ScanOp::Min] {
+            let l = Layout::contiguous(I64, &shape);
+            let got = i64::read(&go(CallOp::Scan { op, axis: axis as u8 }, &[(i64::bytes(&x), l.clone())], l));
+            let (len, below) = (shape[axis], shape[axis + 1..].iter().product::<i64>());
+            let mut want = x.clone();
+            for at in 0..n {
+                if at / below % len > 0 {
+                    let before = want[(at - below) as usize];
+                    let w = &mut want[at as usize];
+                    *w = match op {
+                        ScanOp::Max => before.max(*w),
+                        ScanOp::Min => before.min(*w),
+                        _ => before + *w,
+                    };
+                }
+            }
+            assert_eq!(got, want, "{op:?} {shape:?} {axis}");
+        }
+    }
+    // bool operand, int64 output, and a reversed view
+    let l = Layout::new(Bool, &[6], &[-1], 5);
+    let out = Layout::contiguous(I64, &[6]);
+    let got = go(CallOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(vec![1, 0, 1, 1, 0, 1], l)], out);
+    assert_eq!(i64::read(&got), [1, 1, 2, 3, 3, 4]);
+}
+
+#[test]
+fn sorts_put_nan_last_and_are_stable() {
+    for (rows, n) in [(1, 10), (100, 50), (3, 200_000), (1000, 1)] {
+        let mut x = Noise(3).many(rows * n);
+        for k in (0..x.len()).step_by(7) {
+            x[k] = f64::NAN;
+        }
+        for v in x.iter_mut().step_by(3) {
+            *v = (*v * 4.0).round() + 0.0;
+        }
+        let l = Layout::contiguous(F64, &[rows as i64, n as i64]);
+        let sorted = f64::read(&go(CallOp::Sort, &[(f64::bytes(&x), l.clone())], l.clone()));
+        let out = Layout::contiguous(I64, &[rows as i64, n as i64]);
+        let index = i64::read(&go(CallOp::ArgSort, &[(f64::bytes(&x), l)], out));
+        for r in 0..rows {
+            let mut want: Vec<usize> = (0..n).collect();
+            let row = &x[r * n..][..n];
+            want.sort_by(|&a, &b| {
+                let nan = (row[a].is_nan(), row[b].is_nan());
+                row[a].partial_cmp(&row[b]).unwrap_or(nan.0.cmp(&nan.1))
+            });
+            for (k, &w) in want.iter().enumerate() {
+                assert_eq!(index[r * n + k] as usize, w);
+                let s = sorted[r * n + k];
+                assert!(s == row[w] || s.is_nan() && row[w].is_nan());
+            }
+        }
+    }
+    // complex: lexicographic, the NaN classes at the end
+    let nan = f32::NAN;
+    let z = [[nan, nan], [1.0, nan], [nan, 0.0], [1.0, 2.0], [1.0, -2.0], [0.0, 9.0]];
+    let l = Layout::contiguous(C64, &[6]);
+    let index = go(CallOp::ArgSort, &[(f32::bytes(z.as_flattened()), l)], Layout::contiguous(I64, &[6]));
+    assert_eq!(i64::read(&index), [5, 4, 3, 1, 2, 0]);
+}
+
+#[test]
+fn searches() {
+    let a = [1.0, 2.0, 2.0, 2.0, 5.0, f64::NAN];
+    let k = [0.0, 1.0, 2.0, 3.0, 9.0, f64::NAN];
+    let (la, lk, out) = (Layout::contiguous(F64, &[6]), Layout::contiguous(F64, &[2, 3]), Layout::contiguous(I64, &[2, 3]));
+    let ins = [(f64::bytes(&a), la), (f64::bytes(&k), lk)];
+    let go = |right| i64::read(&go(CallOp::SearchSorted { right }, &ins, out.clone()));
+    assert_eq!(go(false), [0, 0, 1, 4, 5, 5]);
+    assert_eq!(go(true), [0, 1, 4, 4, 5, 6]);
+}
+
+/// The index that stands for one beyond an edge, slowly.
+fn source(mut i: i64, n: i64, edge: Edge) -> Option<i64> {
+    loop {
+        if (0..n).contains(&i) {
+            return Some(i);
+        }
+        i = match edge {
+            Edge::Constant => return None,
+            Edge::Nearest => i.clamp(0, n - 1),
+            Edge::Wrap => if i < 0 { i + n } else { i - n },
+            Edge::Reflect => if i < 0 { -1 - i } else { 2 * n - 1 - i },
+            Edge::Mirror if n == 1 => 0,
+            Edge::Mirror => if i < 0 { -i } else { 2 * n - 2 - i },
+        };
+    }
+}
+
+const EDGES: [Edge; 5] = [Edge::Reflect, Edge::Constant, Edge::Nearest, Edge::Mirror, Edge::Wrap];
+
+#[test]
+fn correlations() {
+    let cases: [(&[i64], &[i64]); 9] = [
+        (&[20], &[3]),
+        (&[5], &[9]),
+        (&[37, 53], &[3, 5]),
+        (&[33, 70], &[1, 15]),
+        (&[33, 70], &[15, 1]),
+        (&[3, 4], &[7, 9]),
+        (&[130, 300], &[15, 15]),
+        (&[6, 7, 40], &[3, 2, 4]),
+        (&[2, 3, 4, 5], &[3, 1, 2, 3]),
+    ];
+    for (shape, taps) in cases {
+        for edge in EDGES {
+            for dtype in [F32, F64] {
+                check_correlation(shape, taps, edge, dtype);
+            }
+        }
+    }
+}
+
+fn check_correlation(shape: &[i64], taps: &[i64], edge: Edge, dtype: DType) {
+    let (n, t): (i64, i64) = (shape.iter().product(), taps.iter().product());
+    let (x, w) = (Noise(1).many(n as usize), Noise(2).many(t as usize));
+    let origin: Vec<i64> = taps.iter().map(|t| t / 2).collect();
+    let op = CallOp::Correlate { edge, constant: 0.5f64.to_bits(), origin: dims(&origin) };
+    // The operand is float64 in either case, so float32 converts it.
+    let weights = match dtype {
+        F32 => f32::bytes(&w.iter().map(|&v| v as f32).collect::<Vec<_>>()),
+        _ => f64::bytes(&w),
+    };
+    let ins = [(f64::bytes(&x), Layout::contiguous(F64, shape)), (weights, Layout::contiguous(dtype, taps))];
+    let got = go(op, &ins, Layout::contiguous(dtype, shape));
+    let got: Vec<f64> = match dtype {
+        F32 => f32::read(&got).into_iter().map(f64::from).collect(),
+        _ => f64::read(&got),
+    };
+    let bound = if dtype == F32 { 3e-5 } else { 1e-12 };
+    for i in (0..n).step_by((n as usize / 2000).max(1)) {
+        let mut want = 0.0;
+        for j in 0..t {
+            let (mut ri, mut rj, mut at, mut stride) = (i, j, Some(0), 1);
+            for k in (0..shape.len()).rev() {
+                let s = source(ri % shape[k] + rj % taps[k] - origin[k], shape[k], edge);
+                at = at.zip(s).map(|(a, s)| a + s * stride);
+                (ri, rj, stride) = (ri / shape[k], rj / taps[k], stride * shape[k]);
+            }
+            want += w[j as usize] * at.map_or(0.5, |a| x[a as usize]);
+        }
+        assert!((got[i as usize] - want).abs() < bound, "{shape:?} {taps:?} {edge:?} {dtype:?} at {i}: {} {want}", got[i as usize]);
+    }
+}
+
+#[test]
+fn pads() {
+    for edge in EDGES {
+        let (shape, before, total) = ([3, 4], [4, 9], [10, 20]);
+        let x: Vec<i32> = (0..12).collect();
+        let op = CallOp::Pad { edge, constant: 7f64.to_bits(), before: dims(&before) };
+        // column-major operand
+        let ins = [(i32::bytes(&x), Layout::new(I32, &shape, &[1, 3], 0))];
+        let got = i32::read(&go(op, &ins, Layout::contiguous(I32, &total)));
+        for i in 0..total[0] {
+            for j in 0..total[1] {
+                let at = source(i - before[0], 3, edge).zip(source(j - before[1], 4, edge));
+                let want = at.map_or(7, |(p, q)| x[(p + 3 * q) as usize]);
+                assert_eq!(got[(i * total[1] + j) as usize], want, "{edge:?} {i} {j}");
+            }
+        }
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let l = Layout::contiguous(F64, &[2, 3]);
+    let step = call(CallOp::Dot, vec![l.clone(), l.clone()], Layout::contiguous(F64, &[2, 3]));
+    assert!(run(vec![step], &mut [vec![0; 48], vec![0; 48], vec![0; 48]], &[]).is_err());
+}

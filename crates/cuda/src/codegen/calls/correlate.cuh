@@ -1,0 +1,200 @@
+// Direct correlation. Every output adds its products in the order of the weights, one rounding each (fma), so results
+// do not depend on how the work is cut.
+DEV float more(float s, float w, float x) { return __fmaf_rn(w, x, s); }
+DEV double more(double s, double w, double x) { return __fma_rn(w, x, s); }
+template <int n> struct number { static constexpr int value = n; };
+template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constant) {
+    int64 j = at_edge<E>(i, n);
+    return E == edge_constant && j < 0 ? constant : x[j];
+}
+
+// Weights over the last two axes, KH x KW. A warp's lanes hold V neighbouring columns in each of two halves of the
+// tile and RY rows; the tile's elements and the weights lie in shared memory, a window of a row in registers.
+template <class T, edge E, int KH, int KW, int RY, int WARPS>
+DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_y, int64 tiles_x,
+                        int64 origin_y, int64 origin_x, int64 constant_bits) {
+    constexpr int V = 16 / sizeof(T), TX = 64 * V, TY = RY * WARPS, STEP = 16;
+    constexpr int FULL = KW > 2 * STEP ? KW / STEP : 0, REST = KW - FULL * STEP;
+    // Rows of the tile start on 16 bytes and have room for whole vectors; so do rows of weights.
+    constexpr int ROW = (TX + KW - 1 + V - 1) / V * V + V, KROW = (KW + V - 1) / V * V;
+    constexpr int ROWS = TY + KH - 1, THREADS = 32 * WARPS;
+    extern __shared__ alignas(16) uint8 room[];
+    T* tile = (T*)room;
+    T* w = tile + ROWS * ROW;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const T constant = (T)__longlong_as_double(constant_bits);
+    int64 rest = blockIdx.x;
+    const int64 x0 = rest % tiles_x * TX;
+    rest /= tiles_x;
+    const int64 y0 = rest % tiles_y * TY;
+    rest /= tiles_y;
+    x += rest * height * width;
+    y += rest * height * width;
+
+    for (int i = threadIdx.x; i < KH * KW; i += THREADS) w[i / KW * KROW + i % KW] = weights[i];
+    const int64 left = x0 - origin_x, top = y0 - origin_y;
+    constexpr int COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
+    if (left >= 0 && top >= 0 && left + COLUMNS <= width && top + ROWS <= height) {
+        const T* from = x + top * width + left + lane;
+#pragma unroll 2
+        for (int r = warp; r < ROWS; r += WARPS) {
+            T e[EACH];
+#pragma unroll
+            for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) e[i] = from[r * width + i * 32];
+#pragma unroll
+            for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) tile[r * ROW + i * 32 + lane] = e[i];
+        }
+    } else {
+        for (int r = warp; r < ROWS; r += WARPS) {
+            // Rows that no output needs are not read.
+            int64 at = y0 + r - (KH - 1) < height ? at_edge<E>(top + r, height) : 0;
+            for (int c = lane; c < COLUMNS; c += 32) {
+                T e = constant;
+                if (E != edge_constant || at >= 0) e = element<T, E>(x + at * width, left + c, width, constant);
+                tile[r * ROW + c] = e;
+            }
+        }
+    }
+    __syncthreads();
+
+    T sum[RY][2][V] = {};
+    const T* mine = tile + warp * RY * ROW + lane * V;
+    // Columns first..first + COUNT of the weights, at row r of the thread's window.
+    auto add_columns = [&](auto count, int r, int first) {
+        constexpr int COUNT = decltype(count)::value, VECTORS = (V + COUNT - 1 + V - 1) / V;
+        T window[2][VECTORS * V];
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+            for (int i = 0; i < VECTORS; i++) {
+                vec<T, V> e = load<V>(mine + r * ROW + h * 32 * V + first + i * V);
+#pragma unroll
+                for (int v = 0; v < V; v++) window[h][i * V + v] = e.v[v];
+            }
+#pragma unroll
+        for (int o = 0; o < RY; o++) {
+            if ((uint32)(r - o) >= (uint32)KH) continue;
+            const T* row = w + (r - o) * KROW + first;
+            T wide[(COUNT + V - 1) / V * V];
+#pragma unroll
+            for (int i = 0; i < (COUNT + V - 1) / V; i++) {
+                vec<T, V> e = load<V>(row + i * V);
+#pragma unroll
+                for (int v = 0; v < V; v++) wide[i * V + v] = e.v[v];
+            }
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+#pragma unroll
+                for (int h = 0; h < 2; h++)
+#pragma unroll
+                    for (int v = 0; v < V; v++) sum[o][h][v] = more(sum[o][h][v], wide[k], window[h][k + v]);
+        }
+    };
+#pragma unroll 1
+    for (int r = 0; r < RY + KH - 1; r++) {
+        if constexpr (FULL > 0) {
+#pragma unroll 1
+            for (int f = 0; f < FULL; f++) add_columns(number<STEP>{}, r, f * STEP);
+        }
+        if constexpr (REST > 0) add_columns(number<REST>{}, r, FULL * STEP);
+    }
+#pragma unroll
+    for (int o = 0; o < RY; o++) {
+        int64 row = y0 + warp * RY + o;
+        if (row >= height) break;
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int64 column = x0 + h * 32 * V + lane * V;
+            if (width % V == 0) {
+                vec<T, V> e;
+#pragma unroll
+                for (int v = 0; v < V; v++) e.v[v] = sum[o][h][v];
+                if (column < width) store<V>(y + row * width + column, e);
+            } else {
+#pragma unroll
+                for (int v = 0; v < V; v++) if (column + v < width) y[row * width + column + v] = sum[o][h][v];
+            }
+        }
+    }
+}
+
+// Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
+template <class T, edge E, int K, int R>
+DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
+                          int64 blocks_inner, int64 origin, int64 constant_bits) {
+    const T constant = (T)__longlong_as_double(constant_bits);
+    int64 rest = blockIdx.x;
+    const int64 i = rest % blocks_inner * blockDim.x + threadIdx.x;
+    rest /= blocks_inner;
+    const int64 first = rest % parts * R, o = rest / parts;
+    if (i >= inner) return;
+    x += o * n * inner + i;
+    y += o * n * inner + i;
+    T w[K], sum[R] = {};
+#pragma unroll
+    for (int k = 0; k < K; k++) w[k] = weights[k];
+    const int64 top = first - origin;
+    if (top >= 0 && top + R + K - 1 <= n) {
+        const T* from = x + top * inner;
+#pragma unroll
+        for (int r = 0; r < R + K - 1; r++) {
+            T e = from[r * inner];
+#pragma unroll
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+        }
+#pragma unroll
+        for (int q = 0; q < R; q++) y[(first + q) * inner] = sum[q];
+    } else {
+#pragma unroll
+        for (int r = 0; r < R + K - 1; r++) {
+            int64 at = first + r - (K - 1) < n ? at_edge<E>(top + r, n) : 0;
+            T e = E == edge_constant && at < 0 ? constant : x[at * inner];
+#pragma unroll
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+        }
+#pragma unroll
+        for (int q = 0; q < R; q++) if (first + q < n) y[(first + q) * inner] = sum[q];
+    }
+}
+
+// Any number of axes, any weights: an output a thread.
+template <class T, edge E, int N>
+DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 constant_bits, const int64 (&shape)[N],
+                       const int64 (&window)[N], const int64 (&origin)[N]) {
+    const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= total) return;
+    const T constant = (T)__longlong_as_double(constant_bits);
+    int64 place[N], j[N], rest = i;
+#pragma unroll
+    for (int k = N - 1; k >= 0; k--) {
+        place[k] = rest % shape[k] - origin[k];
+        rest /= shape[k];
+        j[k] = 0;
+    }
+    T sum = 0;
+    const T* w = weights;
+    for (bool going = true; going;) {
+        int64 row = 0;
+        bool beyond = false;
+#pragma unroll
+        for (int k = 0; k < N - 1; k++) {
+            int64 at = at_edge<E>(place[k] + j[k], shape[k]);
+            if (E == edge_constant) beyond |= at < 0;
+            row = row * shape[k] + at;
+        }
+        row *= shape[N - 1];
+        for (int64 c = 0; c < window[N - 1]; c++) {
+            T e = constant;
+            if (!beyond) e = element<T, E>(x + row, place[N - 1] + c, shape[N - 1], constant);
+            sum = more(sum, *w++, e);
+        }
+        going = false;
+#pragma unroll
+        for (int k = N - 2; k >= 0; k--)
+            if (!going) {
+                if (++j[k] < window[k]) going = true;
+                else j[k] = 0;
+            }
+    }
+    y[i] = sum;
+}

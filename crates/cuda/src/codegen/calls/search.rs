@@ -1,0 +1,25 @@
+//! Binary search.
+
+use cuprous_plan::kernel::Call;
+
+use super::super::types::{Arg, ctype, short};
+use super::{DivUp, Launch, Made, Source};
+
+const TEXT: &str = include_str!("search.cuh");
+
+/// Adds the launches of a search.
+pub(super) fn search(call: &Call, right: bool, made: &mut Made) {
+    let (buffer, sorted) = &call.ins[0];
+    let d = sorted.dtype;
+    let values = made.dense(&call.ins[1], d);
+    let count = call.out.1.size;
+    let stage = Launch::new(format!("search_sorted_{}", short(d)), &[d], &[TEXT])
+        .source("sorted", ctype(d), Source { at: Arg::Buffer(*buffer), offset: sorted.offset })
+        .source("values", ctype(d), values)
+        .pointer("indices", "int64", Arg::Buffer(call.out.0))
+        .int("length", sorted.size)
+        .int("stride", sorted.strides.first().copied().unwrap_or(1))
+        .int("count", count)
+        .stage(&format!("search_sorted<{}, {right}>", ctype(d)), count.div_up(256), 256, 0);
+    made.out.stages.push(stage);
+}

@@ -1,0 +1,121 @@
+"""Window functions, polynomials at points, and bits packed into bytes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _creation
+from cuprous._args import ArrayLike, Axis, array, astype, ndarray, normalize_axis
+from cuprous._manipulation import moveaxis
+from cuprous._reductions import sum as sum_
+
+
+def _phase(M: float) -> tuple[int, ndarray]:
+    """The number of points, and 1 - M, 3 - M, …, M - 1 as NumPy's windows count them."""
+    n = max(0, math.ceil(M))
+    return n, _core.cast(_core.iota((n,), (2,), 1 - n), "float64")
+
+
+def _cosines(M: float, *weights: float) -> ndarray:
+    """A sum of cosines that is symmetric about the middle."""
+    n, phase = _phase(M)
+    if n < 2:
+        return _creation.ones(n)
+    result: Any = weights[0]
+    for k, weight in enumerate(weights[1:], 1):
+        result = result + weight * _core.map("cos", phase * (k * math.pi / (n - 1)))
+    return result
+
+
+def hanning(M: float) -> ndarray:
+    """Hann's window of M points: a raised cosine that reaches zero."""
+    return _cosines(M, 0.5, 0.5)
+
+
+def hamming(M: float) -> ndarray:
+    """Hamming's window of M points: a raised cosine on a pedestal."""
+    return _cosines(M, 0.54, 0.46)
+
+
+def blackman(M: float) -> ndarray:
+    """Blackman's window of M points: three terms of cosines."""
+    return _cosines(M, 0.42, 0.5, 0.08)
+
+
+def bartlett(M: float) -> ndarray:
+    """Bartlett's window of M points: a triangle that reaches zero."""
+    n, phase = _phase(M)
+    return _creation.ones(n) if n < 2 else 1 - _core.map("absolute", phase) / (n - 1)
+
+
+def kaiser(M: float, beta: float) -> ndarray:
+    """Kaiser's window of M points, by the Bessel function I0."""
+    n, phase = _phase(M)
+    if n < 2:
+        return _creation.ones(n)
+    ratio = phase / (n - 1)
+    return _core.map("i0", beta * _core.map("sqrt", 1 - ratio * ratio)) / _core.map(
+        "i0", _core.full((), beta, "float64")
+    )
+
+
+def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
+    """A polynomial at points, by Horner's scheme; the coefficient of the highest power comes first."""
+    p, x = array(p), array(x)
+    result = _core.map("multiply", x, 0)
+    for i in range(p.shape[0]):
+        result = result * x + p[i]
+    return result
+
+
+def _bit_weights(bitorder: str) -> list[int]:
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    return [1 << i for i in (range(7, -1, -1) if bitorder == "big" else range(8))]
+
+
+def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
+    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros."""
+    weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
+    a = array(a)
+    if a.dtype_name[:3] not in ("boo", "int", "uin"):
+        raise TypeError("Expected an input array of integer or boolean data type")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis(axis, a.ndim)
+    moved = moveaxis(astype(a, "bool"), axis, -1)
+    n = moved.shape[-1]
+    bits = _core.full((*moved.shape[:-1], -(-n // 8) * 8), 0, "uint8")
+    _core.update(bits[..., :n], moved)
+    packed = sum_(bits.reshape((*moved.shape[:-1], -(-n // 8), 8)) * weights, -1, "uint8")
+    return moveaxis(packed, -1, axis)
+
+
+def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
+    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros."""
+    weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
+    a = array(a)
+    if a.dtype_name != "uint8":
+        raise TypeError("Expected an input array of unsigned byte data type")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis(axis, a.ndim)
+    moved = moveaxis(a, axis, -1)
+    set_ = _core.cast((moved.reshape((*moved.shape, 1)) & weights) != 0, "uint8")
+    total = moved.shape[-1] * 8
+    bits = set_.reshape((*moved.shape[:-1], total))
+    if count is not None:
+        wanted = count if count >= 0 else total + count
+        if wanted < 0:
+            raise ValueError("-count larger than number of elements")
+        if wanted <= total:
+            bits = bits[..., :wanted]
+        else:
+            longer = _core.full((*moved.shape[:-1], wanted), 0, "uint8")
+            _core.update(longer[..., :total], bits)
+            bits = longer
+    return moveaxis(bits, -1, axis)
+
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser", "packbits", "polyval", "unpackbits"]
