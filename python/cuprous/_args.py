@@ -166,16 +166,46 @@ def check_out_shape(out: Any, shape: tuple[int, ...], name: str) -> None:
         raise ValueError(f"[{name}] output parameter has shape {out.shape}, expected {shape}")
 
 
+def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -> str:
+    """A memory order in upper case; None is the default."""
+    if order is None:
+        return default
+    letter = order.upper() if isinstance(order, str) else ""
+    if len(letter) != 1 or letter not in allowed:
+        raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
+    return letter
+
+
+def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in that memory order of `a`; None where that is C order."""
+    if order == "C" or (order in "AK" and a.is_c_contiguous):
+        return None
+    if order == "F" or (order == "A" and a.is_f_contiguous):
+        return tuple(range(a.ndim - 1, -1, -1))
+    if order == "A":
+        return None
+    strides = a.element_strides
+    axes = tuple(sorted(range(a.ndim), key=lambda i: -abs(strides[i])))
+    return None if axes == tuple(range(a.ndim)) else axes
+
+
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    result = [0] * len(axes)
+    for place, axis in enumerate(axes):
+        result[axis] = place
+    return tuple(result)
+
+
 def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
     """`a` in a memory order ("C", "F", "A" or "K"); copied where it lies otherwise, or always if `fresh`."""
-    if order not in ("C", "F", "A", "K", None):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    fortran = order == "F" or (order in ("A", "K", None) and a.is_f_contiguous and not a.is_c_contiguous)
-    if fortran:
-        return a if a.is_f_contiguous and not fresh else a.T.copy().T
-    if order == "C" and not a.is_c_contiguous:
-        return a.copy()
-    return a.copy() if fresh else a
+    letter = order_letter(order)
+    if not fresh and (
+        letter == "K" or (letter in "CA" and a.is_c_contiguous) or (letter in "FA" and a.is_f_contiguous)
+    ):
+        return a
+    axes = axis_order(a, letter)
+    return a.copy() if axes is None else a.transpose(axes).copy().transpose(inverse(axes))
 
 
 def unimplemented(function: str, **arguments: Any) -> None:

@@ -11,26 +11,17 @@ from cuprous._args import ArrayLike, Shape, array, as_shape, is_scalar, ndarray,
 from cuprous._args import with_order as _with_order
 from cuprous._convert import convert
 
-_ORDERS = ("C", "F", "A", "K")
-
-
-def _check_order(order: str, allowed: str = "CF") -> None:
-    if order not in _ORDERS or order not in allowed:
-        raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
-
-
 def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
     dims = as_shape(shape)
     name = "float64" if dtype is None else _dtypes.name_of(dtype)
-    if order == "C":
+    if order_letter(order, "CF", "C") == "C":
         return _core.full(dims, value, name)
-    _check_order(order)
     return _core.full(dims[::-1], value, name).T
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """A new array with arbitrary contents."""
-    _check_order(order)
+    order = order_letter(order, "CF", "C")
     dims = as_shape(shape)
     if device is not None:
         return _on_device(empty(shape, dtype, order), device)
@@ -73,14 +64,16 @@ def _fit(value: Any, dtype: Any) -> Any:
 
 
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
-    unimplemented("like", subok=(subok, None))
-    a = array(a)
+    a = array(a)  # there are no subclasses that `subok` could ask for
     dims = a.shape if shape is None else as_shape(shape)
-    _check_order(order, "CFAK")
-    fortran = order == "F" or (order in "AK" and a.is_f_contiguous and not a.is_c_contiguous and len(dims) == a.ndim)
+    order = order_letter(order)
     name = a.dtype_name if dtype is None else _dtypes.name_of(dtype)
-    layout = "F" if fortran else "C"
-    return _on_device(empty(dims, name, layout) if value is None else full(dims, value, name, layout), device)
+    if len(dims) != a.ndim:
+        order = "F" if order == "F" else "C"
+    axes = axis_order(a, order)
+    laid = dims if axes is None else tuple(dims[i] for i in axes)
+    result = _core.empty(laid, name) if value is None else full(laid, value, name)
+    return _on_device(result if axes is None else result.transpose(inverse(axes)), device)
 
 
 def empty_like(
@@ -137,9 +130,9 @@ def asarray(
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True) -> ndarray:
     """The same as `asarray`: there are no subclasses."""
-    return asarray(a, dtype, order)
+    return asarray(a, dtype, order, blocking=blocking)
 
 
 def asfarray(a: Any, dtype: Any = float) -> ndarray:

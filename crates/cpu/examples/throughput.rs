@@ -28,7 +28,7 @@ fn measure(step: Step, bytes: &[usize], scalars: &[Scalar], runs: usize) -> f64 
     let device = CpuDevice::new();
     let buffers = bytes.iter().map(|&b| BufferInfo { bytes: b, place: Place::Leaf(0) }).collect();
     let program =
-        Arc::new(Program { steps: vec![step], buffers, arena_bytes: 0, outputs: vec![], scalars: scalars.len() });
+        Arc::new(Program { steps: vec![step], buffers, scalars: scalars.len(), ..Program::default() });
     let memory: Vec<_> = bytes.iter().map(|&b| device.alloc(b).unwrap()).collect();
     for (m, &b) in memory.iter().zip(bytes) {
         // Every byte 0x3f is 0.747 in float32, 4.8e-4 in float64.

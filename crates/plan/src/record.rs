@@ -6,6 +6,7 @@ use cuprous_core::promote::{default_dtype, promote, promote_weak};
 use cuprous_core::scalar::Number;
 use cuprous_core::ops::Returns;
 use cuprous_core::{Array, DType, Dims, Error, Fun, In, Kind, Layout, LayoutRef, NodeKind, Result, Scalar, Src, Tape};
+use smallvec::SmallVec;
 
 /// An operand of an elementwise operation.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +35,8 @@ impl Operand<'_> {
 enum Feed {
     /// Read through this layout.
     Read(LayoutRef),
-    /// First cast to a fresh array of the first layout, which is then read through the second.
-    Cast { fresh: LayoutRef, read: LayoutRef },
+    /// First cast, from one layout to a fresh array of another, which is then read through the third.
+    Cast { from: LayoutRef, fresh: LayoutRef, read: LayoutRef },
     /// A constant of this dtype (a layout without axes).
     Const(LayoutRef),
 }
@@ -44,7 +45,10 @@ enum Feed {
 #[derive(Clone, Debug)]
 struct Rule {
     fun: Fun,
+    /// The node's own, C-contiguous layout.
     out: LayoutRef,
+    /// How the result is seen, where that is not as `out`: operands that lie in another order give a result that does.
+    seen: Option<LayoutRef>,
     feeds: [Option<Feed>; 3],
 }
 
@@ -116,9 +120,9 @@ impl Memo {
                     let src = unsafe { tape.source(&a.storage) };
                     In { src, layout: tape.note(layout) }
                 }
-                (Feed::Cast { fresh, read }, Operand::Array(a)) => {
+                (Feed::Cast { from, fresh, read }, Operand::Array(a)) => {
                     // SAFETY: as above.
-                    let cast = unsafe { record_cast(tape, device, a, fresh) };
+                    let cast = unsafe { record_cast(tape, device, &a.view(from.clone()), fresh) };
                     // SAFETY: as above; the fresh storage is pending on this tape.
                     let src = unsafe { tape.source(&cast.storage) };
                     In { src, layout: tape.note(read) }
@@ -132,7 +136,11 @@ impl Memo {
                 _ => unreachable!("the tag distinguishes arrays from scalars"),
             };
         }
-        Ok(tape.push(NodeKind::Map, entry.fun as u8, operands.len() as u8, &entry.out, ins, device))
+        let out = tape.push(NodeKind::Map, entry.fun as u8, operands.len() as u8, &entry.out, ins, device);
+        Ok(match &entry.seen {
+            None => out,
+            Some(layout) => out.view(layout.clone()),
+        })
     }
 }
 
@@ -219,22 +227,79 @@ impl Rule {
             }
         }
         let (fun, wants, result) = types(fun, operands, forced)?;
+        // The order of the axes in memory, outermost first: the operands' own, as NumPy keeps it.
+        let order = memory_order(operands, &shape);
+        let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
         let feeds = std::array::from_fn(|i| {
             let want = wants[i];
             Some(match operands.get(i)? {
                 Operand::Array(a) if a.dtype() == want => {
-                    Feed::Read(a.layout.broadcast_to(&shape).expect("the shapes agree"))
+                    Feed::Read(a.layout.broadcast_to(&shape).expect("the shapes agree").permute(&order))
                 }
                 Operand::Array(a) => {
-                    let fresh = Layout::contiguous(want, a.shape());
-                    let read = fresh.broadcast_to(&shape).expect("the shapes agree");
-                    Feed::Cast { fresh, read }
+                    // The fresh array lies as its operand does.
+                    let own = memory_order(&[Operand::Array(a)], a.shape());
+                    let lying: Dims = own.iter().map(|&k| a.shape()[k]).collect();
+                    let fresh = Layout::contiguous(want, &lying);
+                    let upright = fresh.permute(&inverse(&own));
+                    let read = upright.broadcast_to(&shape).expect("the shapes agree").permute(&order);
+                    Feed::Cast { from: a.layout.permute(&own), fresh, read }
                 }
                 _ => Feed::Const(Layout::contiguous(want, &[])),
             })
         });
-        Ok(Rule { fun, out: Layout::contiguous(result, &shape), feeds })
+        let out = Layout::contiguous(result, &ordered);
+        let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
+        let seen = (!in_order).then(|| out.permute(&inverse(&order)));
+        Ok(Rule { fun, out, seen, feeds })
     }
+}
+
+/// The order of the axes, outermost first, in which an elementwise result lies in memory: that of the operands, and
+/// row-major where they do not say (the ordering of NumPy's iterator, order 'K').
+fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
+    let n = shape.len();
+    // Innermost first, as the insertion sort wants it.
+    let mut order: SmallVec<[usize; 6]> = (0..n).rev().collect();
+    let arrays: SmallVec<[&Array; 3]> =
+        operands.iter().filter_map(|o| if let Operand::Array(a) = o { Some(*a) } else { None }).collect();
+    if arrays.iter().all(|a| a.layout.is_c_contiguous()) {
+        order.reverse();
+        return order;
+    }
+    let stride = |a: &Array, axis: usize| -> i64 {
+        let lead = n - a.layout.ndim();
+        if axis < lead || a.shape()[axis - lead] == 1 { 0 } else { a.layout.strides[axis - lead].abs() }
+    };
+    for at in 1..n {
+        let axis = order[at];
+        let mut to = at;
+        for earlier in (0..at).rev() {
+            let other = order[earlier];
+            let pairs = arrays.iter().map(|a| (stride(a, other), stride(a, axis))).filter(|(x, y)| *x != 0 && *y != 0);
+            let mut says = None;
+            for (inner, outer) in pairs {
+                says = Some(inner > outer && says != Some(false));
+            }
+            match says {
+                Some(true) => to = earlier,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        order.remove(at);
+        order.insert(to, axis);
+    }
+    order.reverse();
+    order
+}
+
+fn inverse(order: &[usize]) -> SmallVec<[usize; 6]> {
+    let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
+    for (place, &axis) in order.iter().enumerate() {
+        at[axis] = place;
+    }
+    at
 }
 
 fn mismatch(operands: &[Operand]) -> Error {

@@ -194,16 +194,33 @@ fn overlapping_assignment_goes_through_a_copy() {
 #[test]
 fn a_read_before_a_write_stays_before_it() {
     let b = bench(7);
-    let x = b.array(&[10, 10]);
-    let t = x.view(x.layout.permute(&[1, 0]));
-    let before = b.with(Fun::Multiply, &t, 2.0);
+    let x = b.array(&[100]);
+    let reversed = x.view(x.layout.with(&[100], &[-1], 99));
+    let before = b.with(Fun::Multiply, &reversed, 2.0);
     b.engine.update(&x, Operand::Weak(Number::Float(0.0))).unwrap();
     let program = b.program();
     let k = kernels(&program);
-    assert_eq!(k.len(), 2, "the transposed read must not share a kernel with the write");
+    assert_eq!(k.len(), 2, "the reversed read must not share a kernel with the write");
     assert_eq!(loads(k[0]), 1);
     assert_eq!(loads(k[1]), 0);
     drop(before);
+}
+
+#[test]
+fn a_result_lies_in_memory_as_its_operands_do() {
+    let b = bench(13);
+    let t = b.array(&[10, 20]);
+    let t = t.view(t.layout.permute(&[1, 0]));
+    let y = b.with(Fun::Add, &t, 1.0);
+    assert_eq!(y.layout.strides.as_slice(), &[1, 20]);
+    // Operands that disagree give C order.
+    let z = b.map(Fun::Add, &t, &b.array(&[20, 10]));
+    assert_eq!(z.layout.strides.as_slice(), &[10, 1]);
+    drop(z);
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!(kernel.outer.as_slice(), &[200], "no transposition in memory");
+    drop(y);
 }
 
 #[test]

@@ -286,7 +286,12 @@ pub(crate) fn reduce(
             ReduceOp::ArgMax | ReduceOp::ArgMin => {
                 engine.full(array.shape(), Scalar::default(), DType::I64)
             }
-            ReduceOp::M2 => engine.full(array.shape(), Scalar::default(), array.dtype().component()),
+            // The deviation of an element from itself, which is NaN for infinity.
+            ReduceOp::M2 => {
+                let itself = cuprous_plan::Operand::Array(array);
+                let zero = finish(py, engine, engine.map(Fun::Subtract, &[itself, itself], None))?;
+                engine.map(Fun::Absolute, &[cuprous_plan::Operand::Array(&zero.0)], None)
+            }
             _ => engine.cast(array, array.dtype()),
         }
     } else if folded == 0 {

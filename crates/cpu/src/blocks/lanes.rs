@@ -159,12 +159,21 @@ impl<E: Copy + 'static, F: Fold<E>> Body for Finish<F, E> {
             for k in (0..LEVELS - 1).rev() {
                 absorb::<E, F>(top, level(a.state, a.lanes, k), a.lanes);
             }
-            for c in 0..a.width {
-                let mut acc = F::empty();
-                for r in 0..rows {
-                    acc = F::merge(acc, F::relabel(*top.add(r * a.width + c), rows as i64, r as i64));
+            for r in 0..rows {
+                for c in 0..a.width {
+                    let at = top.add(r * a.width + c);
+                    *at = F::relabel(*at, rows as i64, r as i64);
                 }
-                *out.add(c) = F::finish(acc);
+            }
+            // Rows in pairs, so that the rounding errors do not pile up.
+            let mut left = rows;
+            while left > 1 {
+                let half = left.div_ceil(2);
+                absorb::<E, F>(top, top.add(half * a.width), (left - half) * a.width);
+                left = half;
+            }
+            for c in 0..a.width {
+                *out.add(c) = F::finish(*top.add(c));
             }
         }
     }

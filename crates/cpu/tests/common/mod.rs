@@ -99,7 +99,7 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
     let buffers =
         data.iter().enumerate().map(|(k, d)| BufferInfo { bytes: d.len(), place: Place::Leaf(k as u32) }).collect();
     let program =
-        Arc::new(Program { steps, buffers, arena_bytes: 0, outputs: Vec::new(), scalars: scalars.len() });
+        Arc::new(Program { steps, buffers, scalars: scalars.len(), ..Program::default() });
     let memory: Vec<_> = data.iter().map(|d| device.alloc(d.len()).unwrap()).collect();
     let addresses: Vec<u64> = memory.iter().map(|m| m.address()).collect();
     for (d, &a) in data.iter().zip(&addresses) {

@@ -18,7 +18,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     // Rows of the tile start on 16 bytes and have room for whole vectors; so do rows of weights.
     constexpr int ROW = (TX + KW - 1 + V - 1) / V * V + V, KROW = (KW + V - 1) / V * V;
     constexpr int ROWS = TY + KH - 1, THREADS = 32 * WARPS;
-    extern __shared__ alignas(16) uint8 room[];
+    extern __shared__ vec<uint32, 4> room[];
     T* tile = (T*)room;
     T* w = tile + ROWS * ROW;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

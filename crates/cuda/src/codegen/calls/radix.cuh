@@ -85,7 +85,7 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     constexpr O MASK = ((O)1 << FLAG) - 1;
     constexpr int BYTES = TILE * (sizeof(T) > sizeof(I) ? sizeof(T) : sizeof(I));
     static_assert(THREADS >= RADIX && THREADS % 32 == 0, "a thread a digit");
-    __shared__ alignas(16) uint8 room[BYTES];
+    __shared__ vec<uint32, 4> room[(BYTES + 15) / 16];
     __shared__ uint32 counts[WARPS][RADIX];
     __shared__ O base_of[RADIX];
     __shared__ uint32 spare[8];
