@@ -17,6 +17,7 @@ from cuprous._args import (
     normalize_axis,
 )
 from cuprous._joining import concatenate
+from cuprous._manipulation import atleast_1d
 from cuprous._reductions import mean
 from cuprous._reductions import sum as sum_
 
@@ -216,6 +217,8 @@ def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
 def _check_vectors(a: ndarray, v: ndarray) -> None:
     if a.ndim > 1 or v.ndim > 1:
         raise ValueError("object too deep for desired array")
+    if a.ndim == 0 or v.ndim == 0:
+        raise ValueError("object of too small depth for desired array")
     if a.size == 0:
         raise ValueError("first array argument cannot be empty" if v.size else "a cannot be empty")
     if v.size == 0:
@@ -224,7 +227,7 @@ def _check_vectors(a: ndarray, v: ndarray) -> None:
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     """Discrete convolution of two 1-d arrays."""
-    a, v = array(a).reshape(-1), array(v).reshape(-1)
+    a, v = atleast_1d(a, v)
     _check_vectors(a, v)
     if v.size > a.size:
         a, v = v, a
@@ -233,12 +236,12 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     """Cross-correlation of two 1-d arrays; the second is conjugated."""
-    a, v = array(a).reshape(-1), array(v).reshape(-1)
+    a, v = array(a), array(v)
     _check_vectors(a, v)
     if _dtypes.kind(v.dtype_name) == "c":
         v = _core.map("conjugate", v)
     if v.size > a.size:
-        return _slide(v, a, mode)[::-1]
+        return _slide(v, a, mode)[::-1].copy()
     return _slide(a, v, mode)
 
 

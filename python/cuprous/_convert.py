@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ndarray, with_order
+from cuprous._args import ndarray, order_letter, with_order
 
 _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -18,6 +18,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
         ValueError: if `copy` is False and a copy is needed.
     """
     name = None if dtype is None else _dtypes.name_of(dtype)
+    order = order_letter(order)
     scalar = _SCALAR_DTYPES.get(type(x))
     if scalar is not None:
         _forbid_copy(copy)
@@ -129,19 +130,17 @@ def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
     stream = interface.get("stream")
     if stream is not None:
         _core.Stream(stream).synchronize()
-    import numpy as np
-
     typestr = interface["typestr"]
-    dtype = np.dtype("bfloat16" if typestr == "bfloat16" else typestr)
-    name = _dtypes.name_of(dtype)
+    name = "bfloat16" if typestr.endswith("V2") else _dtypes.name_of(typestr)  # as ml_dtypes writes it
+    itemsize = _dtypes.itemsize(name)
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
     if strides is None:
         elements = c_strides(shape)
     else:
-        if any(s % dtype.itemsize for s in strides):
+        if any(s % itemsize for s in strides):
             raise ValueError("__cuda_array_interface__: strides are not multiples of the item size")
-        elements = tuple(s // dtype.itemsize for s in strides)
+        elements = tuple(s // itemsize for s in strides)
     device = current_device()
     return _core.from_address(
         interface["data"][0], shape, elements, name, device if device.startswith("cuda") else "cuda", owner

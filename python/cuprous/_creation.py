@@ -7,9 +7,21 @@ import operator
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, Shape, array, as_shape, is_scalar, ndarray, normalize_axis, unimplemented
+from cuprous._args import (
+    ArrayLike,
+    Shape,
+    array,
+    as_shape,
+    axis_order,
+    inverse,
+    is_scalar,
+    ndarray,
+    normalize_axis,
+    order_letter,
+)  # fmt: skip
 from cuprous._args import with_order as _with_order
 from cuprous._convert import convert
+
 
 def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
     dims = as_shape(shape)
@@ -68,9 +80,11 @@ def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: S
     dims = a.shape if shape is None else as_shape(shape)
     order = order_letter(order)
     name = a.dtype_name if dtype is None else _dtypes.name_of(dtype)
-    if len(dims) != a.ndim:
-        order = "F" if order == "F" else "C"
-    axes = axis_order(a, order)
+    axes: tuple[int, ...] | None = None
+    if order == "F" or (order == "A" and a.is_f_contiguous and not a.is_c_contiguous):
+        axes = tuple(range(len(dims) - 1, -1, -1))
+    elif order == "K" and len(dims) == a.ndim:
+        axes = axis_order(a, order)
     laid = dims if axes is None else tuple(dims[i] for i in axes)
     result = _core.empty(laid, name) if value is None else full(laid, value, name)
     return _on_device(result if axes is None else result.transpose(inverse(axes)), device)

@@ -18,12 +18,13 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
         TypeError: if the array is not integer.
         ValueError: if it is not 1-d or holds negative values.
     """
-    x = array(x)
+    given = x
+    x = array(given)
     if x.ndim != 1:
         raise ValueError(
             "object too deep for desired array" if x.ndim else "object of too small depth for desired array"
         )
-    if _dtypes.kind(x.dtype_name) not in "biu" and x.size:
+    if _dtypes.kind(x.dtype_name) not in "biu" and (x.size or x is given):
         raise TypeError(
             f"Cannot cast array data from dtype('{x.dtype_name}') to dtype('int64') according to the rule 'safe'"
         )
@@ -41,7 +42,7 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
         w = astype(array(weights), "float64")
         if w.shape != x.shape:
             raise ValueError("The weights and list don't have the same length.")
-    result = _core.full((length,), 0, "int64" if weights is None else "float64")
+    result = _core.full((length,), 0, "int64" if weights is None or not x.size else "float64")
     if x.size:
         _core.scatter(result, x, w, "add")
     return result
@@ -71,6 +72,8 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if count < 1:
         raise ValueError("`bins` must be positive, when an integer")
     first, last = _outer_edges(a, range)
+    if range is None and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
+        first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
     name = _core.promote_types(
         _dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name
     )
@@ -142,6 +145,13 @@ def histogram(
     return counts / widths / _core.reduce("sum", counts, None), edges
 
 
+def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
+    """As `histogram_bin_edges`, but a given range makes float64 edges whatever the sample is."""
+    if limits is None or isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
+        return histogram_bin_edges(column, bins, limits)
+    return histogram_bin_edges(_core.cast(column, "float64"), bins, limits)
+
+
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, list[ndarray]]:
@@ -163,7 +173,7 @@ def histogramdd(
     inside: Any = True
     edges = []
     for column, how, limits in zip(columns, per_axis, ranges, strict=True):
-        axis_edges = _core.cast(histogram_bin_edges(column, how, limits), "float64")
+        axis_edges = _edges_of_axis(column, how, limits)
         place = _bin_of(column, axis_edges)
         size = axis_edges.size - 1
         fits = (place >= 0) & (place < size)

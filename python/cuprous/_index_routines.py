@@ -15,9 +15,11 @@ from cuprous._args import (
     astype,
     broadcast_shapes,
     common_dtype,
+    is_scalar,
     ndarray,
     normalize_axis,
     operand,
+    order_letter,
     write_out,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, nonzero, split_index
@@ -54,8 +56,8 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     """Indices of the main diagonal of an array with `ndim` axes of length `n`."""
-    index = _core.iota((n,), (1,), 0)
-    return (index,) * ndim
+    index = _core.iota((max(n, 0),), (1,), 0)
+    return (index,) * max(ndim, 0)
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
@@ -119,11 +121,16 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
         for extreme in (int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))):
             if not 0 <= extreme < size:
                 raise ValueError(f"index {extreme} is out of bounds for array with size {size}")
-    if order == "F":
+    if _letter(order) == "F":
         return split_index(index, dims[::-1])[::-1]
-    if order != "C":
-        raise ValueError("only 'C' or 'F' order is permitted")
     return split_index(index, dims)
+
+
+def _letter(order: str) -> str:
+    try:
+        return order_letter(order, "CF", "C")
+    except ValueError:
+        raise ValueError("only 'C' or 'F' order is permitted") from None
 
 
 def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order: str = "C") -> ndarray:
@@ -133,12 +140,14 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         ValueError: if an index is out of bounds and the mode is "raise".
     """
     shape = as_shape(dims)
-    parts = [astype(array(m), "int64") for m in multi_index]
+    given = [array(m) for m in multi_index]
+    if any(_dtypes.kind(m.dtype_name) not in "biu" for m in given):
+        raise TypeError("only int indices permitted")
+    parts = [astype(m, "int64") for m in given]
     if len(parts) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
+    order = _letter(order)
     result: Any = 0
     stride = 1
     axes = list(zip(parts, shape, modes, strict=True))
@@ -161,7 +170,7 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """For each element, the element of the choice that its value names."""
-    from cuprous._indexing import _bounded
+    from cuprous._indexing import bounded
 
     index = array(a)
     parts = (
@@ -171,7 +180,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
     try:
-        index = _bounded(index, len(parts), 0, mode)
+        index = bounded(index, len(parts), 0, mode)
     except IndexError:
         raise ValueError("invalid entry in choice array") from None
     shape = broadcast_shapes(index.shape, *(p.shape for p in parts))
@@ -340,9 +349,13 @@ class _Joiner:
         if items and isinstance(items[0], str):
             words = [int(w) for w in items.pop(0).split(",")]
             axis, ndmin, place = (words + [axis, ndmin, place][len(words) :])[:3]
-        parts = []
+        parts, strong, weak = [], [], []
         for item in items:
+            if is_scalar(item):
+                weak.append(item)
             part = _line(item) if isinstance(item, slice) else _creation.asarray(item)
+            if not is_scalar(item):
+                strong.append(part)
             if part.ndim < ndmin:
                 new = ndmin - part.ndim
                 front = new if place < 0 else min(place, new)
@@ -350,6 +363,11 @@ class _Joiner:
                     front = max(0, new + place + 1)
                 part = part.reshape((1,) * front + part.shape + (1,) * (new - front))
             parts.append(part)
+        if strong and weak:  # scalars promote weakly
+            name = common_dtype(strong)
+            for item in weak:
+                name = _core.result_dtype("maximum", _core.empty((), name), item)
+            parts = [astype(part, name) for part in parts]
         return concatenate(parts, axis)
 
     def __len__(self) -> int:

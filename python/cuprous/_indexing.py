@@ -89,7 +89,7 @@ def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
     return _core.map("where", index < 0, index + n, index)
 
 
-def _mask_of(item: Any) -> ndarray | None:
+def mask_of(item: Any) -> ndarray | None:
     """The mask, if the item is a boolean array, list or scalar."""
     if isinstance(item, ndarray):
         return item if item.dtype_name == "bool" else None
@@ -112,7 +112,7 @@ def _has_device_array(items: Any) -> bool:
 def _expand(a: ndarray, key: Any) -> list[Any]:
     """The items of a key, masks still whole, with the ellipsis replaced by slices for the axes not named."""
     items = list(key) if isinstance(key, tuple) else [key]
-    masks = [None if _is_basic(i) or _is_integer(i) else _mask_of(i) for i in items]
+    masks = [None if _is_basic(i) or _is_integer(i) else mask_of(i) for i in items]
     items = [i if m is None else m for i, m in zip(items, masks, strict=True)]
     used = 0
     for item in items:
@@ -131,11 +131,15 @@ def _expand(a: ndarray, key: Any) -> list[Any]:
 
 
 class _Plan:
-    """An indexing expression, resolved: shape of the result and offset of each of its elements."""
+    """An indexing expression, resolved: shape of the result and offset of each of its elements.
 
-    __slots__ = ("offsets", "shape", "view")
+    `for_read` asks for NumPy's memory order, in which the axes of the index arrays come first: `offsets` has its axes
+    in that order then, and `axes` says where each axis of the result is among them (None: where it should be).
+    """
 
-    def __init__(self, a: ndarray, key: Any) -> None:
+    __slots__ = ("axes", "offsets", "shape", "view")
+
+    def __init__(self, a: ndarray, key: Any, for_read: bool = False) -> None:
         basic: list[Any] = []  # what native indexing does first
         kinds: list[_Index | None] = []  # per axis of the key: an index array, or None for sliced and new axes
         axis = 0
@@ -157,7 +161,7 @@ class _Plan:
                 kinds.append(self._from_item(a, item, axis))
                 axis += 1
         self.view = a[tuple(basic)]
-        self._place(kinds)
+        self._place(kinds, for_read)
 
     @staticmethod
     def _from_mask(a: ndarray, mask: ndarray, axis: int) -> list[_Index]:
@@ -189,7 +193,7 @@ class _Plan:
             return _Index(wrapped(array(item), n, axis), True)
         raise _bad_index(item)
 
-    def _place(self, kinds: list[_Index | None]) -> None:
+    def _place(self, kinds: list[_Index | None], for_read: bool) -> None:
         """Where the axes of the index arrays go: in their place if they stand together, otherwise to the front."""
         places = [i for i, k in enumerate(kinds) if k is not None]
         together = places[-1] - places[0] + 1 == len(places)
@@ -205,6 +209,9 @@ class _Plan:
         free = [i for i, k in enumerate(kinds) if k is None]
         before = [i for i in free if i < places[0]] if together else []
         after = [i for i in free if i not in before]
+        self.axes: tuple[int, ...] | None = None
+        if for_read and free:
+            before, after = self._lay(before, after, len(picked))
         self.shape = (*(shape[i] for i in before), *picked, *(shape[i] for i in after))
         zeros = (0,) * len(picked)
         start = 0
@@ -225,6 +232,19 @@ class _Plan:
         else:
             self.offsets = grid + offsets.reshape(offsets.shape + (1,) * len(after))
 
+    def _lay(self, before: list[int], after: list[int], picked: int) -> tuple[list[int], list[int]]:
+        """The sliced axes in the order of memory, all behind those of the index arrays; sets `axes`."""
+        strides = self.view.element_strides
+        free = sorted(before + after, key=lambda i: -abs(strides[i]))
+        if not before and free == after:
+            return before, after
+        self.axes = (
+            *(picked + free.index(i) for i in before),
+            *range(picked),
+            *(picked + free.index(i) for i in after),
+        )
+        return [], free
+
 
 def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
     """The mask, if the key is a single one over the leading axes."""
@@ -234,7 +254,7 @@ def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
         key = key[0]
     if _is_basic(key) or _is_integer(key):
         return None
-    mask = _mask_of(key)
+    mask = mask_of(key)
     if mask is None or not 0 < mask.ndim <= a.ndim:
         return None
     return mask if mask.shape == a.shape[: mask.ndim] else None
@@ -245,8 +265,9 @@ def getitem(a: ndarray, key: Any) -> ndarray:
     mask = _whole_mask(a, key)
     if mask is not None and mask.ndim == a.ndim:
         return select_flat(mask.reshape(-1), a.reshape(-1))
-    plan = _Plan(a, key)
-    return _core.gather(plan.view, plan.offsets)
+    plan = _Plan(a, key, for_read=True)
+    result = _core.gather(plan.view, plan.offsets)
+    return result if plan.axes is None else result.transpose(plan.axes)
 
 
 def _basic_key(key: Any) -> tuple[Any, ...] | None:
@@ -335,7 +356,7 @@ def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
 # --- take, put and their like
 
 
-def _bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
+def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
     """Indices of an axis, made valid by the mode."""
     if mode not in _MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
@@ -366,7 +387,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
         a = a.reshape((1,))
     axis = normalize_axis(axis, a.ndim)
     n = a.shape[axis]
-    index = _bounded(indices, n, axis, mode)
+    index = bounded(indices, n, axis, mode)
     if n == 0 and index.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     strides = a.element_strides
@@ -381,7 +402,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
 
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at indices into the flattened array; values repeat as needed."""
-    index = _bounded(ind, a.size, 0, mode).reshape(-1)
+    index = bounded(ind, a.size, 0, mode).reshape(-1)
     if not index.size:
         return
     values: Any = operand(v) if not is_numpy_array(v) else _value(a, v)

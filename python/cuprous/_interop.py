@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import is_numpy_array, ndarray, unsupported
+from cuprous._args import is_numpy_array, ndarray, order_letter, unsupported
 
 #: DLPack's device types.
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
@@ -46,8 +46,7 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 
     All work runs in order on one stream and the copy is finished on return, whatever `stream` and `blocking` say.
     """
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"unsupported order: {order}")
+    order = order_letter(order)
     if out is not None:
         if not is_numpy_array(out):
             raise TypeError(f"Only numpy.ndarray can be obtained from cuprous.ndarray, not {type(out)}")

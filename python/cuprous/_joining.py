@@ -289,20 +289,28 @@ def _positions(obj: Any, n: int) -> list[int]:
     if isinstance(obj, slice):
         return list(range(*obj.indices(n)))
     host = asnumpy(obj) if isinstance(obj, ndarray) else obj
+    if getattr(getattr(host, "dtype", None), "kind", "i") not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return [operator.index(i) for i in host] if hasattr(host, "__len__") else [operator.index(host)]
 
 
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     """An array without the slices at some positions; flattened unless an axis is named."""
     from cuprous._counting import compress
+    from cuprous._indexing import mask_of
 
     arr = array(arr)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     n = arr.shape[axis]
-    if str(getattr(obj, "dtype", "")) == "bool":
-        return compress(_core.map("logical_not", array(obj)), arr, axis)
+    mask = mask_of(obj)
+    if mask is not None:
+        if mask.shape != (n,):
+            raise ValueError(
+                f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
+            )
+        return compress(_core.map("logical_not", mask), arr, axis)
     places = [_checked(i, n, axis) for i in _positions(obj, n)]
     keep = _core.full((n,), True, "bool")
     if places:

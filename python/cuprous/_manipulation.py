@@ -15,9 +15,11 @@ from cuprous._args import (
     array,
     as_shape,
     axis_error,
+    axis_order,
     ndarray,
     normalize_axes,
     normalize_axis,
+    order_letter,
 )  # fmt: skip
 from cuprous._args import broadcast_shapes as _broadcast_shapes
 
@@ -29,6 +31,7 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
     """
     a = array(a)
+    order = order_letter(order, "CFA", "C")
     if order == "A":
         order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
     result = a.reshape(shape, order=order)
@@ -40,16 +43,11 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
 
 
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
-    """The elements in one dimension; a view where strides allow."""
+    """The elements in one dimension; a view where they lie in memory in that order, otherwise a copy."""
     a = array(a)
-    if order == "C":
-        return a.reshape(-1)
-    if order == "K":
-        axes = sorted(range(a.ndim), key=lambda i: -abs(a.element_strides[i]))
-        return a.transpose(axes).reshape(-1) if a.ndim else a.reshape(-1)
-    if order == "A":
-        order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
-    return a.reshape(-1, order=order)
+    axes = axis_order(a, order_letter(order))
+    laid = a if axes is None else a.transpose(axes)
+    return (laid if laid.is_c_contiguous else laid.copy()).reshape(-1)
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
@@ -247,6 +245,8 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> ndarray:
     from cuprous._counting import flatnonzero
 
     filt = array(filt)
+    if filt.ndim == 0:
+        return filt
     if filt.ndim != 1 or axis not in (None, 0, -1):
         raise NotImplementedError("[trim_zeros] only 1-d arrays are supported")
     kept = flatnonzero(filt)
@@ -329,11 +329,16 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
     source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)
     if isinstance(source, ndarray):
         check_casting(source.dtype_name, dst.dtype_name, casting, "array data")
+        while source.ndim > dst.ndim and source.shape[0] == 1:
+            source = source[0]
         if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
             raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
     if where is not True:
+        where = operand(where)
+        if isinstance(where, ndarray) and where.dtype_name != "bool":
+            check_casting(where.dtype_name, "bool", "safe", "array data")
         source = source if isinstance(source, ndarray) else _core.full((), source, dst.dtype_name)
-        source = _core.map("where", operand(where), _core.cast(source, dst.dtype_name), dst)
+        source = _core.map("where", where, _core.cast(source, dst.dtype_name), dst)
     _core.update(dst, source)
 
 

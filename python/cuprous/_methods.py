@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import (
     _core,
     _counting,
+    _creation,
     _dtypes,
     _elementwise,
     _index_routines,
@@ -21,7 +22,8 @@ from cuprous import (
     _sorting,
     _ufunc_methods,
 )
-from cuprous._args import check_casting, ndarray, with_order
+from cuprous._args import axis_order, check_casting, inverse, is_scalar, ndarray, order_letter, with_order
+from cuprous._convert import convert
 
 
 def astype(
@@ -36,9 +38,10 @@ def astype(
     if name == mine:
         result = with_order(self, order, fresh=copy)
     else:
-        result = _core.cast(self, name) if order != "F" else _core.cast(self.T, name).T
-        if order == "K" and self.is_f_contiguous and not self.is_c_contiguous:
-            result = _core.cast(self.T, name).T
+        axes = axis_order(self, order_letter(order))
+        result = (
+            _core.cast(self, name) if axes is None else _core.cast(self.transpose(axes), name).transpose(inverse(axes))
+        )
     if device is not None:
         from cuprous._device import device_word
 
@@ -281,10 +284,11 @@ class MemoryPointer:
 class FlatIterator:
     """`array.flat`: the elements in C order, to read, write and iterate over."""
 
-    __slots__ = ("base",)
+    __slots__ = ("_next", "base")
 
     def __init__(self, base: ndarray) -> None:
         self.base = base
+        self._next = 0
 
     def __len__(self) -> int:
         return self.base.size
@@ -293,33 +297,24 @@ class FlatIterator:
         return self.base.reshape(-1)[key].copy()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        flat = self.base.reshape(-1)
-        if flat.shares_storage(self.base):
-            flat[key] = value
-            return
         index = _core.iota((self.base.size,), (1,), 0)[key]
-        source = value if isinstance(value, ndarray) or _is_number(value) else _interop_convert(value)
-        if isinstance(source, ndarray):
-            source = _core.broadcast_to(source, index.shape)
+        source = value if is_scalar(value) else convert(value)
+        if isinstance(source, ndarray):  # values repeat as needed
+            source = source.reshape(()) if source.size == 1 else _manipulation.resize(source, index.shape)
         _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
 
-    def __iter__(self) -> Iterator[ndarray]:
-        flat = self.base.reshape(-1)
-        return (flat[i] for i in range(flat.size))
+    def __iter__(self) -> FlatIterator:
+        return self
+
+    def __next__(self) -> ndarray:
+        if self._next >= self.base.size:
+            raise StopIteration
+        self._next += 1
+        return self.base.reshape(-1)[self._next - 1]
 
     def copy(self) -> ndarray:
         """A copy of the elements."""
         return flatten(self.base)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex))
-
-
-def _interop_convert(value: Any) -> ndarray:
-    from cuprous._convert import convert
-
-    return convert(value)
 
 
 def _set_real(self: ndarray, value: Any) -> None:
@@ -387,9 +382,19 @@ _PROPERTIES: dict[str, property] = {
 }
 
 
+def construct(
+    cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
+) -> ndarray:
+    """`cp.ndarray(shape, dtype)`: a new array with arbitrary contents."""
+    if memptr is not None or strides is not None:
+        raise NotImplementedError("[ndarray] memptr= and strides= are not supported; use views")
+    return _creation.empty(shape, dtype, order or "C")
+
+
 def attach() -> None:
     """Gives the native type everything above."""
     native: Any = ndarray
+    native.__new__ = staticmethod(construct)
     for name, function in _FUNCTIONS.items():
         setattr(native, name, function)  # plain functions bind the array as their first argument
     for name, method in _METHODS.items():

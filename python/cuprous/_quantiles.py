@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, Axes, array, ndarray, normalize_axes, write_out
+from cuprous._args import ArrayLike, Axes, array, astype, ndarray, normalize_axes, write_out
 from cuprous._indexing import take_along_axis
 from cuprous._reductions import mean
 
@@ -50,14 +50,18 @@ def _check_method(method: str) -> None:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(known)}")
 
 
-def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...]]:
-    """The wanted quantiles on the host, as fractions, and their shape."""
+def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...], str | None]:
+    """The wanted quantiles on the host, as fractions; their shape; and the dtype that they bring along."""
     import numpy as np
 
-    host = np.asarray(q.get() if isinstance(q, ndarray) else q, dtype=np.float64)  # type: ignore[attr-defined]
+    given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
+    if given.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    brought = None if isinstance(q, (int, float)) else given.dtype.name if given.dtype.kind == "f" else "float64"
+    host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):
         raise ValueError(f"{what} must be in the range [0, {scale:g}]")
-    return (host.reshape(-1) / scale).tolist(), host.shape
+    return (host.reshape(-1) / scale).tolist(), host.shape, brought
 
 
 def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
@@ -86,11 +90,14 @@ def _quantile(
     a = array(a)
     if _dtypes.kind(a.dtype_name) == "c":
         raise TypeError("a must be an array of real numbers")
-    fractions, shape = _host_q(q, scale, what)
+    fractions, shape, q_dtype = _host_q(q, scale, what)
     axes = normalize_axes(axis, a.ndim)
     floating = _dtypes.kind(a.dtype_name) == "f"
     exact = method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
-    ordered = _sorted_last(a if floating or exact else _core.cast(a, "float64"), axes)
+    if not exact:
+        wide = a.dtype_name if floating else "float64"
+        a = astype(a, wide if q_dtype is None else _core.promote_types(a.dtype_name, q_dtype))
+    ordered = _sorted_last(a, axes)
     n = ordered.shape[-1]
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
@@ -208,9 +215,18 @@ def nanmedian(
 ) -> ndarray:
     """The median over axes of what is not NaN."""
     a = array(a)
-    if _dtypes.kind(a.dtype_name) != "f":
+    if _dtypes.kind(a.dtype_name) not in "fc" or not a.size:
         return median(a, axis, out, overwrite_input, keepdims)
-    return nanquantile(a, 0.5, axis, out, overwrite_input, keepdims=keepdims)
+    axes = normalize_axes(axis, a.ndim)
+    ordered = _sorted_last(a, axes)
+    n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
+    low, high = (_core.map("maximum", n - k, 0) // 2 for k in (1, 0))
+    # Two equal middles must not be added first: they may be infinite, or near the end of the dtype's range.
+    middles = take_along_axis(ordered, low), take_along_axis(ordered, _core.map("minimum", high, ordered.shape[-1] - 1))
+    result = _core.map("where", low == high, middles[0], (middles[0] + middles[1]) / 2)[..., 0]
+    if keepdims:
+        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
+    return write_out(out, result, "nanmedian")
 
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

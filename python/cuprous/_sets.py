@@ -158,7 +158,11 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
         a, first = unique(ar1, return_index=True)
         b, second = unique(ar2, return_index=True)
         mask_a, mask_b = isin(a, b), isin(b, a)
-        return select_flat(mask_a, a), select_flat(mask_a, first), select_flat(mask_b, second)
+        return (
+            select_flat(mask_a, astype(a, common_dtype((a, b)))),
+            select_flat(mask_a, first),
+            select_flat(mask_b, second),
+        )
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
     name = common_dtype((a, b))
     result = select_flat(isin(a, b), astype(a, name))
@@ -179,7 +183,12 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """The distinct elements that occur in exactly one of the arrays, in order."""
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
-    return _core.sort(concatenate((select_flat(isin(a, b, invert=True), a), select_flat(isin(b, a, invert=True), b))))
+    ordered = _core.sort(concatenate((a, b)))
+    first = _changes(ordered, equal_nan=False)
+    last = _core.full((ordered.size,), True, "bool")
+    if ordered.size > 1:
+        _core.update(last[:-1], first[1:])
+    return select_flat(first & last, ordered)
 
 
 __all__ = [

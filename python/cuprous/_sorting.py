@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from cuprous import _core
+from cuprous import _core, _dtypes
 from cuprous._args import ArrayLike, Axis, array, astype, common_dtype, ndarray, normalize_axis, write_out
 from cuprous._manipulation import moveaxis
 
@@ -25,6 +25,8 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     a = array(a)
     if axis is None:
         a, axis = a.reshape(-1), 0
+    if a.ndim == 0 and axis in (0, -1) and function is _core.argsort:
+        return _core.full((), 0, "int64")
     axis = normalize_axis(axis, a.ndim)
     if a.size == 0 or a.ndim - 1 == axis:
         return function(a)
@@ -87,11 +89,10 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
 
 def sort_complex(a: ArrayLike) -> ndarray:
     """The elements as complex numbers, sorted by real, then imaginary part."""
-    from cuprous import _dtypes
-
     a = array(a)
     if _dtypes.kind(a.dtype_name) != "c":
-        a = _core.cast(a, _core.promote_types(a.dtype_name, "complex64"))
+        narrow = a.dtype_name in ("int8", "uint8", "int16", "uint16")
+        a = _core.cast(a, "complex64" if narrow else "complex128")
     return sort(a)
 
 
@@ -108,23 +109,30 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
             "object too deep for desired array" if a.ndim else "object of too small depth for desired array"
         )
     if sorter is not None:
-        a = take(a, array(sorter))
+        order = array(sorter)
+        if _dtypes.kind(order.dtype_name) not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.shape != a.shape:
+            raise ValueError("sorter.size must equal len(a)")
+        a = take(a, order)
     name = common_dtype((a, v))
     return _core.searchsorted(astype(a, name), astype(v, name), side == "right")
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     """Index of the bin of each value; bins are edges in rising or falling order."""
-    from cuprous._reductions import all as all_
+    from cuprous._reductions import any as any_
 
     edges = array(bins)
     if edges.ndim != 1:
         raise ValueError("object too deep for desired array")
     x = array(x)
+    if _dtypes.kind(x.dtype_name) == "c":
+        raise TypeError("x may not be complex")
     if edges.size > 1:
-        if bool(all_(edges[1:] >= edges[:-1])):
+        if not bool(any_(edges[1:] < edges[:-1])):
             rising = True
-        elif bool(all_(edges[1:] <= edges[:-1])):
+        elif not bool(any_(edges[1:] > edges[:-1])):
             rising = False
         else:
             raise ValueError("bins must be monotonically increasing or decreasing")

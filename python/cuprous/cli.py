@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 
@@ -17,9 +16,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return demo(arguments[1:])
         from cuprous import _core
 
-        nvidia = importlib.util.find_spec("nvidia")
-        if nvidia is not None and nvidia.submodule_search_locations:
-            _core.set_library_roots(list(nvidia.submodule_search_locations))
         return _core.cli(arguments)
     except KeyboardInterrupt:
         print("\ncuprous: interrupted", file=sys.stderr)

@@ -197,6 +197,33 @@ def test_device_argument() -> None:
         cp.zeros(3, device="tpu")
 
 
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", None, "f", "c"])
+def test_orders(order: str | None) -> None:
+    base = np.arange(24.0).reshape(2, 3, 4)
+    for call in (lambda x: x, lambda x: x.T, lambda x: x.transpose(1, 0, 2), lambda x: x[:, ::-1]):
+        host, device = call(base), call(cp.asarray(base))
+        for ours, theirs in [
+            (cp.zeros_like(device, order=order or "K"), np.zeros_like(host, order=order or "K")),
+            (cp.copy(device, order=order or "K"), np.copy(host, order=order or "K")),
+            (device.astype("float32", order=order or "K"), host.astype("float32", order=order or "K")),
+            (cp.array(device, order=order), np.array(host, order=order)),
+            (
+                cp.empty_like(device, order=order or "K", shape=(3, 2)),
+                np.empty_like(host, order=order or "K", shape=(3, 2)),
+            ),
+        ]:
+            assert ours.strides == theirs.strides
+    if order not in ("A", "K"):
+        assert cp.zeros((2, 3), order=order).strides == np.zeros((2, 3), order=order).strides
+
+
+def test_the_type_makes_arrays() -> None:
+    a = cp.ndarray((2, 3), "int16", order="F")
+    assert (a.shape, a.dtype, a.flags.f_contiguous) == ((2, 3), np.int16, True)
+    with pytest.raises(NotImplementedError):
+        cp.ndarray((2,), strides=(8,))
+
+
 def test_fill_and_empty() -> None:
     a = cp.empty((2, 3), "int32")
     a.fill(7)

@@ -292,6 +292,9 @@ def test_index_builders() -> None:
         ),
         lambda xp: xp.ravel_multi_index((xp.asarray([5]), xp.asarray([1])), (3, 4)),
         lambda xp: xp.mask_indices(3, xp.triu),
+        lambda xp: xp.r_[xp.ones(2, "float32"), 1.5],
+        lambda xp: xp.r_[xp.ones(2, "int8"), 3, 2.5],
+        lambda xp: xp.diag_indices(-1),
         lambda xp: list(xp.ndindex(2, 2)),
     ]:
         compare(lambda call=call: call(np), lambda call=call: call(cp))

@@ -123,15 +123,12 @@ def test_cuda_interface_of_others_is_read() -> None:
 
 def test_import_is_light() -> None:
     code = (
-        "import sys, time; t = time.perf_counter(); import cuprous; t = time.perf_counter() - t\n"
+        "import sys, time; t = time.process_time(); import cuprous; t = time.process_time() - t\n"
         "assert 'numpy' not in sys.modules and 'ml_dtypes' not in sys.modules, 'imported'\n"
         "print(t)\n"
     )
-    times = [
-        float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(times) < 0.1
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(5)]
+    assert min(float(run.stdout) for run in runs) < 0.1  # processor time: other processes do not count
 
 
 def test_names_of_numpy() -> None:

@@ -85,6 +85,9 @@ CALLS: dict[str, Any] = {
     "delete": lambda xp, x: xp.delete(x, 1, 1),
     "delete many": lambda xp, x: xp.delete(x, [0, -1], 1),
     "delete slice": lambda xp, x: xp.delete(x, slice(None, None, 2)),
+    "delete mask": lambda xp, x: xp.delete(x, [True, False, True, False], 1),
+    "delete bad": lambda xp, x: xp.delete(x, [9], 1),
+    "delete float": lambda xp, x: xp.delete(x, xp.asarray([1.0]), 1),
     "insert": lambda xp, x: xp.insert(x, 1, 9, 1),
     "insert many": lambda xp, x: xp.insert(x, [0, 2], 7, 1),
     "insert row": lambda xp, x: xp.insert(x, 1, x[:, 0], 1),
@@ -187,6 +190,21 @@ def test_strides_and_flags() -> None:
         assert d.flags.c_contiguous == h.flags.c_contiguous
         assert d.flags["F_CONTIGUOUS"] == h.flags.f_contiguous
         assert (d.size, d.nbytes, d.itemsize, d.ndim, d.shape) == (h.size, h.nbytes, h.itemsize, h.ndim, h.shape)
+
+
+def test_stride_tricks() -> None:
+    a = np.arange(20.0).reshape(4, 5)
+    d = cp.asarray(a)
+    for shape, axis in [((2, 3), None), (2, 0), ((2, 2), (1, 1)), ((9, 9), None), (2, None)]:
+        compare(
+            lambda s=shape, ax=axis: np.lib.stride_tricks.sliding_window_view(a, s, ax),
+            lambda s=shape, ax=axis: cp.lib.stride_tricks.sliding_window_view(d, s, ax),
+        )
+    assert_same(
+        cp.lib.stride_tricks.as_strided(d, (3, 2), (40, 8)), np.lib.stride_tricks.as_strided(a, (3, 2), (40, 8))
+    )
+    with pytest.raises(ValueError):
+        cp.lib.stride_tricks.as_strided(d, (100,), (8,)).get()
 
 
 def test_copyto() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,12 @@ class Reject(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """|x| <= mag; x is a multiple of 2**-grid (None: of nothing); |x - exact x| <= err."""
+    """|x| <= mag; x is a multiple of 2**-grid (None: of nothing); |x - exact x| <= err; not `signed`: x >= 0."""
 
     mag: float
     grid: int | None
     err: float = 0.0
+    signed: bool = True
 
     @property
     def exact(self) -> bool:
@@ -29,46 +30,62 @@ class Bound:
     def join(self, other: Bound) -> Bound:
         """Holds for the elements of both."""
         grid = None if self.grid is None or other.grid is None else max(self.grid, other.grid)
-        return Bound(max(self.mag, other.mag), grid, max(self.err, other.err))
+        return Bound(max(self.mag, other.mag), grid, max(self.err, other.err), self.signed or other.signed)
+
+
+TRUTH = Bound(1.0, 0, signed=False)
 
 
 def of_scalar(value: complex) -> Bound:
     """Of a constant of the programs: all are multiples of 1/8."""
-    return Bound(max(abs(value.real), abs(value.imag)), 3)
+    return Bound(max(abs(value.real), abs(value.imag)), 3, signed=value.real < 0)
 
 
 def settle(dtype: np.dtype, bound: Bound, rounding: float = 1.0) -> Bound:
     """The bound after the result was rounded to its dtype; `rounding` in units in the last place."""
     if dtype.kind == "b":
-        return Bound(1, 0)
+        return TRUTH
     if dtype.kind in "iu":
-        return Bound(min(bound.mag, float(np.iinfo(dtype).max)), 0)
+        return wrapped(dtype, bound)
     precision = PRECISION[dtype.name]
     if not bound.mag <= LARGEST[dtype.name]:
         raise Reject
     if bound.grid is not None and bound.mag * 2.0**bound.grid <= 2.0**precision and bound.grid <= 12:
-        return Bound(bound.mag, bound.grid)
+        return Bound(bound.mag, bound.grid, 0.0, bound.signed)
     err = bound.err + rounding * bound.mag * 2.0**-precision + (2.0**-24 if precision == 11 else 0.0)
     if err > 0.05 * max(1.0, bound.mag):
         raise Reject
-    return Bound(bound.mag, None, err)
+    return Bound(bound.mag, None, err, bound.signed)
+
+
+def wrapped(dtype: np.dtype, bound: Bound) -> Bound:
+    """The bound of integers once they wrapped around."""
+    largest = float(np.iinfo(dtype).max)
+    if bound.mag <= largest and not (bound.signed and dtype.kind == "u"):
+        return Bound(bound.mag, 0, 0.0, bound.signed)
+    return Bound(largest, 0, 0.0, False) if dtype.kind == "u" else Bound(largest + 1, 0)
 
 
 def add(a: Bound, b: Bound) -> Bound:
     grid = None if a.grid is None or b.grid is None else max(a.grid, b.grid)
-    return Bound(a.mag + b.mag, grid, a.err + b.err)
+    return Bound(a.mag + b.mag, grid, a.err + b.err, a.signed or b.signed)
+
+
+def subtract(a: Bound, b: Bound) -> Bound:
+    return replace(add(a, b), signed=True)
 
 
 def mul(a: Bound, b: Bound, complex_: bool = False) -> Bound:
     grid = None if a.grid is None or b.grid is None else a.grid + b.grid
     twice = 2.0 if complex_ else 1.0
-    return Bound(twice * a.mag * b.mag, grid, twice * (a.err * b.mag + b.err * a.mag + a.err * b.err))
+    err = twice * (a.err * b.mag + b.err * a.mag + a.err * b.err)
+    return Bound(twice * a.mag * b.mag, grid, err, a.signed or b.signed)
 
 
 def fold(a: Bound, n: int) -> Bound:
     """A sum of n elements, in any order."""
     n = max(n, 1)
-    return Bound(a.mag * n, a.grid, a.err * n)
+    return Bound(a.mag * n, a.grid, a.err * n, a.signed)
 
 
 def smooth(a: Bound, slope: float, mag: float) -> Bound:
@@ -88,8 +105,8 @@ FLOAT_INPUT = Bound(4.0, 3)
 
 def input_bound(dtype: np.dtype) -> Bound:
     if dtype.kind == "b":
-        return Bound(1, 0)
-    return Bound(20, 0) if dtype.kind in "iu" else FLOAT_INPUT
+        return TRUTH
+    return Bound(20, 0, signed=dtype.kind == "i") if dtype.kind in "iu" else FLOAT_INPUT
 
 
 def draw_input(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, special: bool) -> np.ndarray:

@@ -15,8 +15,10 @@ def integers(m: Maker, extent: int) -> str:
         raise Reject
     if m.r.random() < 0.5:
         return str([m.r.randrange(-extent, extent) for _ in range(m.r.randint(1, 5))])
-    w = m.pick(lambda a: a.dtype.kind in "iu" and a.ndim <= 2 and a.size <= 64)
-    return f"{w} % {extent}" if extent < 100 else f"{w} % 100"
+    # NumPy's 0-d results are scalars, which index as integers do; here they are arrays.
+    w = m.pick(lambda a: a.dtype.kind in "iu" and 1 <= a.ndim <= 2 and a.size <= 64)
+    text = f"{w} % {min(extent, 100)}"
+    return f"{text} - {extent}" if m.env[w].dtype.kind == "i" and m.r.random() < 0.2 else text
 
 
 def gather(m: Maker) -> None:

@@ -13,8 +13,7 @@ from .bounds import Bound, Reject
 from .generate import Maker, fits
 from .indices import basic_index, pick_axis, view_text
 
-TWO = Bound(2.0, 0)
-ONE = Bound(1.0, 0)
+ONE = bounds.TRUTH
 
 
 def is_complex(m: Maker, name: str) -> bool:
@@ -52,9 +51,11 @@ def exact_unary(m: Maker) -> None:
     if name == "square":
         b = bounds.mul(b, b, is_complex(m, v))
     elif name == "sign":
-        b = ONE
-    elif name in ("floor", "rint", "trunc"):
+        b = Bound(1, 0)
+    elif name in ("floor", "rint", "trunc", "invert"):
         b = Bound(b.mag + 1, 0)
+    elif name == "negative":
+        b = replace(b, signed=True)
     m.assign(f"xp.{name}({v})", b)
 
 
@@ -72,13 +73,18 @@ def smooth_unary(m: Maker) -> None:
     )  # fmt: skip
     if b.mag > 1e5 and not b.exact:
         raise Reject
+    if "-xp.abs" in text and m.env[v].dtype.kind == "u":
+        raise Reject  # it wraps to huge positive numbers
     m.assign(text, bounds.smooth(b, slope, max(mag, 0.1)), rounding=2)
 
 
 def arithmetic(m: Maker, a: str, b: str, ba: Bound, bb: Bound, complex_: bool) -> tuple[str, Bound]:
     """One of + - *, as an operator."""
     op = m.r.choice("++-**")
-    bound = bounds.mul(ba, bb, complex_) if op == "*" else bounds.add(ba, bb)
+    if op == "*":
+        bound = bounds.mul(ba, bb, complex_)
+    else:
+        bound = bounds.add(ba, bb) if op == "+" else bounds.subtract(ba, bb)
     return f"{a} {op} {b}", bound
 
 
@@ -205,7 +211,7 @@ def in_place(m: Maker) -> None:
         if op == "*=":
             bound = bounds.mul(bound, b.join(bound) if times > 1 else b, is_complex(m, target))
         elif op in ("+=", "-="):
-            bound = bounds.add(bound, b.join(bound) if times > 1 else b)
+            bound = (bounds.add if op == "+=" else bounds.subtract)(bound, b.join(bound) if times > 1 else b)
         else:
             bound = Bound(2.0**64, 0)
         bound = bounds.settle(m.env[target].dtype, bound, 2)
@@ -278,7 +284,7 @@ def create(m: Maker) -> None:
     v = m.pick()
     text, b = m.r.choice(
         (
-            (f"xp.zeros_like({v})", ONE), (f"xp.ones_like({v})", ONE), (f"xp.full({m.env[v].shape}, k1)", TWO),
+            (f"xp.zeros_like({v})", ONE), (f"xp.ones_like({v})", ONE), (f"xp.full({m.env[v].shape}, k1)", Bound(2, 1)),
             (f"xp.arange({m.r.randrange(7)})", Bound(8, 0)), (f"xp.arange(0.5, {m.r.randrange(1, 7)}.0)", Bound(8, 1)),
             (f"xp.zeros({m.env[v].shape}, dtype=xp.{m.env[v].dtype.name.replace('bool', 'bool_')})", ONE),
         )

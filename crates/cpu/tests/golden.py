@@ -38,23 +38,23 @@ for dtype in (np.float64, np.float32, np.float16):
         values = [v for v in SPECIAL if not (0 < abs(v) < 1e-44 or 1e38 < abs(v) < 1e301)] + [1e-44, 3e38, 88.8, -104.0]
     else:
         values = SPECIAL
-    more = np.concatenate([values, RNG.normal(size=30) * 3, RNG.uniform(-1, 1, 20), RNG.uniform(0, 50, 10)]).astype(dtype)
+    more = np.concatenate([values, RNG.normal(size=8) * 3, RNG.uniform(-1, 1, 8), RNG.uniform(0, 50, 4)]).astype(dtype)
     for f in UNARY:
         emit(f, getattr(np, f)(more), more)
-    a, b = grid(values + [3.0, 0.1, 100.0], dtype)
+    a, b = grid(values[::2] + [3.0, 0.1], dtype)
     for f in BINARY:
         emit(f, getattr(np, f)(a, b), a, b)
     emit("modf_fraction", np.modf(more)[0], more)
     emit("frexp_mantissa", np.frexp(more)[0], more)
     emit("frexp_exponent", np.frexp(np.nan_to_num(more, posinf=1, neginf=1))[1], np.nan_to_num(more, posinf=1, neginf=1))
-x = np.concatenate([np.array(SPECIAL), RNG.normal(size=60) * 4, RNG.uniform(-0.99, 0.99, 30), RNG.uniform(1, 100, 20)])
+x = np.concatenate([np.array([v for v in SPECIAL if v not in (1e-320, 709.9)]), RNG.normal(size=20) * 4, RNG.uniform(-0.99, 0.99, 10), RNG.uniform(1, 100, 10)])
 for f, g in dict(erf=sc.erf, erfc=sc.erfc, erfinv=sc.erfinv, gammaln=sc.gammaln, digamma=sc.digamma, expit=sc.expit,
                  ndtr=sc.ndtr, i0=sc.i0, sinc=np.sinc).items():
     emit(f, g(x), x)
-emit("gamma", sc.gamma(x[19:]), x[19:])
-for dtype in (np.int8, np.int32, np.int64, np.uint8, np.uint64):
+emit("gamma", sc.gamma(x[17:]), x[17:])
+for dtype in (np.int8, np.int64, np.uint8):
     i = np.iinfo(dtype)
-    values = [v for v in (0, 1, 2, 3, 7, 8, 63, 100, -1, -2, -7, i.max, i.min, i.max - 1) if i.min <= v <= i.max]
+    values = [v for v in (0, 1, 2, 7, 8, 63, -1, -7, i.max, i.min, i.max - 1) if i.min <= v <= i.max]
     a, b = grid(values, dtype)
     for f in "add subtract multiply floor_divide remainder fmod left_shift right_shift gcd lcm maximum bitwise_xor less".split():
         emit(f, getattr(np, f)(a, b), a, b)
@@ -66,16 +66,16 @@ parts = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 1e-3, 20.0, inf, -inf, nan]
 re, im = np.meshgrid(parts, parts)
 z = (re + 0j).ravel()
 z.imag = im.ravel()
-z = np.concatenate([z, RNG.normal(size=60).view(complex) * 2])
+z = np.concatenate([z, RNG.normal(size=20).view(complex) * 2])
 for f in """sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh
 arctanh square reciprocal absolute sign conjugate negative""".split():
     emit(f, getattr(np, f)(z), z)
-w = z[np.isfinite(z)][::3]
+w = z[np.isfinite(z)][::9]
 a, b = np.meshgrid(w, w)
 a, b = a.ravel().copy(), b.ravel().copy()
 for f in "multiply divide power".split():
     emit(f, getattr(np, f)(a, b), a, b)
-a, b = np.meshgrid(z[::5], z[::5])
+a, b = np.meshgrid(z[::13], z[::13])
 a, b = a.ravel().copy(), b.ravel().copy()
 for f in "maximum minimum fmax fmin less less_equal equal".split():
     emit(f, getattr(np, f)(a, b), a, b)

@@ -38,7 +38,7 @@ fn plan_step(gpu: &Gpu, program: &Program, step: &Step) -> Result<Planned> {
         Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, gpu.arch, options(program))),
         Step::Call(call) => match product(call) {
             Some(product) => Planned::Product(Box::new(product)),
-            None => Planned::Generated(None::<Generated>.ok_or_else(|| {
+            None => Planned::Generated(codegen::generate_call(call, gpu.arch, options(program)).ok_or_else(|| {
                 CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name()))
             })?),
         },

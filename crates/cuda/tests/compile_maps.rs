@@ -59,10 +59,23 @@ fn random(n: i64) -> Vec<Stage> {
         (Fun::RandomBits64, DType::U64),
         (Fun::RandomUnit32, DType::F32),
         (Fun::RandomUnit64, DType::F64),
+        (Fun::RandomNormal32, DType::F32),
+        (Fun::RandomNormal64, DType::F64),
     ] {
         let mut b = Build::new(&[n], &[]);
         let (i, seed, offset) = (b.iota(), b.scalar(0, DType::U64), b.scalar(1, DType::U64));
         let v = b.map_to(fun, d, &[i, seed, offset]);
+        b.store(v);
+        all.push(generate(&b.kernel, H200, Options::default()));
+    }
+    for (fun, parameter, d) in [
+        (Fun::RandomGamma, DType::F64, DType::F64),
+        (Fun::RandomPoisson, DType::F64, DType::I64),
+        (Fun::RandomBinomial, DType::C128, DType::I64),
+    ] {
+        let mut b = Build::new(&[n], &[]);
+        let (i, seed, p) = (b.iota(), b.scalar(0, DType::U64), b.load(parameter));
+        let v = b.map_to(fun, d, &[i, seed, p]);
         b.store(v);
         all.push(generate(&b.kernel, H200, Options::default()));
     }

@@ -127,6 +127,18 @@ fn kernels_with_phases_compile() {
     all.push(layer_norm(4, 1_000_000, DType::F32));
     all.push(layer_norm(4000, 1_000_000, DType::BF16));
     all.push(batch_norm(4096, 512));
+    // The folds whose speed is promised, alone.
+    let folds: [(ReduceOp, &[i64], &[i64], &[i64]); 2] = [
+        (ReduceOp::Sum, &[], &[100_000_000], &[1]),
+        (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]),
+    ];
+    for (op, outer, inner, strides) in folds {
+        let mut b = Build::new(outer, inner);
+        let x = b.load_at(DType::F32, strides, 0);
+        let r = b.reduce(op, x);
+        b.row().store(r);
+        all.push(made(&b));
+    }
     let all = stages(all);
     for arch in ["sm_80", "sm_90", "sm_100"] {
         compile_all(&all, arch, Options::default());

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::Build;
-use cuprous_core::{DType, Fun};
+use cuprous_core::{DType, Fun, ReduceOp, ScatterOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, generate};
 
 fn check(name: &str, generated: &Generated) {
@@ -67,4 +67,71 @@ fn random_unit() {
     let v = b.map_to(Fun::RandomUnit32, F, &[i, seed, offset]);
     b.store(v);
     kernel("random_unit", &b);
+}
+
+#[test]
+fn random_normal() {
+    let mut b = Build::new(&[100_000_000], &[]);
+    let (i, seed, offset) = (b.iota(), b.scalar(0, DType::U64), b.scalar(1, DType::U64));
+    let v = b.map_to(Fun::RandomNormal32, F, &[i, seed, offset]);
+    b.store(v);
+    kernel("random_normal", &b);
+}
+
+#[test]
+fn scatter_set() {
+    let mut b = Build::new(&[1000], &[]);
+    let (i, x) = (b.load(DType::I64), b.load(F));
+    b.scatter(ScatterOp::Set, 500, i, x);
+    kernel("scatter_set", &b);
+}
+
+fn fold(name: &str, op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64]) {
+    let mut b = Build::new(outer, inner);
+    let x = b.load_at(F, strides, 0);
+    let r = b.reduce(op, x);
+    b.row().store(r);
+    kernel(name, &b);
+}
+
+#[test]
+fn sum_of_all() {
+    fold("sum_of_all", ReduceOp::Sum, &[], &[100_000_000], &[1]);
+}
+
+#[test]
+fn m2_of_columns() {
+    fold("m2_of_columns", ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]);
+}
+
+#[test]
+fn argmax_of_short_rows() {
+    fold("argmax_of_short_rows", ReduceOp::ArgMax, &[10_000], &[12], &[12, 1]);
+}
+
+fn softmax(name: &str, outer: &[i64], inner: &[i64], strides: &[i64]) {
+    let mut b = Build::new(outer, inner);
+    let x = b.load_at(F, strides, 0);
+    let m = b.reduce(ReduceOp::Max, x);
+    let y = b.map(Fun::Subtract, &[x, m]);
+    let e = b.map(Fun::Exp, &[y]);
+    let s = b.reduce(ReduceOp::Sum, e);
+    let v = b.map(Fun::Divide, &[e, s]);
+    b.store_at(v, strides, 0);
+    kernel(name, &b);
+}
+
+#[test]
+fn softmax_of_rows() {
+    softmax("softmax_of_rows", &[10_000], &[10_000], &[10_000, 1]);
+}
+
+#[test]
+fn softmax_of_long_rows() {
+    softmax("softmax_of_long_rows", &[1000], &[1_000_000], &[1_000_000, 1]);
+}
+
+#[test]
+fn softmax_of_columns() {
+    softmax("softmax_of_columns", &[4096], &[4096], &[1, 4096]);
 }

@@ -28,6 +28,20 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     cli::run(argv, &host)
 }
 
+/// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on
+/// `sys.path`.
+fn find_libraries(py: Python<'_>) -> PyResult<()> {
+    let path: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;
+    let roots = path
+        .iter()
+        .filter_map(|entry| entry.extract::<std::path::PathBuf>().ok())
+        .map(|entry| entry.join("nvidia"))
+        .filter(|folder| folder.is_dir())
+        .collect();
+    cuprous_cuda::set_library_roots(roots);
+    Ok(())
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<array::PyArray>()?;
@@ -36,6 +50,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
+    find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
         ($($module:ident: $($name:ident)*;)*) => {$($(

@@ -412,6 +412,39 @@ impl<E: All, const MAX: bool> Fold<E> for Arg<MAX> {
     fn finish(acc: Best<E>) -> i64 {
         acc.index.max(0)
     }
+    /// The best value, then the first place where it stands.
+    #[inline(always)]
+    unsafe fn block(src: *const E, n: usize, base: i64) -> Best<E> {
+        if n == 0 {
+            return <Self as Fold<E>>::empty();
+        }
+        // SAFETY: passed on.
+        let value = unsafe { if MAX { <Max as Fold<E>>::block(src, n, 0) } else { <Min as Fold<E>>::block(src, n, 0) } };
+        let nan = value.ne(value);
+        let mut index = 0;
+        for start in (0..n).step_by(WIDTH) {
+            let m = WIDTH.min(n - start);
+            let mut found = false;
+            for i in start..start + m {
+                // SAFETY: `i < n`.
+                let e = unsafe { *src.add(i) };
+                found |= e.eq(value) | (nan & e.ne(e));
+            }
+            if found {
+                index = start;
+                break;
+            }
+        }
+        while index + 1 < n {
+            // SAFETY: `index < n`.
+            let e = unsafe { *src.add(index) };
+            if e.eq(value) | (nan & e.ne(e)) {
+                break;
+            }
+            index += 1;
+        }
+        Best { value, index: base + index as i64 }
+    }
     #[inline(always)]
     fn relabel(acc: Best<E>, per: i64, row: i64) -> Best<E> {
         Best { index: if acc.index < 0 { -1 } else { acc.index * per + row }, ..acc }

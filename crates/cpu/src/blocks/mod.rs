@@ -10,8 +10,6 @@ mod random;
 mod rows;
 pub(crate) mod scatter;
 mod special;
-#[cfg(test)]
-mod tests;
 
 use std::marker::PhantomData;
 

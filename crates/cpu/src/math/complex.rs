@@ -127,7 +127,16 @@ impl<F: Part> Num for Cx<F> {
     }
     #[inline(always)]
     fn reciprocal(self) -> Self {
-        Cx::ONE.div(self)
+        let (c, d) = (self.re, self.im);
+        if d.absolute().le(c.absolute()) {
+            let r = d.div(c);
+            let t = c.add(d.mul(r));
+            Cx { re: F::ONE.div(t), im: r.neg().div(t) }
+        } else {
+            let r = c.div(d);
+            let t = c.mul(r).add(d);
+            Cx { re: r.div(t), im: F::ONE.neg().div(t) }
+        }
     }
     #[inline(always)]
     fn power(self, o: Self) -> Self {

@@ -95,15 +95,8 @@ pub(super) fn exp2((a, b): Z) -> Z {
     exp((a * std::f64::consts::LN_2, b * std::f64::consts::LN_2))
 }
 
-/// e^z - 1 = expm1(a)·cos b - 2 sin²(b/2) + i·e^a·sin b.
+/// e^z - 1 = expm1(a)·cos b - 2 sin²(b/2) + i·e^a·sin b, with no special cases, as NumPy.
 pub(super) fn expm1((a, b): Z) -> Z {
-    if b == 0.0 {
-        return (a.exp_m1(), b);
-    }
-    if !a.is_finite() || !b.is_finite() {
-        let (re, im) = exp((a, b));
-        return (re - 1.0, im);
-    }
     let half = (0.5 * b).sin();
     (a.exp_m1() * b.cos() - 2.0 * half * half, a.exp() * b.sin())
 }
@@ -113,6 +106,9 @@ fn ln_abs((a, b): Z) -> f64 {
     let (x, y) = (a.abs().max(b.abs()), a.abs().min(b.abs()));
     if a.is_infinite() || b.is_infinite() {
         return INF;
+    }
+    if a.is_nan() || b.is_nan() {
+        return NAN;
     }
     if (0.5..2.0).contains(&x) {
         // (x-1)(x+1) + y² with its rounding errors recovered: the log1p then sees |z|² - 1 to full accuracy.
@@ -161,7 +157,7 @@ pub(super) fn power(z: Z, w: Z) -> Z {
         return (1.0, 0.0);
     }
     if a == 0.0 && b == 0.0 {
-        return if c > 0.0 && d == 0.0 { (0.0, 0.0) } else { (NAN, NAN) };
+        return if c > 0.0 { (0.0, 0.0) } else { (NAN, NAN) };
     }
     if d == 0.0 && c == c.trunc() && c.abs() < 100.0 {
         let mut n = c.abs() as u32;
@@ -187,7 +183,7 @@ pub(super) fn sinh((a, b): Z) -> Z {
         return (a.sinh(), b);
     }
     if a.is_infinite() && !b.is_finite() {
-        return (a, NAN);
+        return (INF, NAN);
     }
     if a == 0.0 && !b.is_finite() {
         return (a, NAN);
@@ -208,7 +204,7 @@ pub(super) fn sinh((a, b): Z) -> Z {
 
 pub(super) fn cosh((a, b): Z) -> Z {
     if b == 0.0 {
-        return (a.cosh(), if a.is_nan() { b } else { a * b.signum() * 0.0 + 0.0f64.copysign(a.signum() * b) });
+        return (a.cosh(), if a.is_nan() { b } else { 0f64.copysign(a.signum() * b.signum()) });
     }
     if a.is_infinite() && !b.is_finite() {
         return (INF, NAN);
@@ -255,6 +251,9 @@ pub(super) fn tanh((a, b): Z) -> Z {
 }
 
 pub(super) fn sin(z: Z) -> Z {
+    if !z.0.is_finite() && z.1.is_infinite() {
+        return (NAN, INF);
+    }
     over_i(sinh(times_i(z)))
 }
 pub(super) fn cos(z: Z) -> Z {
@@ -270,6 +269,9 @@ fn roots((a, b): Z) -> (Z, Z) {
 }
 
 pub(super) fn asin((a, b): Z) -> Z {
+    if a.is_infinite() && b.is_nan() {
+        return (NAN, INF);
+    }
     if a.is_nan() || b.is_nan() || a.is_infinite() || b.is_infinite() {
         return over_i(asinh(times_i((a, b))));
     }
@@ -279,7 +281,7 @@ pub(super) fn asin((a, b): Z) -> Z {
     }
     let (m, p) = roots((a, b));
     let re = a.atan2(m.0 * p.0 - m.1 * p.1);
-    (re, (m.0 * p.1 - m.1 * p.0).asinh())
+    (re, libm::asinh(m.0 * p.1 - m.1 * p.0))
 }
 
 pub(super) fn acos((a, b): Z) -> Z {
@@ -298,7 +300,7 @@ pub(super) fn acos((a, b): Z) -> Z {
         return (re, -im.copysign(b));
     }
     let (m, p) = roots((a, b));
-    (2.0 * m.0.atan2(p.0), (p.0 * m.1 - p.1 * m.0).asinh())
+    (2.0 * m.0.atan2(p.0), libm::asinh(p.0 * m.1 - p.1 * m.0))
 }
 
 pub(super) fn asinh((a, b): Z) -> Z {
@@ -337,7 +339,7 @@ pub(super) fn atanh((a, b): Z) -> Z {
         return (0f64.copysign(a), if b.is_nan() { NAN } else { FRAC_PI_2.copysign(b) });
     }
     if b == 0.0 && a.abs() < 1.0 {
-        return (a.atanh(), b);
+        return (libm::atanh(a), b);
     }
     if a.is_nan() || b.is_nan() {
         return (if a == 0.0 { a } else { NAN }, NAN);

@@ -123,6 +123,7 @@ macro_rules! float_common {
             pub(super) fn spacing_of(self) -> Self {
                 let a = self.0;
                 if !a.is_finite() { return x($t::NAN); }
+                if a == 0.0 { return x($t::from_bits(1)); }
                 x(self.next_after(x($t::INFINITY.copysign(a))).0 - a)
             }
             #[inline(always)]

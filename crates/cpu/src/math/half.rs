@@ -204,7 +204,8 @@ impl<T: HalfBits, S: Isa> Float for H<T, S> {
         if !a.is_finite() {
             return H::of(T::INFINITY | 0x40);
         }
-        let next = self.nextafter(H::of(T::INFINITY | self.0 & 0x8000));
+        // NumPy's float16 goes up, also from negative numbers.
+        let next = self.nextafter(H::of(T::INFINITY));
         H::narrow(x(next.wide().0 - a))
     }
     #[inline(always)]

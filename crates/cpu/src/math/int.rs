@@ -175,8 +175,9 @@ macro_rules! int {
             }
             #[inline(always)]
             fn lcm(self, o: $t) -> $t {
-                let g = self.gcd(o);
-                if g == 0 { 0 } else { self.wrapping_div(g).wrapping_mul(o).absolute() }
+                let (a, b) = (int!(@$signed self.unsigned_abs(), self), int!(@$signed o.unsigned_abs(), o));
+                let g = self.gcd(o) as $unsigned;
+                if g == 0 { 0 } else { (a / g).wrapping_mul(b) as $t }
             }
         }
     )*};

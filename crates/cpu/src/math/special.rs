@@ -13,7 +13,7 @@ pub(crate) fn gamma(v: f64) -> f64 {
 /// ln |Γ(v)|.
 pub(crate) fn gammaln(v: f64) -> f64 {
     if v == f64::NEG_INFINITY {
-        return f64::INFINITY;
+        return v; // as SciPy
     }
     libm::lgamma(v)
 }
@@ -28,7 +28,7 @@ pub(crate) fn digamma(v: f64) -> f64 {
         return f64::INFINITY.copysign(-v);
     }
     if v < 0.0 {
-        let r = v - v.floor();
+        let r = v - v.round(); // exact
         if v == f64::NEG_INFINITY || r == 0.0 {
             return f64::NAN;
         }

@@ -50,14 +50,6 @@ parts! {
     Block "block.cuh",
     /// Atomic combinations.
     Atomics "atomics.cuh",
-    /// Running folds.
-    Scan "scan.cuh",
-    /// Order-preserving keys.
-    Keys "keys.cuh",
-    /// Radix sort.
-    Radix "radix.cuh",
-    /// Positions beyond an edge.
-    Edges "edges.cuh",
 }
 
 /// The parts that a kernel needs.
@@ -84,8 +76,6 @@ impl Parts {
             Part::Folds => &[Part::Limits],
             Part::Block => &[Part::Folds],
             Part::Atomics => &[Part::Arith],
-            Part::Scan => &[Part::Block],
-            Part::Radix => &[Part::Keys],
             _ => &[],
         };
         for &p in below {

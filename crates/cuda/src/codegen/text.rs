@@ -21,13 +21,6 @@ impl Code {
         let _infallible = writeln!(self.text, "{:1$}{2}", "", 4 * self.depth, line.as_ref());
     }
 
-    /// Several lines, each indented.
-    pub(crate) fn lines(&mut self, lines: &str) {
-        for line in lines.lines() {
-            if line.is_empty() { self.text.push('\n') } else { self.line(line) }
-        }
-    }
-
     /// `head {`, what `body` writes, `}`.
     pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Code)) {
         let head = head.as_ref();

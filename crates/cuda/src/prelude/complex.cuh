@@ -20,5 +20,11 @@ template <class F> DEV_FAR complex<F> quotient_of(complex<F> a, complex<F> b) {
 template <class F> DEV complex<F> unit_of(complex<F> a) {
     F r = hypot(a.re, a.im);
     if (r == 0) return {0, 0};
+    if (isinf_(r)) {
+        // Of one infinite part the direction is clear, of two it is not.
+        F nan = r - r;
+        if (isinf_(a.re) && isinf_(a.im)) return {nan, nan};
+        return isinf_(a.re) ? complex<F>{copysign((F)1, a.re), 0} : complex<F>{0, copysign((F)1, a.im)};
+    }
     return {a.re / r, a.im / r};
 }

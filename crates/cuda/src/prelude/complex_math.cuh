@@ -21,7 +21,7 @@ template <class F> DEV_FAR complex<F> complex_exp(complex<F> z) {
 template <class F> DEV_FAR complex<F> complex_log(complex<F> z) {
     F x = fabs(z.re), y = fabs(z.im), big = fmax(x, y), small = fmin(x, y);
     F magnitude;
-    if (big > (F)0.5 && big < 2 && small < 2 && isfinite_(small)) {
+    if (big > (F)0.5 && big < 2 && isfinite_(x) && isfinite_(y)) {
         // Near the unit circle: log1p of (|z|^2 - 1), whose first term is exact.
         magnitude = log1p(fma(small, small, (big - 1) * (big + 1))) / 2;
     } else magnitude = log(hypot(x, y));
@@ -85,7 +85,7 @@ template <class F> DEV_FAR complex<F> complex_sinh(complex<F> z) {
     return {sinh(z.re) * c, cosh(z.re) * s};
 }
 template <class F> DEV_FAR complex<F> complex_cosh(complex<F> z) {
-    if (z.im == 0) return {cosh(z.re), z.re * z.im};
+    if (z.im == 0) return {cosh(z.re), copysign((F)1, z.re) * z.im};
     F s, c;
     sincos(z.im, &s, &c);
     if (z.re == 0) return {c, isfinite_(z.im) ? z.re * s : z.re};

@@ -14,12 +14,10 @@ extern "C" __global__ void __launch_bounds__(256) map_add_f16(
     int32 a0[2];
     int32 a1[2];
     int32 left[2];
-    int32 j_[2];
     #pragma unroll
     for (int u = 0; u < 2; u++) {
-        const int32 item = (first + u * 256);
+        const int32 item = first + u * 256;
         left[u] = item < items ? 8 : 0;
-        j_[u] = item * 8;
         const int32 r1 = quotient(item, row), j = (item - r1 * extent(row)) * 8;
         const int32 r0 = quotient(r1, d1), i1 = r1 - r0 * extent(d1);
         const int32 i0 = r0;
@@ -31,15 +29,15 @@ extern "C" __global__ void __launch_bounds__(256) map_add_f16(
     if (full) {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load<8>(b0 + (a0[u]));
-            x1[u] = load<8>(b1 + (a1[u]));
+            x0[u] = load<8>(b0 + a0[u]);
+            x1[u] = load<8>(b1 + a1[u]);
         }
     }
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load_some<8>(b0 + (a0[u]), left[u]);
-            x1[u] = load_some<8>(b1 + (a1[u]), left[u]);
+            x0[u] = load_some<8>(b0 + a0[u], left[u]);
+            x1[u] = load_some<8>(b1 + a1[u], left[u]);
         }
     }
     vec<half, 8> y3[2];
@@ -54,13 +52,13 @@ extern "C" __global__ void __launch_bounds__(256) map_add_f16(
     if (full) {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store<8>(b0 + (a0[u]), y3[u]);
+            store<8>(b0 + a0[u], y3[u]);
         }
     }
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store_some<8>(b0 + (a0[u]), y3[u], left[u]);
+            store_some<8>(b0 + a0[u], y3[u], left[u]);
         }
     }
 }

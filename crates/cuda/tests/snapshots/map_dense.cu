@@ -23,15 +23,15 @@ extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
     if (full) {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load<4>(b0 + (j[u]));
-            x1[u] = load<4>(b1 + (j[u]));
+            x0[u] = load<4>(b0 + j[u]);
+            x1[u] = load<4>(b1 + j[u]);
         }
     }
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load_some<4>(b0 + (j[u]), left[u]);
-            x1[u] = load_some<4>(b1 + (j[u]), left[u]);
+            x0[u] = load_some<4>(b0 + j[u], left[u]);
+            x1[u] = load_some<4>(b1 + j[u], left[u]);
         }
     }
     vec<float, 4> y6[2];
@@ -48,13 +48,13 @@ extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
     if (full) {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store<4>(b2 + (j[u]), y6[u]);
+            store<4>(b2 + j[u], y6[u]);
         }
     }
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store_some<4>(b2 + (j[u]), y6[u], left[u]);
+            store_some<4>(b2 + j[u], y6[u], left[u]);
         }
     }
 }

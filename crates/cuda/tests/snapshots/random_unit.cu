@@ -11,28 +11,20 @@ extern "C" __global__ void __launch_bounds__(256) map_random_unit32_f32(
     const bool full = ((int32)blockIdx.x + 1) * 1024 <= n;
     int32 j;
     int32 left;
-     {
-        j = first * 4;
-        left = n - j;
-    }
+    j = first * 4;
+    left = n - j;
     vec<float, 4> y4;
-     {
-        const words4 w3 = block32((int64)(j), c0_u64, c1_u64);
-        #pragma unroll
-        for (int l = 0; l < 4; l++) {
-            const float v3 = random_unit32(w3, l);
-            y4.v[l] = v3;
-        }
+    const words4 w3 = block32((int64)(j), c0_u64, c1_u64);
+    #pragma unroll
+    for (int l = 0; l < 4; l++) {
+        const float v3 = random_unit32(w3, l);
+        y4.v[l] = v3;
     }
     if (full) {
-         {
-            store<4>(b0 + (j), y4);
-        }
+        store<4>(b0 + j, y4);
     }
     else {
-         {
-            store_some<4>(b0 + (j), y4, left);
-        }
+        store_some<4>(b0 + j, y4, left);
     }
 }
 

@@ -132,7 +132,7 @@ fn tile(
             &format!("correlate_tile<{}, {kh}, {kw}, {ry}, {warps}>", all.types()),
             blocks(warps),
             32 * warps as u32,
-            if kh > 1 { 0 } else { (2048 / 64 / warps as u32).min(8) },
+            if kh > 1 { 0 } else { 24 / warps as u32 },
         );
     made.out.stages.push(stage);
     true

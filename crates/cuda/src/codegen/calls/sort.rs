@@ -98,7 +98,8 @@ fn long_rows(
     };
     let widest = d.size().max(position_bytes).max(4) as u32;
     // Static shared memory ends at 48 KiB, counters included.
-    let items = (made.tuning.radix_items * 4 / widest).max(2).min(30_000 / (threads * widest)).max(1);
+    let four_bytes = made.tuning.radix_items - if indices { 2 } else { 0 };
+    let items = (four_bytes * 4 / widest).max(2).min(30_000 / (threads * widest)).max(1);
     let tiles = n.div_up(i64::from(threads * items));
 
     // One stretch of zeros: histograms, tickets, the first pass's status. Each pass clears the next one's.
@@ -111,7 +112,7 @@ fn long_rows(
 
     let words = ((bins_bytes + 256 + status_bytes) / 4) as i64;
     let plain = |name: &str| Launch::new(name, &[], &[KEYS, RADIX]).part(Part::Half);
-    let clear = plain("radix_clear").pointer("words", "uint32", zeros).int("n", words);
+    let clear = plain("clear_words").pointer("words", "uint32", zeros).int("n", words);
     made.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
 
     // A few waves of blocks; each counts in 32 bits.
@@ -129,7 +130,7 @@ fn long_rows(
         .int("length", n.div_up(chunks))
         .stage(&format!("radix_histogram<{}, {offset}, 256, {copies}>", ctype(d)), rows * chunks, 256, 0);
     made.out.stages.push(histogram);
-    let starts = plain("radix_starts")
+    let starts = plain("digit_starts")
         .pointer("bins", offset, bins)
         .stage(&format!("radix_starts<{offset}>"), rows * passes as i64, 256, 0);
     made.out.stages.push(starts);

@@ -1,0 +1,58 @@
+"""Views by strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import ArrayLike, array, as_shape, ndarray, normalize_axes
+from cuprous._manipulation import broadcast_arrays, broadcast_shapes, broadcast_to
+
+
+def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = None) -> ndarray:
+    """A view of an array's memory with any shape and strides (in bytes).
+
+    Raises:
+        ValueError: if it would leave the memory, or a stride is not a multiple of the item size.
+    """
+    x = array(x)
+    dims = x.shape if shape is None else as_shape(shape)
+    steps = x.strides if strides is None else tuple(strides)
+    if len(dims) != len(steps):
+        raise ValueError(f"[as_strided] shape {dims} and strides {steps} have different lengths")
+    if any(s % x.itemsize for s in steps):
+        raise ValueError(f"[as_strided] strides {steps} are not multiples of the item size {x.itemsize}")
+    return _core.as_strided(x, dims, [s // x.itemsize for s in steps], 0)
+
+
+def sliding_window_view(
+    x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> ndarray:
+    """A view of every window of a shape, along new last axes. It is writable in any case."""
+    x = array(x)
+    windows = as_shape(window_shape)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+        if len(windows) != len(axes):
+            raise ValueError(
+                f"Since axis is None, must provide window_shape for all dimensions of `x`; got {len(windows)} "
+                f"window_shape elements and `x.ndim` is {x.ndim}."
+            )
+    else:
+        axes = normalize_axes(axis, x.ndim) if isinstance(axis, int) else tuple(i % x.ndim for i in axis)
+        if len(windows) != len(axes):
+            raise ValueError(
+                f"Must provide matching length window_shape and axis; got {len(windows)} window_shape elements and "
+                f"{len(axes)} axes elements."
+            )
+    shape = list(x.shape)
+    for i, n in zip(axes, windows, strict=True):
+        shape[i] -= n - 1
+        if shape[i] < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+    strides = x.element_strides
+    return _core.as_strided(x, (*shape, *windows), (*strides, *(strides[i] for i in axes)), 0)
+
+
+__all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "sliding_window_view"]
