@@ -160,7 +160,11 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
 def sinc(x: ArrayLike) -> ndarray:
     """sin(pi x) / (pi x)."""
     x = array(x)
-    return _core.map("sinc", x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, "float64"))
+    if _dtypes.kind(x.dtype_name) == "c":
+        angle = x * math.pi
+        one = _core.full((), 1, x.dtype_name)
+        return _core.map("where", x == 0, one, _core.map("sin", angle) / _core.map("where", x == 0, one, angle))
+    return _core.map("sinc", x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
 
 
 def i0(x: ArrayLike) -> ndarray:

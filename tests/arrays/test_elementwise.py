@@ -70,6 +70,7 @@ def test_complex_parts() -> None:
             check(lambda xp, x: xp.angle(x, deg=True), a)
         check(lambda xp, x: [xp.iscomplex(x), xp.isreal(x)], a)
         assert cp.iscomplexobj(cp.asarray(a)) == np.iscomplexobj(a)
+    check(lambda xp, x: xp.angle(x), np.array([0, -0.0 + 0j, 1j, -1, complex(-1, -0.0)]))
     h, d = sample("complex64", (4,)), cp.asarray(sample("complex64", (4,)))
     for x in (h, d):
         x.real = 3
@@ -121,6 +122,7 @@ def test_kinds() -> None:
 
 def test_named_functions() -> None:
     check(lambda xp, x: xp.sinc(x), sample("float64", (9,)), atol=1e-15)
+    check(lambda xp, x: xp.sinc(x), sample("complex128", (9,)) / 8, rtol=1e-12, atol=1e-15)
     check(lambda xp, x: xp.i0(x), sample("float64", (9,)), rtol=1e-7)
     check(lambda xp, x: xp.polyval(xp.asarray([1.0, -2.0, 0.5]), x), sample("float64", (3, 4)))
     check(lambda xp, x: xp.polyval(xp.asarray([1, -2, 3]), x), sample("int32", (5,)))

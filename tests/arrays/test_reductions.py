@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import DTYPES, REAL_DTYPES, SHAPES, assert_same, check, sample
+from tests.support import DTYPES, REAL_DTYPES, SHAPES, assert_same, check, compare, sample
 
 FOLDS = ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "ptp", "count_nonzero"]
 RUNNING = ["cumsum", "cumprod"]
@@ -95,6 +95,16 @@ def test_out_and_dtype() -> None:
     assert_same(out, np.sum(a, axis=0, out=np.empty(4)), rtol=1e-5)
     with pytest.raises(ValueError):
         cp.sum(cp.asarray(a), axis=0, out=cp.empty(3))
+    for dtype in ["int8", "int64", "float32", "bool", "complex128"]:
+        for name in ("sum", "prod", "cumsum", "cumprod"):
+            b = sample("int32", (5,))
+            shape = (5,) if name.startswith("cum") else ()
+            compare(
+                lambda n=name, t=dtype, s=shape, b=b: getattr(np, n)(b, out=np.zeros(s, t)),
+                lambda n=name, t=dtype, s=shape, b=b: getattr(cp, n)(cp.asarray(b), out=cp.zeros(s, t)),
+            )
+    with pytest.raises(TypeError):
+        cp.sum(cp.ones(3), out=cp.zeros((), int))
     for dtype in ["float64", "int32", "complex64"]:
         assert_same(cp.sum(cp.asarray(a), dtype=dtype), np.asarray(np.sum(a, dtype=dtype)))
         assert_same(cp.mean(cp.asarray(a), dtype=dtype), np.asarray(np.mean(a, dtype=dtype)))

@@ -47,6 +47,11 @@ class Maker:
                 return name
         raise Reject
 
+    def widen(self, name: str, bound: Bound) -> None:
+        """From here on the memory that `name` sees holds values within `bound`, too."""
+        base = root(self.env[name])
+        self.groups[id(base)] = (base, self.groups[id(base)][1].join(bound))
+
     def pick_exact(self, test: Any = None) -> str:
         name = self.pick(test)
         if not self.bound(name).exact:
@@ -167,7 +172,7 @@ def draw_inputs(m: Maker) -> None:
 
 def generate(seed: int) -> Program:
     """The program of a seed: the same today and tomorrow."""
-    from .statements import STATEMENTS, WEIGHTS
+    from .table import STATEMENTS, WEIGHTS
 
     m = Maker(seed)
     r = m.r

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import accumulate
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,10 +81,8 @@ def arithmetic(m: Maker, a: str, b: str, ba: Bound, bb: Bound, complex_: bool) -
     """One of + - *, as an operator."""
     op = m.r.choice("++-**")
     if op == "*":
-        bound = bounds.mul(ba, bb, complex_)
-    else:
-        bound = bounds.add(ba, bb) if op == "+" else bounds.subtract(ba, bb)
-    return f"{a} {op} {b}", bound
+        return f"{a} * {b}", bounds.mul(ba, bb, complex_)
+    return f"{a} {op} {b}", (bounds.add if op == "+" else bounds.subtract)(ba, bb)
 
 
 def binary(m: Maker) -> None:
@@ -185,13 +182,26 @@ def cast(m: Maker) -> None:
 
 
 def out_argument(m: Maker) -> None:
+    """`out=`, sometimes with `where=`; the target is an operand now and then, or overlaps one."""
     target = m.pick_writable()
     shape = m.env[target].shape
-    a, b = m.pick_like(shape), m.pick_like(shape)
-    name, combine = m.r.choice((("add", bounds.add), ("multiply", bounds.mul), ("maximum", Bound.join)))
+    a = target if m.r.random() < 0.2 else m.pick_like(shape)
+    b = m.pick_like(shape)
+    ba, bb = m.bound(a), m.bound(b)
     if is_complex(m, a) or is_complex(m, b):
         raise Reject
-    m.write(f"xp.{name}({a}, {b}, out={target})", target, combine(m.bound(a), m.bound(b)), rounding=2)
+    name, bound = m.r.choice(
+        (
+            (f"add({a}, {b}", bounds.add(ba, bb)), (f"subtract({a}, {b}", bounds.subtract(ba, bb)),
+            (f"multiply({a}, {b}", bounds.mul(ba, bb)), (f"maximum({a}, {b}", ba.join(bb)),
+            (f"minimum({a}, {b}", ba.join(bb)), (f"square({a}", bounds.mul(ba, ba)),
+            (f"negative({a}", replace(ba, signed=True)),
+        )
+    )  # fmt: skip
+    mask = ""
+    if m.r.random() < 0.3:
+        mask = f", where={m.pick(lambda x: x.dtype.kind == 'b' and fits(x.shape, shape))}"
+    m.write(f"xp.{name}, out={target}{mask})", target, bound, rounding=2)
 
 
 # --- writes
@@ -264,7 +274,7 @@ def row_loop(m: Maker) -> None:
     if m.env[v].dtype.kind == "b":
         raise Reject
     line = m.r.choice((f"for i in range(len({v})): {v}[i] += i", f"for i in range(1, len({v})): {v}[i] += {v}[i - 1]"))
-    m.write(line, v, bounds.fold(m.bound(v).join(Bound(8, 0)), 8), rounding=8)
+    m.write(line, v, bounds.fold(m.bound(v).join(Bound(8, 0, signed=False)), 8), rounding=8)
 
 
 # --- views, copies, reads and lifetimes
@@ -323,24 +333,10 @@ def join(m: Maker) -> None:
     a, b = m.pick(), m.pick()
     if m.env[a].ndim == 0 or m.env[a].ndim != m.env[b].ndim:
         raise Reject
-    axis = pick_axis(m, m.env[a].ndim)
-    name = m.r.choice(("concatenate", "stack"))
-    m.assign(f"xp.{name}([{a}, {b}], axis={axis})", m.bound(a).join(m.bound(b)))
-
-
-def _table() -> list[tuple[Callable[[Maker], None], float]]:
-    from . import fancy, folds
-
-    return [
-        (exact_unary, 3), (smooth_unary, 4), (binary, 7), (with_scalar, 5), (divide, 1.5), (integer_binary, 2),
-        (float_remainder, 0.7), (compare, 2.5), (extremes, 2), (where, 2.5), (cast, 2.5), (out_argument, 1.5),
-        (in_place, 7), (set_basic, 6), (in_place_part, 4), (row_loop, 1), (view, 10), (copy, 1.5), (create, 1),
-        (host_read, 2.5), (branch, 0.7), (delete, 2), (folds.reduction, 5), (folds.scan, 1.2), (folds.product, 1),
-        (folds.order, 0.8), (join, 1.2), (fancy.gather, 2), (fancy.mask_read, 1), (fancy.scatter, 2),
-        (fancy.mask_write, 2), (fancy.move, 1.2),
-    ]  # fmt: skip
-
-
-_rows = _table()
-STATEMENTS = [row[0] for row in _rows]
-WEIGHTS = list(accumulate(row[1] for row in _rows))
+    axis: int | None = pick_axis(m, m.env[a].ndim)
+    name = m.r.choice(("concatenate", "concatenate", "stack"))
+    if name == "concatenate" and m.r.random() < 0.15:
+        axis = None
+    more = f", {m.pick(lambda x: x.shape == m.env[b].shape)}" if m.r.random() < 0.2 else ""
+    bound = m.bound(a).join(m.bound(b))
+    m.assign(f"xp.{name}([{a}, {b}{more}], axis={axis})", bound.join(m.bound(more[2:])) if more else bound)

@@ -31,7 +31,7 @@ macro_rules! levels {
     ($($(#[$doc:meta])* $name:ident fma $fma:expr; $(#[$attr:meta])*;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Default)]
-        pub struct $name;
+        pub(crate) struct $name;
 
         impl Isa for $name {
             const FMA: bool = $fma;

@@ -1,6 +1,6 @@
 //! From a program to launches: generate, compile what is new (in parallel), load, and lay out the arguments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::{CallOp, DType};
 use cuprous_plan::{Call, Program, Step};
 
-use crate::codegen::{self, Generated, Options, Stage};
+use crate::codegen::{self, Arch, Generated, Options, Stage};
 use crate::cublaslt::{Matmul, MatmulType, Matrix};
 use crate::device::{Counters, Gpu};
 use crate::driver::{DevPtr, Function, LaunchShape, Module, memset_async};
-use crate::error::{CudaError, Result};
+use crate::error::{CudaError, Result, translate};
 use crate::nvrtc::{self, CompileOptions};
 use crate::run::{Launch, Loaded, Product, Task};
 
@@ -33,12 +33,12 @@ fn options(program: &Program) -> Options {
     Options { aligned: program.aligned, ..Options::default() }
 }
 
-fn plan_step(gpu: &Gpu, program: &Program, step: &Step) -> Result<Planned> {
+fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
     Ok(match step {
-        Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, gpu.arch, options(program))),
+        Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, arch, options(program))),
         Step::Call(call) => match product(call) {
             Some(product) => Planned::Product(Box::new(product)),
-            None => Planned::Generated(codegen::generate_call(call, gpu.arch, options(program)).ok_or_else(|| {
+            None => Planned::Generated(codegen::generate_call(call, arch, options(program)).ok_or_else(|| {
                 CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name()))
             })?),
         },
@@ -48,7 +48,7 @@ fn plan_step(gpu: &Gpu, program: &Program, step: &Step) -> Result<Planned> {
 /// Compiles and loads a program.
 pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> {
     gpu.context.make_current()?;
-    let planned = program.steps.iter().map(|s| plan_step(gpu, program, s)).collect::<Result<Vec<_>>>()?;
+    let planned = program.steps.iter().map(|s| plan_step(gpu.arch, program, s)).collect::<Result<Vec<_>>>()?;
     let stages: Vec<&Stage> = planned
         .iter()
         .filter_map(|p| if let Planned::Generated(g) = p { Some(g) } else { None })
@@ -84,6 +84,38 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     Ok(Loaded::new(gpu.clone(), tasks, scratch_bytes, state, program.steps.len()))
 }
 
+fn compile_options(target: &str) -> CompileOptions {
+    let mut nvrtc_options = CompileOptions::new(target);
+    for flag in Options::default().compiler_flags() {
+        match flag.strip_prefix("--fmad=") {
+            Some(value) => nvrtc_options.fmad = value == "true",
+            None => nvrtc_options.extra.push((*flag).into()),
+        }
+    }
+    nvrtc_options
+}
+
+/// Compiles all code of a program for some targets (`sm_80`, …) and loads nothing: needs NVRTC and no GPU. `seen`
+/// remembers the sources that passed.
+///
+/// # Errors
+/// The first source that does not compile.
+pub fn check(program: &Program, targets: &[String], seen: &Mutex<HashSet<String>>) -> cuprous_core::Result<()> {
+    for step in &program.steps {
+        let Planned::Generated(generated) = plan_step(Arch::H200, program, step).map_err(translate)? else { continue };
+        for stage in &generated.stages {
+            let source = stage.source();
+            if !seen.lock().unwrap_or_else(|e| e.into_inner()).insert(source.clone()) {
+                continue;
+            }
+            for target in targets {
+                nvrtc::compile(&source, &stage.name, &compile_options(target)).map_err(translate)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Functions of some stages, compiled in parallel where they are not known yet.
 fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
     let sources: Vec<String> = stages.iter().map(|s| s.source()).collect();
@@ -96,13 +128,7 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
             }
         }
     }
-    let mut nvrtc_options = CompileOptions::new(&gpu.target);
-    for flag in Options::default().compiler_flags() {
-        match flag.strip_prefix("--fmad=") {
-            Some(value) => nvrtc_options.fmad = value == "true",
-            None => nvrtc_options.extra.push((*flag).into()),
-        }
-    }
+    let nvrtc_options = compile_options(&gpu.target);
     let one = |k: usize| -> Result<Arc<[u8]>> {
         let key = crate::cache::CacheKey::new(&sources[k], &nvrtc_options, nvrtc::version()?);
         if let Some(cubin) = gpu.cache.get(&key) {
@@ -204,7 +230,7 @@ pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
     let mut text = String::new();
     for (k, step) in program.steps.iter().enumerate() {
         let _ = writeln!(text, "// --- step {} of {}", k + 1, program.steps.len());
-        let _ = match plan_step(gpu, program, step) {
+        let _ = match plan_step(gpu.arch, program, step) {
             Ok(Planned::Generated(g)) => writeln!(text, "{g}"),
             Ok(Planned::Product(p)) => writeln!(
                 text,

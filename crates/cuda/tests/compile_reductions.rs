@@ -128,7 +128,8 @@ fn kernels_with_phases_compile() {
     all.push(layer_norm(4000, 1_000_000, DType::BF16));
     all.push(batch_norm(4096, 512));
     // The folds whose speed is promised, alone.
-    let folds: [(ReduceOp, &[i64], &[i64], &[i64]); 2] = [
+    type Fold = (ReduceOp, &'static [i64], &'static [i64], &'static [i64]);
+    let folds: [Fold; 2] = [
         (ReduceOp::Sum, &[], &[100_000_000], &[1]),
         (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]),
     ];

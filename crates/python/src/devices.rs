@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::{Array, Error, Result};
-use cuprous_cpu::CpuDevice;
 use cuprous_plan::Engine;
 
 /// Engine 0 is the CPU's, engine 1 + k that of GPU k. One is started when it is first asked for.
@@ -48,7 +47,7 @@ fn started(number: u8) -> Result<&'static Arc<Engine>> {
     let _one_at_a_time = STARTING.lock().unwrap_or_else(|e| e.into_inner());
     if place.get().is_none() {
         let engine = match number {
-            0 => Engine::new(0, Arc::new(CpuDevice::new())),
+            0 => Engine::new(0, crate::checked::cpu()),
             k => Engine::new(k, Arc::new(cuprous_cuda::CudaDevice::new(u32::from(k) - 1)?)),
         };
         let _ = place.set(engine);

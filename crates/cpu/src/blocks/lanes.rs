@@ -122,7 +122,7 @@ impl<E: Copy + 'static, F: Fold<E>> Body for Push<F, E> {
             *count += 1;
             let mut below = *count;
             for k in 1..LEVELS {
-                if below % RADIX != 0 {
+                if !below.is_multiple_of(RADIX) {
                     break;
                 }
                 below /= RADIX;

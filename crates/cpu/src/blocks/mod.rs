@@ -8,6 +8,7 @@ pub(crate) mod fold;
 pub(crate) mod lanes;
 mod random;
 mod rows;
+pub(crate) mod running;
 pub(crate) mod scatter;
 mod special;
 
@@ -75,7 +76,7 @@ pub(crate) trait Bin<E: Copy>: 'static {
 
 /// The next chunk: in place, or a copy padded with zeros where it is short.
 #[inline(always)]
-unsafe fn chunk<'a, T: Copy>(at: *const T, m: usize, step: usize, pad: &'a mut Pad<T>) -> &'a [T; CHUNK] {
+unsafe fn chunk<T: Copy>(at: *const T, m: usize, step: usize, pad: &mut Pad<T>) -> &[T; CHUNK] {
     if m == CHUNK || step == 0 {
         // SAFETY: a whole chunk is there (contract of `MapArgs`).
         unsafe { &*(at as *const [T; CHUNK]) }
@@ -94,7 +95,7 @@ type Pad<T> = std::mem::MaybeUninit<[T; CHUNK]>;
 
 /// Where a chunk's results go: in place, or to `pad` if it is short.
 #[inline(always)]
-unsafe fn room<'a, T: Copy>(at: *mut T, m: usize, pad: &'a mut Pad<T>) -> &'a mut [T; CHUNK] {
+unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUNK] {
     // SAFETY: a whole chunk is there (contract of `MapArgs`); zero bits are a value of every element type.
     unsafe {
         if m == CHUNK {

@@ -194,10 +194,7 @@ fn cast_from<S: Isa>(from: DType, out: DType) -> Option<MapFn> {
         F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>;))
 }
 
-fn complex_from<S: Isa, F: Part>(out: DType) -> Option<MapFn>
-where
-    F: crate::math::cast::Source,
-{
+fn complex_from<S: Isa, F: Part + crate::math::cast::Source>(out: DType) -> Option<MapFn> {
     Some(match out {
         DType::Bool => S::entry::<Map1<ComplexTruth, Cx<F>>>(),
         DType::C64 => S::entry::<Map1<ComplexComplex<F32<S>>, Cx<F>>>(),

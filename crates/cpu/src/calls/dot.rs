@@ -45,7 +45,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
         return Ok(());
     }
-    // SAFETY (all arms): the views are in memory, shapes fit.
+    // SAFETY: in all arms, the views are in memory and the shapes fit.
     unsafe {
         match dtype {
             DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
@@ -101,7 +101,7 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
 
 /// One product of floats or complex numbers.
 unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
-    // SAFETY (all): passed on.
+    // SAFETY: passed on.
     unsafe {
         if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && by_vector(dtype, s, a, b, c, share) {
             return;

@@ -40,11 +40,13 @@ pub(crate) unsafe fn gather(v: View, dtype: DType, to: *mut u8) -> Result<()> {
     let n = v.layout.size as usize;
     let size = v.dtype().size();
     let walk = Walk::new(0, v.shape().iter().copied().zip(v.strides().iter().copied()));
-    // SAFETY: the caller's promise.
     let pick = |to: *mut u8| {
-        walk.runs(0, n, |r| unsafe {
-            let at = v.origin().offset((r.offset * size as i64) as isize);
-            copy(to.add(r.at * size), 1, at, r.stride, r.len, size);
+        walk.runs(0, n, |r| {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let at = v.origin().offset((r.offset * size as i64) as isize);
+                copy(to.add(r.at * size), 1, at, r.stride, r.len, size);
+            }
         });
     };
     if v.dtype() == dtype {

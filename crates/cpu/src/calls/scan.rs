@@ -4,7 +4,7 @@ use cuprous_core::{Result, ScanOp};
 use rayon::prelude::*;
 
 use super::{Ptr, gather};
-use crate::blocks::fold::{ScanArgs, scan_fns};
+use crate::blocks::running::{ScanArgs, scan_fns};
 use crate::call::View;
 
 /// Lines at least this long are cut, so that several threads can scan them. The cuts decide how sums are rounded, so
@@ -26,8 +26,10 @@ pub(crate) unsafe fn scan(op: ScanOp, axis: usize, a: View, out: View) -> Result
     let base = Ptr(out.origin());
     let total = above * n * below;
     let parallel = total >= 1 << 16 && rayon::current_num_threads() > 1;
-    // SAFETY (both closures): the parts lie within the output and are disjoint.
-    let line = |at: *mut u8, n: usize| unsafe { f(&ScanArgs { at, n, columns: 1, pitch: 1, carry: false, from: at }) };
+    let line = |at: *mut u8, n: usize| {
+        // SAFETY: here and below, the parts lie within the output and are disjoint.
+        unsafe { f(&ScanArgs { at, n, columns: 1, pitch: 1, carry: false, from: at }) }
+    };
     if below > 1 {
         let blocks = below.div_ceil(COLUMNS);
         let one = |k: usize| {

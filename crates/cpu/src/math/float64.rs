@@ -62,29 +62,7 @@ pub(super) fn fast2<S: Isa>(a: f64, b: f64, fun: Fun) -> bool {
 pub(super) fn slow2(a: f64, b: f64, fun: Fun) -> f64 {
     match fun {
         Fun::Power | Fun::FloatPower => a.powf(b),
-        Fun::Fmod => a % b,
         Fun::Arctan2 => a.atan2(b),
-        Fun::Remainder | Fun::FloorDivide => {
-            let mut r = a % b;
-            if b == 0.0 {
-                return if fun == Fun::Remainder { r } else { a / b };
-            }
-            let mut q = (a - r) / b;
-            if r == 0.0 {
-                r = 0f64.copysign(b);
-            } else if (b < 0.0) != (r < 0.0) {
-                r += b;
-                q -= 1.0;
-            }
-            if fun == Fun::Remainder {
-                return r;
-            }
-            if q == 0.0 {
-                return 0f64.copysign(a / b);
-            }
-            let f = q.floor();
-            if q - f > 0.5 { f + 1.0 } else { f }
-        }
         _ => a,
     }
 }

@@ -44,7 +44,37 @@ macro_rules! float_common {
             #[inline(always)]
             fn fast2(self, o: Self, fun: Fun) -> bool { fast2::<S>(f64::from(self.0), f64::from(o.0), fun) }
             #[inline(always)]
-            fn slow2(self, o: Self, fun: Fun) -> Self { x(slow2(f64::from(self.0), f64::from(o.0), fun) as $t) }
+            fn slow2(self, o: Self, fun: Fun) -> Self {
+                match fun {
+                    Fun::Fmod => x(self.0 % o.0),
+                    Fun::Remainder | Fun::FloorDivide => x(divide_slowly(self.0, o.0, fun == Fun::Remainder)),
+                    _ => x(slow2(f64::from(self.0), f64::from(o.0), fun) as $t),
+                }
+            }
+        }
+
+        /// The remainder or the quotient of NumPy's divmod, for any operands.
+        #[inline(never)]
+        fn divide_slowly(a: $t, b: $t, remainder: bool) -> $t {
+            let mut r = a % b;
+            if b == 0.0 {
+                return if remainder { r } else { a / b };
+            }
+            let mut q = (a - r) / b;
+            if r == 0.0 {
+                r = (0.0 as $t).copysign(b);
+            } else if (b < 0.0) != (r < 0.0) {
+                r += b;
+                q -= 1.0;
+            }
+            if remainder {
+                return r;
+            }
+            if q == 0.0 {
+                return (0.0 as $t).copysign(a / b);
+            }
+            let f = q.floor();
+            if q - f > 0.5 { f + 1.0 } else { f }
         }
 
         impl<S: Isa> Num for X<$t, S> {

@@ -31,7 +31,7 @@ pub(crate) fn ln64(u: f64) -> f64 {
     r = r.mul_add(z, 2.857142874366239149e-01); // 3fd2492494229359
     r = r.mul_add(z, 3.999999999940941908e-01); // 3fd999999997fa04
     r = r.mul_add(z, 6.666666666666735130e-01); // 3fe5555555555593
-    r = r * z;
+    r *= z;
     let h = (0.5 * f) * f;
     // k·ln2_hi + (f - (h - (s·(h + R) + k·ln2_lo)))
     let low = s.mul_add(h + r, k * 1.90821492927058770002e-10); // ln2_lo 3dea39ef35793c76
@@ -94,7 +94,7 @@ pub(crate) fn ln32(u: f32) -> f32 {
     r = r.mul_add(z, 0.28498786688); // 3e91e9ee
     r = r.mul_add(z, 0.40000972152); // 3eccce13
     r = r.mul_add(z, 0.66666662693); // 3f2aaaaa
-    r = r * z;
+    r *= z;
     let h = (0.5 * f) * f;
     let low = s.mul_add(h + r, k * 9.0580006145e-06); // ln2_lo 3717f7d1
     let inner = f - (h - low);
@@ -108,7 +108,7 @@ pub(crate) fn cos_sin32(u: f32) -> (f32, f32) {
     let r = (q as f32).mul_add(-0.25, u); // exact
     let t = r * 6.2831855; // 40c90fdb
     let z = t * t;
-    let mut p = 2.7183114e-6_f32; // 363699b5… see `bits` test
+    let mut p = 2.7183114e-6_f32; // k_sinf's, rounded
     p = p.mul_add(z, -1.9839335e-4);
     p = p.mul_add(z, 8.333329e-3);
     p = p.mul_add(z, -0.16666667);

@@ -1,5 +1,5 @@
 //! Kernels and calls built by hand, and a device to run them.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
 use std::sync::Arc;
 

@@ -85,7 +85,7 @@ pub(crate) fn random_period(fun: Fun) -> Option<u32> {
 pub(crate) fn shares_blocks(access: &Access, axis: usize, width: u32, period: u32) -> bool {
     let p = i64::from(period);
     let others = access.strides.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, s)| *s);
-    width % period == 0
+    width.is_multiple_of(period)
         && access.strides.get(axis).copied() == Some(1)
         && access.offset % p == 0
         && others.into_iter().all(|s| s % p == 0)

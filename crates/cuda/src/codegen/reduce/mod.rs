@@ -67,10 +67,10 @@ fn way(kernel: &Kernel, target: Target) -> Way {
     let row_bytes: i64 = lanes::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
     // Scatters of whole kernels have a launch of their own: streamed bodies do not know them.
     let scatters = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
-    if let Some(held) = resident::held(kernel, target).filter(|_| !scatters) {
-        if 2 * rows >= sms || row_bytes <= 64 << 10 {
-            return Way::Resident(held);
-        }
+    if let Some(held) = resident::held(kernel, target).filter(|_| !scatters)
+        && (2 * rows >= sms || row_bytes <= 64 << 10)
+    {
+        return Way::Resident(held);
     }
     if rows >= 2 * sms && !scatters { Way::Streamed } else { Way::Split }
 }

@@ -1,0 +1,94 @@
+//! Running folds along columns of memory.
+
+use std::marker::PhantomData;
+
+use cuprous_core::{DType, ScanOp};
+
+use super::fold::{Fold, Max, Min, Prod, Sum};
+use crate::isa::{Body, Entry, Isa, V1};
+use crate::math::complex::{C64, C128};
+use crate::math::{B, BF16, F16, F32, F64};
+
+/// A running fold, in place, of `columns` neighbours at once.
+///
+/// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each is instead folded once with the element at
+/// `from`.
+pub(crate) struct ScanArgs {
+    /// First element.
+    pub at: *mut u8,
+    /// Elements of a column.
+    pub n: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Elements from one to the next of a column.
+    pub pitch: usize,
+    /// Fold with `from` rather than with each other.
+    pub carry: bool,
+    /// See `carry`.
+    pub from: *mut u8,
+}
+
+struct Scan<F, E>(PhantomData<(F, E)>);
+
+impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
+    type Args = ScanArgs;
+
+    #[inline(always)]
+    unsafe fn run(a: &ScanArgs) {
+        let at = a.at as *mut E;
+        // SAFETY: by the contract of `ScanArgs`.
+        unsafe {
+            if a.carry {
+                let carry = F::push(F::empty(), *(a.from as *const E), 0);
+                for i in 0..a.n {
+                    *at.add(i) = F::finish(F::push(carry, *at.add(i), 0));
+                }
+            } else if a.columns == 1 {
+                let mut acc = F::empty();
+                for i in 0..a.n {
+                    acc = F::push(acc, *at.add(i * a.pitch), 0);
+                    *at.add(i * a.pitch) = F::finish(acc);
+                }
+            } else {
+                for i in 1..a.n {
+                    let above = std::slice::from_raw_parts(at.add((i - 1) * a.pitch), a.columns);
+                    let row = std::slice::from_raw_parts_mut(at.add(i * a.pitch), a.columns);
+                    for (e, &before) in row.iter_mut().zip(above) {
+                        *e = F::finish(F::push(F::push(F::empty(), before, 0), *e, 0));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The running fold of that kind and type.
+pub(crate) fn scan_fns(op: ScanOp, d: DType) -> Entry<ScanArgs> {
+    macro_rules! all {
+        ($F:ty) => {
+            match d {
+                DType::Bool => V1::entry::<Scan<$F, B>>(),
+                DType::I8 => V1::entry::<Scan<$F, i8>>(),
+                DType::I16 => V1::entry::<Scan<$F, i16>>(),
+                DType::I32 => V1::entry::<Scan<$F, i32>>(),
+                DType::I64 => V1::entry::<Scan<$F, i64>>(),
+                DType::U8 => V1::entry::<Scan<$F, u8>>(),
+                DType::U16 => V1::entry::<Scan<$F, u16>>(),
+                DType::U32 => V1::entry::<Scan<$F, u32>>(),
+                DType::U64 => V1::entry::<Scan<$F, u64>>(),
+                DType::F16 => V1::entry::<Scan<$F, F16<V1>>>(),
+                DType::BF16 => V1::entry::<Scan<$F, BF16<V1>>>(),
+                DType::F32 => V1::entry::<Scan<$F, F32<V1>>>(),
+                DType::F64 => V1::entry::<Scan<$F, F64<V1>>>(),
+                DType::C64 => V1::entry::<Scan<$F, C64<V1>>>(),
+                DType::C128 => V1::entry::<Scan<$F, C128<V1>>>(),
+            }
+        };
+    }
+    match op {
+        ScanOp::Sum => all!(Sum),
+        ScanOp::Prod => all!(Prod),
+        ScanOp::Max => all!(Max),
+        ScanOp::Min => all!(Min),
+    }
+}
