@@ -97,7 +97,7 @@ class MemoryPool:
                 raise ValueError("size and fraction cannot be specified at the same time")
             if not 0 <= fraction <= 1:
                 raise ValueError("memory limit fraction out of range: " + str(fraction))
-            size = int(fraction * int(_core.device_properties()["total_memory"]))
+            size = int(fraction * int(_core.device_properties()["totalGlobalMem"]))
         if size is None:
             size = 0
         if size < 0:

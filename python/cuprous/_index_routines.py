@@ -200,9 +200,17 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for i, c in enumerate(conditions):
         if c.dtype_name != "bool":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-    result: Any = operand(default)
-    for condition, choice in zip(reversed(conditions), reversed(choicelist), strict=True):
-        result = _core.map("where", condition, operand(choice), result)
+    choices = [operand(c) for c in (*choicelist, default)]
+    arrays = [c for c in choices if isinstance(c, ndarray)]
+    if arrays:  # Python's scalars promote weakly, whichever place they have
+        name = common_dtype(arrays)
+        for choice in choices:
+            if not isinstance(choice, ndarray):
+                name = _core.result_dtype("add", _core.empty((), name), choice)
+        choices = [astype(c, name) if isinstance(c, ndarray) else c for c in choices]
+    result = choices.pop()
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = _core.map("where", condition, choice, result)
     return result
 
 

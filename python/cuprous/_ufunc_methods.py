@@ -280,13 +280,16 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         return
     if b is None:
         raise ValueError("second operand needed for ufunc")
-    value = operand(b)
-    if name == "subtract":
-        name, value = "add", -value
-    if name not in _SCATTERS:
+    value = b if isinstance(b, (bool, int, float, complex)) else array(b)
+    if name != "subtract" and name not in _SCATTERS:
         raise NotImplementedError(f"[ufunc.at] {name}.at is not supported; only {', '.join(_SCATTERS)} and subtract")
     loop = [_core.empty((), x.dtype_name) if isinstance(x, ndarray) else x for x in (a, value)]
-    check_casting(_core.result_dtype(name, *loop), a.dtype_name, "same_kind", f"ufunc '{name}' output")
+    wanted = _core.result_dtype(name, *loop)
+    modular = name in ("add", "subtract", "multiply") and {_dtypes.kind(wanted), _dtypes.kind(a.dtype_name)} <= {*"iu"}
+    if not modular:  # where sums wrap it is the same whether operands or results are cast
+        check_casting(wanted, a.dtype_name, "same_kind", f"ufunc '{name}' output")
+    if name == "subtract":
+        name, value = "add", -astype(array(value), a.dtype_name)
     _indexing.scatter_into(a, indices, value, _SCATTERS[name])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import bounds
 from .bounds import Bound, Reject
-from .generate import Maker, fits
+from .generate import Maker, fits, root
 from .indices import pick_axis
 from .statements import ONE, assignable
 
@@ -41,7 +41,8 @@ def test_of(m: Maker, v: str) -> str:
     """A boolean array of v's shape."""
     if m.bound(v).exact and m.env[v].dtype.kind != "c" and m.r.random() < 0.6:
         return f"{v} > {m.r.choice(('0', '1', 'k0'))}"
-    return m.pick(lambda a: a.dtype.kind == "b" and a.shape == m.env[v].shape)
+    base = root(m.env[v])  # a write through a mask that it changes has no defined result
+    return m.pick(lambda a: a.dtype.kind == "b" and a.shape == m.env[v].shape and root(a) is not base)
 
 
 def mask_read(m: Maker) -> None:

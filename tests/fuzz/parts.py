@@ -141,7 +141,7 @@ def flat_write(m: Maker) -> None:
     elif kind < 0.8:
         m.write(f"{v}.fill({m.r.choice(('0', '2', 'k0'))})", v, Bound(3, 0, signed=False), 0)
     else:
-        source = m.pick(lambda a: a.size == array.size)
+        source = m.pick(lambda a: a.size == array.size and root(a) is not root(array))  # overlaps are not buffered
         m.write(f"{v}.flat[:] = {source}", v, assignable(m, v, source))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import bounds
 from .bounds import TRUTH, Bound, Reject
-from .generate import Maker, fits
+from .fancy import test_of
+from .generate import Maker, fits, root
 from .indices import pick_axis
 from .statements import assignable, real
 
@@ -17,13 +20,6 @@ def places(m: Maker, n: int, most: int = 5) -> list[int]:
     if n == 0:
         raise Reject
     return [m.r.randrange(-n, n) for _ in range(m.r.randint(1, most))]
-
-
-def truth(m: Maker, v: str) -> str:
-    """A boolean array of v's shape that is not computed from inexact values."""
-    if m.bound(v).exact and m.env[v].dtype.kind != "c" and m.r.random() < 0.6:
-        return f"({v} > {m.r.choice(('0', '1', 'k0'))})"
-    return m.pick(lambda a: a.dtype.kind == "b" and a.shape == m.env[v].shape)
 
 
 def pick_and_place(m: Maker) -> None:
@@ -42,11 +38,11 @@ def pick_and_place(m: Maker) -> None:
     elif kind < 0.6:
         m.write(f"xp.put({v}, {places(m, array.size)}, {r.choice(SMALL)})", v, SMALL_BOUND, 0)
     elif kind < 0.75:
-        source = m.pick(lambda a: a.size > 0)
+        source = m.pick(lambda a: a.size > 0 and root(a) is not root(array))
         bound = assignable(m, v, source)
         m.write(f"xp.put({v}, xp.asarray({sorted(set(places(m, array.size)))}), {source})", v, bound)
     elif kind < 0.9:
-        m.write(f"xp.putmask({v}, {truth(m, v)}, {r.choice(SMALL)})", v, SMALL_BOUND, 0)
+        m.write(f"xp.putmask({v}, {test_of(m, v)}, {r.choice(SMALL)})", v, SMALL_BOUND, 0)
     else:
         flags = [r.random() < 0.6 for _ in range(n)]
         m.assign(f"xp.compress(xp.asarray({flags}), {v}, axis={axis})", m.bound(v))
@@ -74,6 +70,8 @@ def at(m: Maker) -> None:
     v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and a.dtype.kind not in "bc")
     array, b, r = m.env[v], m.bound(v), m.r
     index = places(m, array.shape[0])
+    if array.dtype.name == "uint64":
+        raise Reject  # NumPy's `at` takes Python's integers for int64, with which uint64 promotes to float64
     name, combine = r.choice((("add", bounds.add), ("subtract", bounds.subtract), ("maximum", Bound.join),
                               ("minimum", Bound.join)))  # fmt: skip
     if r.random() < 0.4:
@@ -81,7 +79,10 @@ def at(m: Maker) -> None:
     else:
         text = m.pick(lambda a: real(a) and fits(a.shape, (len(index), *array.shape[1:])))
         other = m.bound(text)
-        if array.dtype.kind in "iu" and m.env[text].dtype.kind == "f":
+        source = m.env[text].dtype
+        # NumPy casts results unsafely; where that is not the same as casting operands, Cuprous refuses.
+        modular = array.dtype.kind in "iu" and source.kind in "biu" and combine is not Bound.join
+        if not modular and not np.can_cast(np.result_type(array.dtype, source), array.dtype, "same_kind"):
             raise Reject
     if combine is not Bound.join:
         other = bounds.fold(other, len(index))
@@ -222,17 +223,23 @@ def masked_fold(m: Maker) -> None:
         m.assign(f"xp.ptp({v}, axis={axis})", bounds.subtract(b, b), 2)
 
 
+def safe(source: np.ndarray, target: np.ndarray) -> bool:
+    """Whether a fold of `source` may write to `target`; NumPy lets all, but folds in the target's dtype then."""
+    wide = np.dtype("int64") if source.dtype.kind == "b" else source.dtype
+    return wide.kind == target.dtype.kind and np.can_cast(wide, target.dtype, "same_kind")
+
+
 def fold_into(m: Maker) -> None:
     """Folds and running folds with `out=`, which may be a view of what is folded."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
     axis = pick_axis(m, array.ndim)
     if m.r.random() < 0.5:
-        target = m.pick(lambda a: a.flags.writeable and a.shape == array.shape)
+        target = m.pick(lambda a: a.flags.writeable and a.shape == array.shape and safe(array, a))
         m.write(f"xp.cumsum({v}, axis={axis}, out={target})", target, bounds.fold(b, array.size), array.size + 1)
         return
     shape = tuple(n for i, n in enumerate(array.shape) if i != axis % array.ndim)
-    target = m.pick(lambda a: a.flags.writeable and a.shape == shape)
+    target = m.pick(lambda a: a.flags.writeable and a.shape == shape and safe(array, a))
     name = m.r.choice(("sum", "max", "min"))
     bound, rounding = (bounds.fold(b, array.size), array.size + 1) if name == "sum" else (b, 0)
     m.write(f"xp.{name}({v}, axis={axis}, out={target})", target, bound, rounding)

@@ -172,11 +172,11 @@ fn softmax() {
             let mut data = vec![f64::bytes(&x), vec![0; rows * n * 8], vec![0; rows * 8]];
             run(vec![b.step()], &mut data, &[]).unwrap();
             let (y, inv) = (f64::read(&data[1]), f64::read(&data[2]));
-            for r in 0..rows {
+            for (r, &inv) in inv.iter().enumerate() {
                 let at = |j: usize| (r as i64 * strides[0] + j as i64 * strides[1]) as usize;
                 let top = (0..n).map(|j| x[at(j)]).fold(f64::MIN, f64::max);
                 let sum: f64 = (0..n).map(|j| (x[at(j)] - top).exp()).sum();
-                assert!((inv[r] * sum - 1.0).abs() < 1e-12, "{rows} {n} {transposed} row {r}");
+                assert!((inv * sum - 1.0).abs() < 1e-12, "{rows} {n} {transposed} row {r}");
                 for j in 0..n {
                     let want = (x[at(j)] - top).exp() / sum;
                     assert!((y[at(j)] / want - 1.0).abs() < 1e-12, "{rows} {n} {transposed} {r} {j}");

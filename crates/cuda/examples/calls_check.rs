@@ -1,7 +1,7 @@
 //! Every call on a GPU against a plain reference on the host, then timings. `CUPROUS_NVIDIA_ROOTS` names the wheels.
 //!
 //! `calls_check [check] [time]`; without arguments both.
-#![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "a check, not an interface")]
+#![allow(missing_docs, unreachable_pub, clippy::undocumented_unsafe_blocks, reason = "a check, not an interface")]
 
 #[path = "calls_check/host.rs"]
 mod host;

@@ -44,10 +44,14 @@ pub enum Property {
     Number(u64),
 }
 
-/// Properties of a GPU, by the names of `cudaDeviceProp`.
+/// Properties of a GPU, by the names of `cudaDeviceProp`; also `freeMemory` and `driverVersion`.
 pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Property)>> {
     driver::init().map_err(translate)?;
     let info = driver::device_info(index as usize).map_err(translate)?;
+    let context = driver::Context::of_device(index as usize).map_err(translate)?;
+    context.make_current().map_err(translate)?;
+    let (free, _) = driver::mem_info(context).map_err(translate)?;
+    let version = driver::version().map_err(translate)?;
     let number = |n: u64| Property::Number(n);
     Ok(vec![
         ("name", Property::Text(info.name.clone())),
@@ -58,6 +62,8 @@ pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Propert
         ("multiProcessorCount", number(info.sm_count.into())),
         ("l2CacheSize", number(info.l2_bytes)),
         ("totalGlobalMem", number(info.total_memory)),
+        ("freeMemory", number(free)),
+        ("driverVersion", number(u64::from(version.0) * 1000 + u64::from(version.1) * 10)),
         ("sharedMemPerBlock", number(info.shared_per_block.into())),
         ("sharedMemPerBlockOptin", number(info.shared_per_block_optin.into())),
         ("sharedMemPerMultiprocessor", number(info.shared_per_sm.into())),

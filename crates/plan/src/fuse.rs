@@ -211,19 +211,19 @@ impl<'a> Fusion<'a> {
             }
         }
         if write {
-            let base = node.ins[0].src;
-            let readers = match base.kind() {
-                SrcKind::Node(p) => {
-                    if self.needed[p as usize] {
-                        let writer = self.node(p);
-                        let same = node.kind == NodeKind::Update
-                            && (self.overwrites(n) || (writer.kind == NodeKind::Update && writer.out == node.out))
-                            && writer.kind != NodeKind::Scatter
-                            && writer.kind != NodeKind::Call;
-                        found.push((p, same));
-                    }
-                    &self.node_readers[p as usize]
-                }
+            self.older_versions(n, &mut found);
+        }
+        found
+    }
+
+    /// What a write must come after: the writer and all readers of the version it replaces and, where it may share
+    /// the writer's group or the writer is not run at all, of the versions before.
+    fn older_versions(&self, n: u32, found: &mut Vec<(u32, bool)>) {
+        let node = self.node(n);
+        let mut version = node.ins[0].src;
+        loop {
+            let readers = match version.kind() {
+                SrcKind::Node(p) => &self.node_readers[p as usize],
                 SrcKind::Leaf(slot) => &self.leaf_readers[slot as usize],
                 _ => unreachable!("only storages are written"),
             };
@@ -232,23 +232,40 @@ impl<'a> Fusion<'a> {
                     continue;
                 }
                 let r = self.node(reader);
+                // A write's own mention of its base reads nothing.
+                let values = if r.is_write() { &r.operands()[1..] } else { r.operands() };
+                if !values.iter().any(|i| i.src == version) {
+                    continue;
+                }
+                let gathers = r.kind == NodeKind::Gather && r.ins[0].src == version;
                 let same_element = node.kind == NodeKind::Update
                     && layout == node.out
                     && self.depth[reader as usize] == Depth::Full
-                    && match r.kind {
-                        NodeKind::Map => true,
-                        NodeKind::Update => r.ins[0].src != base,
-                        NodeKind::Gather => r.ins[0].src != base,
-                        _ => false,
-                    };
-                // The earlier write of a base is a dependency in its own right; its own read of the base is none.
-                if r.is_write() && r.ins[0].src == base && !r.ins[1..].iter().any(|i| i.src == base) {
-                    continue;
-                }
+                    && matches!(r.kind, NodeKind::Map | NodeKind::Update | NodeKind::Gather)
+                    && !gathers;
                 found.push((reader, same_element));
             }
+            let SrcKind::Node(p) = version.kind() else { return };
+            let writer = self.node(p);
+            if self.needed[p as usize] {
+                let same_element = node.kind == NodeKind::Update
+                    && match writer.kind {
+                        NodeKind::Update => writer.out == node.out,
+                        NodeKind::Map | NodeKind::Gather => {
+                            self.overwrites(n) && self.depth[p as usize] == Depth::Full
+                        }
+                        _ => false,
+                    };
+                found.push((p, same_element));
+                if !same_element {
+                    return;
+                }
+            }
+            if !writer.is_write() {
+                return;
+            }
+            version = writer.ins[0].src;
         }
-        found
     }
 
     /// Can the value of `p`, read through that layout, pass to `n` inside one iteration if both are in one group?

@@ -4,7 +4,7 @@
 use cuprous_core::layout::{broadcast_shapes, show};
 use cuprous_core::promote::{default_dtype, promote, promote_weak};
 use cuprous_core::scalar::Number;
-use cuprous_core::ops::Returns;
+use cuprous_core::ops::{Class, Returns};
 use cuprous_core::{Array, DType, Dims, Error, Fun, In, Kind, Layout, LayoutRef, NodeKind, Result, Scalar, Src, Tape};
 use smallvec::SmallVec;
 
@@ -128,7 +128,8 @@ impl Memo {
                     In { src, layout: tape.note(read) }
                 }
                 (Feed::Const(layout), Operand::Weak(n)) => {
-                    tape.constant(checked(entry.fun, *n, layout.dtype)?, layout)
+                    let n = if by_value { beyond_integers(*n, layout.dtype, operands) } else { *n };
+                    tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
                 (Feed::Const(layout), Operand::Typed(n, _)) => {
                     tape.constant(Scalar::new(*n, layout.dtype), layout)
@@ -329,6 +330,31 @@ pub fn common_dtype(operands: &[Operand]) -> DType {
     }
 }
 
+/// The dtype in which a floating function takes some operands: each goes to the smallest float that holds it, so int16
+/// with uint16 is float32 although their common integer type is wider.
+fn common_inexact(operands: &[Operand]) -> DType {
+    let strong = operands.iter().filter_map(|o| match o {
+        Operand::Array(a) => Some(a.dtype().to_inexact()),
+        Operand::Typed(_, d) => Some(d.to_inexact()),
+        Operand::Weak(_) => None,
+    });
+    let weak = operands.iter().filter_map(|o| if let Operand::Weak(n) = o { Some(n.kind()) } else { None }).max();
+    let lifted = |d: DType| {
+        // A weak float beside integers alone is a float64, as it is for any operator.
+        let integers = operands.iter().all(|o| match o {
+            Operand::Array(a) => !a.dtype().is_float() && !a.dtype().is_complex(),
+            Operand::Typed(_, d) => !d.is_float() && !d.is_complex(),
+            Operand::Weak(_) => true,
+        });
+        match weak {
+            Some(Kind::Float | Kind::Complex) if integers => common_dtype(operands),
+            Some(kind) => promote_weak(d, kind),
+            None => d,
+        }
+    };
+    strong.reduce(promote).map_or_else(|| common_dtype(operands), lifted)
+}
+
 /// The function to record, the dtype each operand is brought to, and the result's.
 fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, [DType; 3], DType)> {
     let no_loop = |d: DType| {
@@ -365,8 +391,13 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
             (fun, [from; 3], forced.unwrap_or(from))
         }
         _ => {
-            let d = forced.unwrap_or_else(|| common_dtype(operands));
+            let class = fun.op().class;
+            let by_float = matches!(class, Class::Float | Class::Inexact);
+            let d = forced.unwrap_or_else(|| if by_float { common_inexact(operands) } else { common_dtype(operands) });
             if d == DType::Bool {
+                if matches!(fun, Fun::Positive | Fun::Sign | Fun::Gcd | Fun::Lcm) {
+                    return Err(no_loop(d));
+                }
                 if matches!(fun, Fun::Subtract | Fun::Negative) {
                     let (sign, name, instead) = match fun {
                         Fun::Subtract => ("-", "subtract", "bitwise_xor, the `^` operator, or the logical_xor function"),
@@ -380,12 +411,26 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
                     return Ok((other, [d; 3], d));
                 }
             }
-            let compute = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;
+            let compute = class.compute(d).ok_or_else(|| no_loop(d))?;
             // Weak integers too large for a comparison's dtype compare in a wider one, as in NumPy 2.
             let compute = if fun.result(compute) == DType::Bool { wide_enough(compute, operands) } else { compute };
             (fun, [compute; 3], fun.result(compute))
         }
     })
+}
+
+/// An integer that no integer operand can reach, compared as a float, is as good as infinite: rounding must not make it
+/// equal to one that is in reach.
+fn beyond_integers(n: Number, dtype: DType, operands: &[Operand]) -> Number {
+    let integers = operands.iter().all(|o| match o {
+        Operand::Array(a) => a.dtype().is_int(),
+        Operand::Typed(_, d) => d.is_int(),
+        Operand::Weak(_) => true,
+    });
+    match n {
+        Number::Int(i) if dtype == DType::F64 && integers => Number::Float(if i > 0 { f64::INFINITY } else { f64::NEG_INFINITY }),
+        _ => n,
+    }
 }
 
 fn wide_enough(compute: DType, operands: &[Operand]) -> DType {

@@ -59,10 +59,8 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<i128> {
     if let Ok(i) = object.extract::<i64>() {
         return Ok(i.into());
     }
-    // Larger integers have no dtype here; say so as NumPy does.
-    object.extract::<i128>().map_err(|_| {
-        pyo3::exceptions::PyOverflowError::new_err("Python integer too large to convert to any integer dtype")
-    })
+    // An integer beyond 128 bits is out of every dtype's bounds, as the largest of 128 bits is.
+    object.extract::<i128>().or_else(|_| Ok(if object.lt(0)? { i128::MIN } else { i128::MAX }))
 }
 
 #[cold]

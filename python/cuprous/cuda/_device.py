@@ -66,7 +66,7 @@ class Device:
     def mem_info(self) -> tuple[int, int]:
         """Free and total bytes of its memory."""
         properties = self._properties
-        return int(properties["free_memory"]), int(properties["total_memory"])
+        return int(properties["freeMemory"]), int(properties["totalGlobalMem"])
 
     @property
     def compute_capability(self) -> str:

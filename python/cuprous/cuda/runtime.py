@@ -40,8 +40,6 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
     name = properties.get("name")
     if isinstance(name, str):
         properties["name"] = name.encode()
-    properties.setdefault("totalGlobalMem", properties.get("total_memory"))
-    properties.setdefault("multiProcessorCount", properties.get("multiprocessors"))
     return properties
 
 
@@ -52,7 +50,7 @@ def memGetInfo() -> tuple[int, int]:
 
 def driverGetVersion() -> int:
     """The CUDA version that the driver supports, as 13000 for 13.0; 0 without a GPU."""
-    return int(_core.device_properties()["driver_version"]) if _core.device_count() else 0
+    return int(_core.device_properties()["driverVersion"]) if _core.device_count() else 0
 
 
 def runtimeGetVersion() -> int:

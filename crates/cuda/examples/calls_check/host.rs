@@ -342,7 +342,7 @@ fn scan<'a>(op: ScanOp, axis: usize, out: &LayoutRef, x: &View, result: &dyn Fn(
                     let most = if d.component() == DType::F16 { 65504.0 } else { 3e38 };
                     let near = |got: f64, want: f64| {
                         let scale = if op == ScanOp::Prod { want.abs() * (steps * 1e-7 / epsilon + 4.0) * 2.0 } else { large };
-                        got == want || (got.is_nan() && want.is_nan()) || (!exact && ((got - want).abs() <= epsilon * scale * 2.0 || want.abs() * 1.01 > most))
+                        got == want || (got.is_nan() && want.is_nan()) || (!exact && ((got - want).abs() <= epsilon * scale * 4.0 + 1e-300 || want.abs() * 1.01 > most))
                     };
                     let lost = op == ScanOp::Prod && steps * epsilon > 0.1;
                     if !(near(p, re) && near(q, im)) && !lost {

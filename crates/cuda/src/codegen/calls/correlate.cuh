@@ -118,6 +118,69 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     }
 }
 
+// Weights along the last axis: each warp slides its own windows over RY rows, and waits for no other.
+template <class T, edge E, int KW, int RY, int WARPS>
+DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
+                       int64 constant_bits) {
+    constexpr int V = 16 / sizeof(T), TX = 64 * V, COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
+    constexpr int ROW = (COLUMNS + V - 1) / V * V + V, WINDOW = (V + KW - 1 + V - 1) / V;
+    __shared__ vec<T, V> room[WARPS][ROW / V];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    T* line = (T*)room[warp];
+    const T constant = (T)__longlong_as_double(constant_bits);
+    const int64 part = (int64)blockIdx.x / tiles_x, x0 = (blockIdx.x - part * tiles_x) * TX;
+    const int64 left = x0 - origin, y0 = (part * WARPS + warp) * RY;
+    const bool inside = left >= 0 && left + COLUMNS <= width;
+    T w[KW], e[EACH];
+#pragma unroll
+    for (int k = 0; k < KW; k++) w[k] = weights[k];
+    auto fetch = [&](int64 row) {
+        const T* from = x + row * width;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            int c = i * 32 + lane;
+            if (inside) {
+                if (c < COLUMNS) e[i] = from[left + c];
+            } else if (c < COLUMNS) e[i] = element<T, E>(from, left + c, width, constant);
+        }
+    };
+    if (y0 < height) fetch(y0);
+#pragma unroll 1
+    for (int o = 0; o < RY && y0 + o < height; o++) {
+#pragma unroll
+        for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) line[i * 32 + lane] = e[i];
+        __syncwarp();
+        // The next row is on its way while this one is worked on.
+        if (o + 1 < RY && y0 + o + 1 < height) fetch(y0 + o + 1);
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            T window[WINDOW * V], sum[V] = {};
+#pragma unroll
+            for (int i = 0; i < WINDOW; i++) {
+                vec<T, V> q = load<V>(line + h * 32 * V + lane * V + i * V);
+#pragma unroll
+                for (int v = 0; v < V; v++) window[i * V + v] = q.v[v];
+            }
+#pragma unroll
+            for (int k = 0; k < KW; k++)
+#pragma unroll
+                for (int v = 0; v < V; v++) sum[v] = more(sum[v], w[k], window[k + v]);
+            const int64 column = x0 + h * 32 * V + lane * V;
+            T* to = y + (y0 + o) * width + column;
+            if (width % V == 0) {
+                vec<T, V> q;
+#pragma unroll
+                for (int v = 0; v < V; v++) q.v[v] = sum[v];
+                if (column < width) store<V>(to, q);
+            } else {
+#pragma unroll
+                for (int v = 0; v < V; v++) if (column + v < width) to[v] = sum[v];
+            }
+        }
+        __syncwarp();
+    }
+}
+
 // Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
 template <class T, edge E, int K, int R>
 DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,

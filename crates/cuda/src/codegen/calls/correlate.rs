@@ -61,6 +61,10 @@ pub(super) fn correlate(call: &Call, (edge, constant): (Edge, u64), origin: &Dim
         // Along the last axis alone: all other axes are rows.
         let width = shape.last().copied().unwrap_or(1);
         let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
+        if k <= COLUMN {
+            row(&all, [out.size / width, width], k, o, made);
+            return Some(());
+        }
         if tile(&all, 1, [out.size / width, width], [1, k], [0, o], made) {
             return Some(());
         }
@@ -102,8 +106,7 @@ fn tile(
 ) -> bool {
     let v = 16 / all.d.size() as i64;
     let ry = match kh {
-        1 => 2,
-        2..=4 => 4,
+        1..=4 => 4,
         _ => 8,
     };
     let tx = 64 * v;
@@ -132,10 +135,32 @@ fn tile(
             &format!("correlate_tile<{}, {kh}, {kw}, {ry}, {warps}>", all.types()),
             blocks(warps),
             32 * warps as u32,
-            if kh > 1 { 0 } else { 24 / warps as u32 },
+            0,
         );
     made.out.stages.push(stage);
     true
+}
+
+/// Along the last axis.
+fn row(all: &Correlation, [height, width]: [i64; 2], k: i64, origin: i64, made: &mut Made) {
+    let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
+    let device = made.full_device() / 64;
+    let rows = [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(made.tuning.row_outputs);
+    let warps = if height * tiles_x >= 8 * rows { 8 } else { 1 };
+    let stage = all
+        .launch("correlate_row")
+        .int("height", height)
+        .int("width", width)
+        .int("tiles_x", tiles_x)
+        .int("origin", origin)
+        .int("constant", all.constant as i64)
+        .stage(
+            &format!("correlate_row<{}, {k}, {rows}, {warps}>", all.types()),
+            tiles_x * height.div_up(rows * warps),
+            32 * warps as u32,
+            if k * all.d.size() as i64 <= 128 { 24 / warps as u32 } else { 0 },
+        );
+    made.out.stages.push(stage);
 }
 
 /// Along an axis that is not the last.
@@ -156,7 +181,7 @@ fn column(all: &Correlation, [outer, n, inner]: [i64; 3], k: i64, origin: i64, m
             &format!("correlate_column<{}, {k}, {outputs}>", all.types()),
             outer * parts * blocks_inner,
             128,
-            0,
+            if k * all.d.size() as i64 <= 128 { made.tuning.column_blocks } else { 0 },
         );
     made.out.stages.push(stage);
 }

@@ -33,17 +33,23 @@ pub struct CallTuning {
     pub radix_blocks: u32,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
+    /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
+    pub column_blocks: u32,
+    /// Rows of outputs that a warp of a row correlation computes at most.
+    pub row_outputs: i64,
 }
 
 impl Default for CallTuning {
     fn default() -> CallTuning {
         CallTuning {
             scan_threads: 256,
-            scan_vectors: 4,
+            scan_vectors: 8,
             radix_threads: 384,
             radix_items: 18,
-            radix_blocks: 2,
+            radix_blocks: 3,
             column_outputs: 32,
+            column_blocks: 0,
+            row_outputs: 4,
         }
     }
 }

@@ -13,7 +13,7 @@ DEV void radix_clear(uint32* words, int64 n) {
 template <class T, class O, int THREADS, int COPIES>
 DEV void radix_histogram(const T* x, O* bins, int64 n, int64 chunks, int64 length) {
     constexpr int P = digits<T>, U = 8;
-    __shared__ uint32 counts[P * RADIX * COPIES];
+    extern __shared__ uint32 counts[];
     for (int i = threadIdx.x; i < P * RADIX * COPIES; i += THREADS) counts[i] = 0;
     __syncthreads();
     const int64 row = blockIdx.x / chunks, first = (blockIdx.x - row * chunks) * length;
@@ -106,7 +106,8 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     // Warps take consecutive parts, lanes neighbours: position in the tile is (warp, item, lane).
     const int first = warp * (32 * ITEMS) + lane;
     T e[ITEMS];
-    uint32 where[ITEMS];  // digit and rank
+    // Ranks, two a register: more blocks fit a multiprocessor.
+    uint32 ranks[(ITEMS + 1) / 2];
     if (count == TILE) {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) e[i] = from[first + 32 * i];
@@ -123,7 +124,8 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
         __syncwarp();
         if ((peers & lower) == 0) counts[warp][d] = before + __popc(peers);
         __syncwarp();
-        where[i] = d << 16 | (before + __popc(peers & lower));
+        uint32 rank = before + __popc(peers & lower);
+        ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
     }
     __syncthreads();
 
@@ -151,18 +153,34 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        where[i] = counts[warp][where[i] >> 16] + (where[i] & 0xffff);
-        keys[where[i]] = e[i];
+        uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
+        uint32 at = counts[warp][d] + (ranks[i / 2] >> 16 * (i % 2) & 0xffff);
+        keys[at] = e[i];
+        if (PAIRS) ranks[i / 2] = i % 2 == 0 ? (ranks[i / 2] & 0xffff0000u) | at : (ranks[i / 2] & 0xffff) | at << 16;
     }
     if (threadIdx.x < RADIX) {
         O sum = 0;
         if (tile > 0) {
-            for (const O* other = mine - RADIX;; other -= RADIX) {
-                O seen;
-                do seen = *(const volatile O*)other;
-                while (seen >> FLAG == 0);
-                sum += seen & MASK;
-                if (seen >> FLAG == 2) break;
+            // Several tiles at a time: a step back costs the latency of the second-level cache.
+            constexpr int BACK = 8;
+            int64 back = tile;
+            for (bool going = true; going;) {
+                O seen[BACK];
+#pragma unroll
+                for (int k = 0; k < BACK; k++)
+                    seen[k] = k < back ? *(const volatile O*)(mine - (int64)(tile - back + k + 1) * RADIX) : 0;
+#pragma unroll
+                for (int k = 0; k < BACK; k++) {
+                    // The first that has told nothing yet is asked again.
+                    going &= seen[k] >> FLAG != 0;
+                    if (going) {
+                        sum += seen[k] & MASK;
+                        back--;
+                        going = seen[k] >> FLAG != 2;
+                        if (!going) back = 0;
+                    }
+                }
+                going = back > 0;
             }
             *(volatile O*)mine = (O)2 << FLAG | (sum + total);
         }
@@ -189,7 +207,7 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
             int j = first + 32 * i;
             if (j < count) {
                 int64 in_row = tile * TILE + j;
-                positions[where[i]] = pass == 0 ? (I)in_row : with_from[row * n + in_row];
+                positions[ranks[i / 2] >> 16 * (i % 2) & 0xffff] = pass == 0 ? (I)in_row : with_from[row * n + in_row];
             }
         }
         __syncthreads();

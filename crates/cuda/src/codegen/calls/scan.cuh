@@ -51,62 +51,91 @@ template <class A> DEV A told(const A* values, int64 at, uint64 word) {
     return u.a;
 }
 
-// What the tiles of a row before this one add up to: the aggregates of those in the same group, and what the last tile
-// of the group before has published as its sum. Decoupled look-back (Merrill & Garland 2016) lets each tile add as many
-// aggregates as it happens to need, which makes the rounding depend on timing; groups keep it fixed at the same cost.
-constexpr int SCAN_GROUP = 128;
-template <class A, class Op> DEV A sum_before(const uint64* tags, const A* values, int64 row, int64 tiles, int64 tile,
-                                              int64 total, uint32 tag, int lane) {
-    constexpr int EACH = SCAN_GROUP / 32;
-    int64 group = tile / SCAN_GROUP, first = row * tiles + group * SCAN_GROUP;
-    int count = (int)(tile % SCAN_GROUP);
-    // Where the groups' sums lie: behind the tiles' aggregates.
-    int64 sum_at = total + row * ((tiles + SCAN_GROUP - 1) / SCAN_GROUP) + group;
-    uint64 words[EACH], sum_word = 0;
-    bool ready;
-    do {
-        ready = true;
+// Words that a warp waits for: EACH neighbours a lane, the first `count` of 32 * EACH.
+template <int EACH> struct watched {
+    const uint64* tags;
+    int64 base;
+    int count;
+    uint64 words[EACH];
+    DEV watched(const uint64* tags, int64 base, int count) : tags(tags), base(base), count(count) {
 #pragma unroll
-        for (int j = 0; j < EACH; j++) {
-            words[j] = 0;
-            if (j * 32 + lane < count) words[j] = *(const volatile uint64*)(tags + first + j * 32 + lane);
+        for (int j = 0; j < EACH; j++) words[j] = 0;
+    }
+    DEV bool look(uint32 tag, int lane) {
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+            if (lane * EACH + j < count && (uint32)(words[j] >> 32) != tag)
+                words[j] = *(const volatile uint64*)(tags + base + lane * EACH + j);
+        bool ready = true;
+#pragma unroll
+        for (int j = 0; j < EACH; j++) ready &= lane * EACH + j >= count || (uint32)(words[j] >> 32) == tag;
+        return __all_sync(0xffffffffu, ready);
+    }
+    // What they add up to; there must be at least one.
+    template <class A, class Op> DEV A sum(const A* values, int lane) const {
+        if constexpr (sizeof(A) > 4) __threadfence();
+        A s{};
+        bool have = lane * EACH < count;
+        if (have) s = told(values, base + lane * EACH, words[0]);
+#pragma unroll
+        for (int j = 1; j < EACH; j++)
+            if (lane * EACH + j < count) s = Op::both(s, told(values, base + lane * EACH + j, words[j]));
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) {
+            A other = shuffle_from(s, lane ^ d, 32);
+            bool others = __shfl_xor_sync(0xffffffffu, (int)have, d);
+            if (others) s = !have ? other : lane & d ? Op::both(other, s) : Op::both(s, other);
+            have |= others;
         }
-        if (group > 0) sum_word = *(const volatile uint64*)(tags + sum_at);
-#pragma unroll
-        for (int j = 0; j < EACH; j++) if (j * 32 + lane < count) ready &= (uint32)(words[j] >> 32) == tag;
-        if (group > 0) ready &= (uint32)(sum_word >> 32) == tag;
-    } while (!__all_sync(0xffffffffu, ready));
-    if constexpr (sizeof(A) > 4) __threadfence();
-    A s{};
-    bool have = lane < count;
-    if (have) s = told(values, first + lane, words[0]);
-#pragma unroll
-    for (int j = 1; j < EACH; j++)
-        if (j * 32 + lane < count) s = Op::both(s, told(values, first + j * 32 + lane, words[j]));
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        A other = shuffle_from(s, lane ^ d, 32);
-        bool others = __shfl_xor_sync(0xffffffffu, (int)have, d);
-        if (others) s = !have ? other : lane & d ? Op::both(other, s) : Op::both(s, other);
-        have |= others;
+        return s;
     }
-    if (group > 0) {
-        A sum = told(values, sum_at, sum_word);
-        s = have ? Op::both(sum, s) : sum;
+};
+// How tiles of a row learn what lies before them. Decoupled look-back (Merrill & Garland 2016) lets each tile add as
+// many aggregates as it happens to need, which makes the rounding depend on timing. Here the association is fixed:
+// aggregates of tiles within a group of 128, sums of groups within a span of 64, and a running sum over spans. Only the
+// last is a chain, and it has a link every 8192 tiles.
+constexpr int SCAN_GROUP = 128, SCAN_SPAN = 64;
+template <class A, class Op> DEV A sum_before(uint64* tags, A* values, A own, int64 row, int64 rows, int64 tile,
+                                              int64 tiles, uint32 tag, int lane) {
+    const int64 groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP, group = tile / SCAN_GROUP;
+    const int64 spans = (groups + SCAN_SPAN - 1) / SCAN_SPAN, span = group / SCAN_SPAN;
+    const int in_group = (int)(tile % SCAN_GROUP), in_span = (int)(group % SCAN_SPAN);
+    const int64 group_at = rows * tiles + row * groups + group, span_at = rows * (tiles + groups) + row * spans + span;
+    watched<SCAN_GROUP / 32> near(tags, row * tiles + tile - in_group, in_group);
+    watched<SCAN_SPAN / 32> far(tags, group_at - in_span, in_span);
+    watched<1> farthest(tags, span_at, span > 0 ? 1 : 0);
+    bool known = far.look(tag, lane);
+    while (!near.look(tag, lane)) {}
+    A before{};
+    if (in_group > 0) before = near.template sum<A, Op>(values, lane);
+    const bool closes = in_group == SCAN_GROUP - 1 && tile + 1 < tiles;
+    A whole = Op::both(before, own);
+    if (closes && in_span < SCAN_SPAN - 1 && lane == 0) tell(tags, values, group_at, whole, tag);
+    while (!known) known = far.look(tag, lane);
+    if (in_span > 0) {
+        A sum = far.template sum<A, Op>(values, lane);
+        before = in_group > 0 ? Op::both(sum, before) : sum;
     }
-    return s;
+    if (span > 0) {
+        while (!farthest.look(tag, lane)) {}
+        A sum = farthest.template sum<A, Op>(values, lane);
+        before = in_group > 0 || in_span > 0 ? Op::both(sum, before) : sum;
+    }
+    if (closes && in_span == SCAN_SPAN - 1 && lane == 0) tell(tags, values, span_at + 1, Op::both(before, own), tag);
+    return before;
 }
 
-// Rows along contiguous memory, a tile of T * V * K elements a block. head: ticket, finished tiles, number of the run.
+// Rows along contiguous memory, in tiles of T * V * K elements. CHAINED: a block a tile; head holds the next ticket,
+// the number of finished tiles and that of the run. Otherwise a block goes through a row.
 template <class In, class Out, class Op, int T, int V, int K, bool CHAINED>
-DEV void scan_tiles(const In* x, Out* y, int64 n, int64 tiles, int64 total, uint32* head, uint64* tags,
+DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* head, uint64* tags,
                     typename Op::state* values) {
     typedef typename Op::state A;
-    constexpr int WARPS = T / 32, TOTALS = K * WARPS, EACH = (TOTALS + 31) / 32;
+    constexpr int WARPS = T / 32, TOTALS = K * WARPS, EACH = (TOTALS + 31) / 32, TILE = T * V * K;
     __shared__ A totals[TOTALS];
     __shared__ uint32 start[2];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int64 ticket = blockIdx.x;
+    int64 row = blockIdx.x, tile = 0;
     uint32 tag = 0;
     if constexpr (CHAINED) {
         // Tickets and not block numbers: who waits, waits for tiles that have started.
@@ -115,92 +144,91 @@ DEV void scan_tiles(const In* x, Out* y, int64 n, int64 tiles, int64 total, uint
             start[1] = ((volatile uint32*)head)[2] + 1;
         }
         __syncthreads();
-        ticket = start[0];
+        row = rows == 1 ? 0 : start[0] / (uint32)tiles;
+        tile = start[0] - row * tiles;
         tag = start[1];
     }
-    const int64 row = tiles == 1 ? ticket : ticket / tiles, tile = ticket - row * tiles;
-    const int64 at = row * n + tile * (T * V * K), left = n - tile * (T * V * K);
-    A part[K][V];
-    {
-        vec<In, V> raw[K];
-        if (left >= T * V * K) {
+    A carry{};
+    for (;;) {
+        const int64 at = row * n + tile * TILE, left = n - tile * TILE;
+        A part[K][V];
+        {
+            vec<In, V> raw[K];
+            if (left >= TILE) {
 #pragma unroll
-            for (int k = 0; k < K; k++) raw[k] = load<V>(x + at + (k * T + threadIdx.x) * V);
-        } else {
+                for (int k = 0; k < K; k++) raw[k] = load<V>(x + at + (k * T + threadIdx.x) * V);
+            } else {
 #pragma unroll
-            for (int k = 0; k < K; k++) {
-                int64 i = (k * T + threadIdx.x) * V;
-                raw[k] = scan_load<V>(x + at + i, left - i);
+                for (int k = 0; k < K; k++) {
+                    int64 i = (k * T + threadIdx.x) * V;
+                    raw[k] = scan_load<V>(x + at + i, left - i);
+                }
             }
+#pragma unroll
+            for (int k = 0; k < K; k++)
+#pragma unroll
+                for (int v = 0; v < V; v++) part[k][v] = cast<A>(cast<Out>(raw[k].v[v]));
         }
+        A lanes_before[K];
 #pragma unroll
-        for (int k = 0; k < K; k++)
+        for (int k = 0; k < K; k++) {
 #pragma unroll
-            for (int v = 0; v < V; v++) part[k][v] = cast<A>(cast<Out>(raw[k].v[v]));
-    }
-    A lanes_before[K];
-#pragma unroll
-    for (int k = 0; k < K; k++) {
-#pragma unroll
-        for (int v = 1; v < V; v++) part[k][v] = Op::both(part[k][v - 1], part[k][v]);
-        A sum = lanes_scan<Op, 32>(part[k][V - 1], lane);
-        if (lane == 31) totals[k * WARPS + warp] = sum;
-        lanes_before[k] = shuffle_up(sum, 1, 32);
-    }
-    __syncthreads();
-    if (warp == 0) {
-        // From here on totals[i] is what lies before part i: in the tile, then in the row.
-        A own[EACH];
-#pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            own[e] = totals[min(lane * EACH + e, TOTALS - 1)];
-            if (e > 0) own[e] = Op::both(own[e - 1], own[e]);
+            for (int v = 1; v < V; v++) part[k][v] = Op::both(part[k][v - 1], part[k][v]);
+            A sum = lanes_scan<Op, 32>(part[k][V - 1], lane);
+            if (lane == 31) totals[k * WARPS + warp] = sum;
+            lanes_before[k] = shuffle_up(sum, 1, 32);
         }
-        A sum = lanes_scan<Op, 32>(own[EACH - 1], lane);
-        A left_sum = shuffle_up(sum, 1, 32);
-        if (lane > 0) {
+        __syncthreads();
+        if (warp == 0) {
+            // From here on totals[i] is what lies before part i: in the tile, then in the row.
+            A own[EACH];
 #pragma unroll
-            for (int e = 0; e < EACH; e++) own[e] = Op::both(left_sum, own[e]);
-        }
-        bool some = false;
-        A before{};
-        if constexpr (CHAINED) {
+            for (int e = 0; e < EACH; e++) {
+                own[e] = totals[min(lane * EACH + e, TOTALS - 1)];
+                if (e > 0) own[e] = Op::both(own[e - 1], own[e]);
+            }
+            A sum = lanes_scan<Op, 32>(own[EACH - 1], lane);
+            A left_sum = shuffle_up(sum, 1, 32);
+            if (lane > 0) {
+#pragma unroll
+                for (int e = 0; e < EACH; e++) own[e] = Op::both(left_sum, own[e]);
+            }
             constexpr int LAST = TOTALS - 1;
             A all = shuffle_from(own[LAST % EACH], LAST / EACH, 32);
-            if (lane == 0) tell(tags, values, ticket, all, tag);
-            some = tile > 0;
-            if (some) before = sum_before<A, Op>(tags, values, row, tiles, tile, total, tag, lane);
-            if (lane == 0 && tile % SCAN_GROUP == SCAN_GROUP - 1 && tile + 1 < tiles) {
-                int64 next = total + row * ((tiles + SCAN_GROUP - 1) / SCAN_GROUP) + tile / SCAN_GROUP + 1;
-                tell(tags, values, next, Op::both(before, all), tag);
+            if constexpr (CHAINED) {
+                if (lane == 0) tell(tags, values, row * tiles + tile, all, tag);
+                if (tile > 0) carry = sum_before<A, Op>(tags, values, all, row, rows, tile, tiles, tag, lane);
             }
+            if (lane == 0 && tile > 0) totals[0] = carry;
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                int next = lane * EACH + e + 1;
+                if (next < TOTALS) totals[next] = tile > 0 ? Op::both(carry, own[e]) : own[e];
+            }
+            carry = tile > 0 ? Op::both(carry, all) : all;
         }
-        if (lane == 0 && some) totals[0] = before;
+        __syncthreads();
 #pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            int next = lane * EACH + e + 1;
-            if (next < TOTALS) totals[next] = some ? Op::both(before, own[e]) : own[e];
+        for (int k = 0; k < K; k++) {
+            int i = k * WARPS + warp;
+            bool some = tile > 0 || i > 0;
+            A before{};
+            if (some) before = totals[i];
+            if (lane > 0) before = some ? Op::both(before, lanes_before[k]) : lanes_before[k];
+            some |= lane > 0;
+            vec<Out, V> done;
+#pragma unroll
+            for (int v = 0; v < V; v++) done.v[v] = cast<Out>(some ? Op::both(before, part[k][v]) : part[k][v]);
+            int64 j = (k * T + threadIdx.x) * V;
+            if (left >= TILE) store<V>(y + at + j, done);
+            else store_some<V>(y + at + j, done, left - j);
         }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < K; k++) {
-        int i = k * WARPS + warp;
-        bool some = tile > 0 || i > 0;
-        A before{};
-        if (some) before = totals[i];
-        if (lane > 0) before = some ? Op::both(before, lanes_before[k]) : lanes_before[k];
-        some |= lane > 0;
-        vec<Out, V> done;
-#pragma unroll
-        for (int v = 0; v < V; v++) done.v[v] = cast<Out>(some ? Op::both(before, part[k][v]) : part[k][v]);
-        int64 j = (k * T + threadIdx.x) * V;
-        if (left >= T * V * K) store<V>(y + at + j, done);
-        else store_some<V>(y + at + j, done, left - j);
+        if (CHAINED || ++tile == tiles) break;
+        __syncthreads();
     }
     if constexpr (CHAINED) {
         // Every tile has its ticket and the run's number before it counts as finished.
-        if (threadIdx.x == 0 && atomicAdd(head + 1, 1u) == (uint32)total - 1) {
+        if (threadIdx.x == 0 && atomicAdd(head + 1, 1u) == gridDim.x - 1) {
             head[0] = 0;
             head[1] = 0;
             head[2] = tag;

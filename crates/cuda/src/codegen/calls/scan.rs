@@ -8,8 +8,9 @@ use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made, Source, vector};
 
 const TEXT: &str = include_str!("scan.cuh");
-/// Tiles whose aggregates are added at once: `SCAN_GROUP` of the template.
+/// Tiles whose aggregates are added at once, and groups whose sums are: `SCAN_GROUP` and `SCAN_SPAN` of the template.
 const GROUP: i64 = 128;
+const SPAN: i64 = 64;
 /// Rows up to this long are taken by a part of a warp each, where there are many.
 const SHORT_ROW: i64 = 2048;
 /// Chunks of a column are no shorter.
@@ -83,33 +84,34 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
         return;
     }
     let threads = made.tuning.scan_threads;
-    // As many bytes a thread whatever the vector, less for wide accumulators' registers and for short rows.
-    let full = made.tuning.scan_vectors * 16 / (v * size as u32).max(4);
-    let wanted = (n.div_up(i64::from(threads * v)) as u32).next_power_of_two();
-    let k = full.clamp(1, 16).min(wanted.max(1));
-    let tile = i64::from(threads * v * k);
-    let tiles = n.div_up(tile);
-    let chained = tiles > 1;
-    let total = rows * tiles;
-    let words = total + rows * tiles.div_up(GROUP);
+    // As many bytes a thread whatever the vector.
+    let most = i64::from((made.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16));
+    let line = i64::from(threads * v);
+    // Where rows are many, a block goes through each; its tiles then share the row evenly.
+    let chained = n > line * most && rows < 2 * i64::from(made.target.arch.sms);
+    let k = if chained { most } else { n.div_up(n.div_up(line * most)).div_up(line) };
+    let tiles = n.div_up(line * k);
+    let groups = tiles.div_up(GROUP);
+    let words = (rows * (tiles + groups + groups.div_up(SPAN))) as usize;
     let a = fold.to.accumulator();
     let (head, tags, values) = if chained {
-        let values = if a.size() > 4 { words as usize * a.size() } else { 16 };
-        (made.out.state(16), made.out.state(8 * words as usize), made.out.state(values))
+        let values = if a.size() > 4 { words * a.size() } else { 16 };
+        (made.out.state(16), made.out.state(8 * words), made.out.state(values))
     } else {
         (out, out, out)
     };
+    let blocks = if chained { rows * tiles } else { rows };
     let stage = fold
         .launch("scan")
         .source("x", from_type, from)
         .pointer("y", to_type, out)
+        .int("rows", rows)
         .int("n", n)
         .int("tiles", tiles)
-        .int("total", total)
         .pointer("head", "uint32", head)
         .pointer("tags", "uint64", tags)
         .pointer("values", ctype(a), values)
-        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), total, threads, 0);
+        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), blocks, threads, 0);
     made.out.stages.push(stage);
 }
 

@@ -115,20 +115,27 @@ fn long_rows(
     let clear = plain("clear_words").pointer("words", "uint32", zeros).int("n", words);
     made.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
 
-    // A few waves of blocks; each counts in 32 bits.
-    let chunks = (made.full_device() / 128 / rows).clamp(1, n.div_up(4096)).max(n.div_up(1 << 28));
-    let copies = match passes {
-        0..=4 => 8,
-        5..=8 => 4,
-        _ => 1,
-    };
+    // Counters in as many copies as fit keep a warp's increments apart; small work has few to clear.
+    let large = rows * n >= 1 << 20;
+    let room = if large { made.target.arch.max_shared.min(128 << 10) } else { 32 << 10 };
+    let copies = (room / (passes * 1024)).clamp(1, 32);
+    let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
+    let (counters, waves) = if large { (1024, 1) } else { (256, 8) };
+    // Each block counts in 32 bits.
+    let chunks = (waves * i64::from(made.target.arch.sms)).div_up(rows).min(n.div_up(4096)).max(n.div_up(1 << 28));
     let histogram = launch("radix_histogram", d, RADIX)
         .source("x", ctype(d), from)
         .pointer("bins", offset, bins)
         .int("n", n)
         .int("chunks", chunks)
         .int("length", n.div_up(chunks))
-        .stage(&format!("radix_histogram<{}, {offset}, 256, {copies}>", ctype(d)), rows * chunks, 256, 0);
+        .shared(passes * 1024 * copies)
+        .stage(
+            &format!("radix_histogram<{}, {offset}, {counters}, {copies}>", ctype(d)),
+            rows * chunks,
+            counters,
+            0,
+        );
     made.out.stages.push(histogram);
     let starts = plain("digit_starts")
         .pointer("bins", offset, bins)

@@ -261,7 +261,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
                 }
             });
         };
-        if u == 1 {
+        if u == 1 && !loads.is_empty() {
             fill(c, false);
         } else if !loads.is_empty() {
             c.block("if (full)", |c| fill(c, false));
@@ -272,9 +272,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
         }
         let index = format!("[{}][{}]", if v == 1 { "0" } else { "l" }, if u == 1 { "0" } else { "u" });
         span.scoped(c, |c| {
-            if u > 1 {
-                place(c);
-            }
+            place(c);
             let stores: Vec<usize> = (0..kernel.body.len())
                 .filter(|&i| kernel.body[i].level == Level::Full && matches!(kernel.body[i].inst, Inst::Store { .. }))
                 .collect();
