@@ -67,6 +67,8 @@ def jax_peer() -> Peer:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
+    # JAX multiplies float32 in TF32 by default; all peers are compared at full precision.
+    jax.config.update("jax_default_matmul_precision", "highest")
     return Peer("jax", jax.__version__, jnp, jnp.asarray, jax.block_until_ready, np.asarray, jax.jit)
 
 

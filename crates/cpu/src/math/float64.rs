@@ -407,8 +407,10 @@ fn atan<S: Isa>(v: f64) -> f64 {
 /// atan2 where `fast2` holds, 2.5 ulp.
 #[inline(always)]
 fn atan2<S: Isa>(y: f64, v: f64) -> f64 {
-    let a = atan::<S>(y.abs() / v.abs());
-    let a = if v < 0.0 { std::f64::consts::PI - (a - 2.0 * PIO2_LO) } else { a };
+    // 0/0 is an angle of zero and ∞/∞ one of 45°.
+    let ratio = if y == 0.0 { 0.0 } else if y.abs() == v.abs() { 1.0 } else { y.abs() / v.abs() };
+    let a = atan::<S>(if v.is_nan() { v } else { ratio });
+    let a = if v.is_sign_negative() { std::f64::consts::PI - (a - 2.0 * PIO2_LO) } else { a };
     a.copysign(y)
 }
 

@@ -35,19 +35,19 @@ fn works() -> Vec<Work> {
     let window = |h: i64, w: i64| CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [h / 2, w / 2].as_slice().into() };
     let sum = CallOp::Scan { op: ScanOp::Sum, axis: 0 };
     let mut all = Vec::new();
-    let bands = [1, 2, 4, 8].map(|row_outputs| CallTuning { row_outputs, ..plain }).to_vec();
+    let bands = [4].map(|row_outputs| CallTuning { row_outputs, ..plain }).to_vec();
     let mut add = |name, op: &CallOp, ins: Vec<(DType, Vec<i64>)>, out: DType, tunings: Vec<CallTuning>, floor, target| {
         let shape = ins[0].1.clone();
         all.push(Work { name, op: op.clone(), ins, out: (out, shape), tunings, floor, target });
     };
-    let scans = [(256, 4), (256, 6), (256, 8), (512, 6), (128, 8)];
-    let scans = scans.map(|(scan_threads, scan_vectors)| CallTuning { scan_threads, scan_vectors, ..plain }).to_vec();
+    let scans = [(256, 8, 0), (256, 8, 4), (256, 8, 3), (256, 6, 4), (256, 4, 5), (512, 8, 2), (512, 4, 3), (128, 8, 8), (256, 10, 3), (256, 12, 2)];
+    let scans = scans.map(|(scan_threads, scan_vectors, scan_blocks)| CallTuning { scan_threads, scan_vectors, scan_blocks, ..plain }).to_vec();
     add("cumsum f32 1e8", &sum, line(f), f, scans, 0.186, 0.220);
-    add("cumsum f64 1e8", &sum, line(DType::F64), DType::F64, vec![plain], 0.372, 0.44);
-    add("cumsum i8 1e8", &sum, line(DType::I8), DType::I8, vec![plain], 0.047, 0.1);
-    let sorts = [(384, 18, 3), (384, 18, 4), (384, 19, 3), (256, 20, 5), (512, 13, 3), (512, 14, 2), (384, 14, 4)];
+    add("cumsum f64 1e8", &sum, line(DType::F64), DType::F64, [(256, 8, 0), (256, 4, 4), (256, 6, 3), (512, 4, 2)].map(|(scan_threads, scan_vectors, scan_blocks)| CallTuning { scan_threads, scan_vectors, scan_blocks, ..plain }).to_vec(), 0.372, 0.44);
+    add("cumsum i8 1e8", &sum, line(DType::I8), DType::I8, [8, 4, 2].map(|scan_vectors| CallTuning { scan_vectors, ..plain }).to_vec(), 0.047, 0.1);
+    let sorts = [(384, 18, 3, 1, false), (384, 18, 2, 1, false), (384, 18, 3, 2, false), (384, 18, 3, 1, true), (384, 19, 3, 1, false), (384, 16, 3, 1, false), (384, 16, 3, 1, true), (512, 14, 2, 1, false), (384, 19, 2, 2, true)];
     let sorts = sorts
-        .map(|(radix_threads, radix_items, radix_blocks)| CallTuning { radix_threads, radix_items, radix_blocks, ..plain })
+        .map(|(radix_threads, radix_items, radix_blocks, radix_back, radix_match)| CallTuning { radix_threads, radix_items, radix_blocks, radix_back, radix_match, ..plain })
         .to_vec();
     add("sort f32 1e8", &CallOp::Sort, line(f), f, sorts.clone(), 0.84, 2.7);
     add("argsort f32 1e8", &CallOp::ArgSort, line(f), DType::I64, sorts, 2.1, 6.0);
@@ -55,7 +55,7 @@ fn works() -> Vec<Work> {
     add("correlate 15x15", &window(15, 15), image(15, 15), f, vec![plain], 0.11, 0.5);
     add("correlate 3x3", &window(3, 3), image(3, 3), f, vec![plain], 0.031, 0.06);
     add("correlate 1x25", &window(1, 25), image(1, 25), f, bands.clone(), 0.031, 0.05);
-    let columns = [(32, 0), (32, 5), (32, 6), (24, 6), (16, 6), (16, 8)];
+    let columns = [(32, 6)];
     let columns = columns.map(|(column_outputs, column_blocks)| CallTuning { column_outputs, column_blocks, ..plain }).to_vec();
     add("correlate 25x1", &window(25, 1), image(25, 1), f, columns, 0.031, 0.05);
     let rows = vec![(f, vec![10_000, 10_000])];
@@ -136,9 +136,9 @@ fn time(gpu: &mut Gpu, work: &Work, call: &Call, tuning: CallTuning, buffers: &H
     let last = functions.last().expect("a stage").info().expect("known");
     whole.sort_by(f32::total_cmp);
     let t = f64::from(whole[6]);
-    let CallTuning { scan_threads, scan_vectors, radix_threads, radix_items, radix_blocks, column_outputs, column_blocks, row_outputs } = tuning;
+    let CallTuning { scan_threads, scan_vectors, scan_blocks, radix_threads, radix_items, radix_blocks, radix_back, radix_match, column_outputs, column_blocks, row_outputs } = tuning;
     println!(
-        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors} radix {radix_threads}x{radix_items}/{radix_blocks} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
+        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} radix {radix_threads}x{radix_items}/{radix_blocks} {radix_back} {radix_match} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
         work.name, whole[0], work.floor, t / work.floor, work.target, last.registers, last.local
     );
     gpu.free(scratch);

@@ -25,12 +25,18 @@ pub struct CallTuning {
     pub scan_threads: u32,
     /// 16-byte vectors of a scan's thread.
     pub scan_vectors: u32,
+    /// Blocks per multiprocessor that a chained scan's registers must allow; 0 for no bound.
+    pub scan_blocks: u32,
     /// Threads of a radix pass's block: a multiple of 32, at least 256.
     pub radix_threads: u32,
     /// Four-byte elements of a thread of a radix pass; wider elements get fewer.
     pub radix_items: u32,
     /// Blocks per multiprocessor that a radix pass's registers must allow.
     pub radix_blocks: u32,
+    /// Tiles that a radix pass looks back over at a time.
+    pub radix_back: u32,
+    /// Equal digits are found by the hardware's match.
+    pub radix_match: bool,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
     /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
@@ -44,11 +50,14 @@ impl Default for CallTuning {
         CallTuning {
             scan_threads: 256,
             scan_vectors: 8,
+            scan_blocks: 4,
             radix_threads: 384,
             radix_items: 18,
             radix_blocks: 3,
+            radix_back: 1,
+            radix_match: false,
             column_outputs: 32,
-            column_blocks: 0,
+            column_blocks: 6,
             row_outputs: 4,
         }
     }

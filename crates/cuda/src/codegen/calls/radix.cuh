@@ -76,7 +76,7 @@ DEV uint32 peers_of(uint32 d) {
 }
 
 // One pass. With an index type I the positions in the row travel along; `indices_out` then gets them in the last pass.
-template <class T, class I, class O, int THREADS, int ITEMS>
+template <class T, class I, class O, int THREADS, int ITEMS, int BACK, bool MATCH>
 DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64* indices_out, const O* starts, O* status,
                     O* next_status, uint32* tickets, int64 n, int64 tiles, int64 pass) {
     constexpr int TILE = THREADS * ITEMS, WARPS = THREADS / 32, P = digits<T>;
@@ -120,7 +120,7 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     for (int i = 0; i < ITEMS; i++) {
         // What lies beyond the row's end comes last of all and is not written.
         uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
-        uint32 peers = peers_of(d), before = counts[warp][d];
+        uint32 peers = MATCH ? __match_any_sync(0xffffffffu, d) : peers_of(d), before = counts[warp][d];
         __syncwarp();
         if ((peers & lower) == 0) counts[warp][d] = before + __popc(peers);
         __syncwarp();
@@ -131,13 +131,10 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
 
     // A thread a digit: the tile's count is told at once, so that others need not wait.
     O* mine = status + (int64)ticket * RADIX + threadIdx.x;
-    uint32 total = 0, counted[WARPS];
+    uint32 total = 0;
     if (threadIdx.x < RADIX) {
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) {
-            counted[w] = counts[w][threadIdx.x];
-            total += counted[w];
-        }
+        for (int w = 0; w < WARPS; w++) total += counts[w][threadIdx.x];
         *(volatile O*)mine = (tile == 0 ? (O)2 : (O)1) << FLAG | total;
         next_status[(int64)ticket * RADIX + threadIdx.x] = 0;
     }
@@ -146,8 +143,9 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
         uint32 at = start;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
+            uint32 more = counts[w][threadIdx.x];
             counts[w][threadIdx.x] = at;
-            at += counted[w];
+            at += more;
         }
     }
     __syncthreads();
@@ -162,7 +160,6 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
         O sum = 0;
         if (tile > 0) {
             // Several tiles at a time: a step back costs the latency of the second-level cache.
-            constexpr int BACK = 8;
             int64 back = tile;
             for (bool going = true; going;) {
                 O seen[BACK];

@@ -100,6 +100,9 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
     } else {
         (out, out, out)
     };
+    // Wide vectors of narrow elements, and 16-byte accumulators, need more registers.
+    let light = i64::from(v) * k * a.size().max(4) as i64 <= 128;
+    let bound = if chained && light { made.tuning.scan_blocks } else { 0 };
     let blocks = if chained { rows * tiles } else { rows };
     let stage = fold
         .launch("scan")
@@ -111,7 +114,7 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
         .pointer("head", "uint32", head)
         .pointer("tags", "uint64", tags)
         .pointer("values", ctype(a), values)
-        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), blocks, threads, 0);
+        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), blocks, threads, bound);
     made.out.stages.push(stage);
 }
 

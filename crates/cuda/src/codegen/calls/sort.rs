@@ -115,14 +115,12 @@ fn long_rows(
     let clear = plain("clear_words").pointer("words", "uint32", zeros).int("n", words);
     made.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
 
-    // Counters in as many copies as fit keep a warp's increments apart; small work has few to clear.
-    let large = rows * n >= 1 << 20;
-    let room = if large { made.target.arch.max_shared.min(128 << 10) } else { 32 << 10 };
-    let copies = (room / (passes * 1024)).clamp(1, 32);
+    // Copies of the counters keep a warp's increments apart.
+    let (room, counters) = (32 << 10, 256);
+    let copies = (room / (passes * 1024)).max(1);
     let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
-    let (counters, waves) = if large { (1024, 1) } else { (256, 8) };
     // Each block counts in 32 bits.
-    let chunks = (waves * i64::from(made.target.arch.sms)).div_up(rows).min(n.div_up(4096)).max(n.div_up(1 << 28));
+    let chunks = (16 * i64::from(made.target.arch.sms)).div_up(rows).min(n.div_up(4096)).max(n.div_up(1 << 28));
     let histogram = launch("radix_histogram", d, RADIX)
         .source("x", ctype(d), from)
         .pointer("bins", offset, bins)
@@ -145,7 +143,7 @@ fn long_rows(
     // Positions alternate between the scratch and the output's memory, which has 8 bytes for each.
     let positions = if indices && passes > 1 { made.out.scratch((rows * n) as usize * position_bytes) } else { out };
     let positions_at = |pass: usize| if (passes - 1 - pass) % 2 == 0 { out } else { positions };
-    let template = format!("radix_pass<{}, {position}, {offset}, {threads}, {items}>", ctype(d));
+    let template = format!("radix_pass<{}, {position}, {offset}, {threads}, {items}, {}, {}>", ctype(d), made.tuning.radix_back, made.tuning.radix_match);
     for pass in 0..passes {
         let source = if pass == 0 { from } else { Source { at: place(pass - 1), offset: 0 } };
         let (status, next) = if pass % 2 == 0 { (first_status, other_status) } else { (other_status, first_status) };
