@@ -37,8 +37,7 @@ use DType::*;
 
 impl DType {
     /// Every dtype, in declaration order.
-    pub const ALL: [DType; 15] =
-        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, C64, C128];
+    pub const ALL: [DType; 15] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, C64, C128];
 
     /// NumPy's name (`bfloat16` is ml_dtypes').
     pub const fn name(self) -> &'static str {

@@ -56,15 +56,8 @@ pub enum ScatterOp {
 
 impl ReduceOp {
     /// Every reduction, in declaration order.
-    pub const ALL: [ReduceOp; 7] = [
-        ReduceOp::Sum,
-        ReduceOp::Prod,
-        ReduceOp::Max,
-        ReduceOp::Min,
-        ReduceOp::ArgMax,
-        ReduceOp::ArgMin,
-        ReduceOp::M2,
-    ];
+    pub const ALL: [ReduceOp; 7] =
+        [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::ArgMax, ReduceOp::ArgMin, ReduceOp::M2];
 }
 
 impl ScatterOp {

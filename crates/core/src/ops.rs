@@ -42,7 +42,13 @@ impl Class {
         let kind = d.kind();
         Some(match self {
             Class::All => d,
-            Class::Num => if matches!(kind, Kind::Bool) { I8 } else { d },
+            Class::Num => {
+                if matches!(kind, Kind::Bool) {
+                    I8
+                } else {
+                    d
+                }
+            }
             Class::Real | Class::RealBool => match kind {
                 Kind::Complex => return None,
                 Kind::Bool if matches!(self, Class::Real) => I8,
@@ -112,130 +118,132 @@ pub struct Op {
 /// `special` in place of both codes.
 #[macro_export]
 macro_rules! for_each_fun {
-    ($callback:path) => { $callback! {
-        // --- arithmetic
-        (Add, "add", 2, Num => Same, cpu |a, b| a.add(b), cuda "add({0}, {1})")
-        (Subtract, "subtract", 2, Num => Same, cpu |a, b| a.sub(b), cuda "sub({0}, {1})")
-        (Multiply, "multiply", 2, Num => Same, cpu |a, b| a.mul(b), cuda "mul({0}, {1})")
-        (Divide, "divide", 2, Divide => Same, cpu |a, b| a.div(b), cuda "div({0}, {1})")
-        (FloorDivide, "floor_divide", 2, Real => Same, cpu |a, b| a.floor_divide(b), cuda "floor_divide({0}, {1})")
-        (Remainder, "remainder", 2, Real => Same, cpu |a, b| a.remainder(b), cuda "remainder_({0}, {1})")
-        (Fmod, "fmod", 2, Real => Same, cpu |a, b| a.fmod(b), cuda "fmod_({0}, {1})")
-        (Power, "power", 2, Num => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
-        (FloatPower, "float_power", 2, Double => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
-        (Maximum, "maximum", 2, All => Same, cpu |a, b| a.maximum(b), cuda "maximum({0}, {1})")
-        (Minimum, "minimum", 2, All => Same, cpu |a, b| a.minimum(b), cuda "minimum({0}, {1})")
-        (Fmax, "fmax", 2, All => Same, cpu |a, b| a.fmax(b), cuda "fmax_({0}, {1})")
-        (Fmin, "fmin", 2, All => Same, cpu |a, b| a.fmin(b), cuda "fmin_({0}, {1})")
-        (Negative, "negative", 1, Num => Same, cpu |a| a.neg(), cuda "neg({0})")
-        (Positive, "positive", 1, All => Same, cpu |a| a, cuda "{0}")
-        (Absolute, "absolute", 1, All => Component, cpu |a| a.absolute(), cuda "absolute({0})")
-        (Fabs, "fabs", 1, Float => Same, cpu |a| a.absolute(), cuda "absolute({0})")
-        (Sign, "sign", 1, Num => Same, cpu |a| a.sign(), cuda "sign({0})")
-        (Square, "square", 1, Num => Same, cpu |a| a.mul(a), cuda "mul({0}, {0})")
-        (Reciprocal, "reciprocal", 1, Num => Same, cpu |a| a.reciprocal(), cuda "reciprocal({0})")
-        (Sqrt, "sqrt", 1, Inexact => Same, cpu |a| a.sqrt(), cuda "sqrt_({0})")
-        (Rsqrt, "rsqrt", 1, Float => Same, cpu |a| a.rsqrt(), cuda "rsqrt_({0})")
-        (Cbrt, "cbrt", 1, Float => Same, cpu |a| a.cbrt(), cuda "cbrt_({0})")
-        (Hypot, "hypot", 2, Float => Same, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
-        (Copysign, "copysign", 2, Float => Same, cpu |a, b| a.copysign(b), cuda "copysign_({0}, {1})")
-        (Nextafter, "nextafter", 2, Float => Same, cpu |a, b| a.nextafter(b), cuda "nextafter_({0}, {1})")
-        (Spacing, "spacing", 1, Float => Same, cpu |a| a.spacing(), cuda "spacing({0})")
-        (Heaviside, "heaviside", 2, Float => Same, cpu |a, b| a.heaviside(b), cuda "heaviside({0}, {1})")
-        (Ldexp, "ldexp", 2, Float => Special, special)
-        (FrexpMantissa, "frexp_mantissa", 1, Float => Same, cpu |a| a.frexp_mantissa(), cuda "frexp_mantissa({0})")
-        (FrexpExponent, "frexp_exponent", 1, Float => Special, special)
-        (ModfFraction, "modf_fraction", 1, Float => Same, cpu |a| a.modf_fraction(), cuda "modf_fraction({0})")
-        (Gcd, "gcd", 2, Int => Same, cpu |a, b| a.gcd(b), cuda "gcd({0}, {1})")
-        (Lcm, "lcm", 2, Int => Same, cpu |a, b| a.lcm(b), cuda "lcm({0}, {1})")
-        // --- rounding
-        (Rint, "rint", 1, Inexact => Same, cpu |a| a.rint(), cuda "rint_({0})")
-        (Floor, "floor", 1, RealBool => Same, cpu |a| a.floor(), cuda "floor_({0})")
-        (Ceil, "ceil", 1, RealBool => Same, cpu |a| a.ceil(), cuda "ceil_({0})")
-        (Trunc, "trunc", 1, RealBool => Same, cpu |a| a.trunc(), cuda "trunc_({0})")
-        // --- exponentials and logarithms
-        (Exp, "exp", 1, Inexact => Same, cpu |a| a.exp(), cuda "exp_({0})")
-        (Exp2, "exp2", 1, Inexact => Same, cpu |a| a.exp2(), cuda "exp2_({0})")
-        (Expm1, "expm1", 1, Inexact => Same, cpu |a| a.expm1(), cuda "expm1_({0})")
-        (Log, "log", 1, Inexact => Same, cpu |a| a.ln(), cuda "log_({0})")
-        (Log2, "log2", 1, Inexact => Same, cpu |a| a.log2(), cuda "log2_({0})")
-        (Log10, "log10", 1, Inexact => Same, cpu |a| a.log10(), cuda "log10_({0})")
-        (Log1p, "log1p", 1, Inexact => Same, cpu |a| a.ln_1p(), cuda "log1p_({0})")
-        (Logaddexp, "logaddexp", 2, Float => Same, cpu |a, b| a.logaddexp(b), cuda "logaddexp({0}, {1})")
-        (Logaddexp2, "logaddexp2", 2, Float => Same, cpu |a, b| a.logaddexp2(b), cuda "logaddexp2({0}, {1})")
-        // --- trigonometry
-        (Sin, "sin", 1, Inexact => Same, cpu |a| a.sin(), cuda "sin_({0})")
-        (Cos, "cos", 1, Inexact => Same, cpu |a| a.cos(), cuda "cos_({0})")
-        (Tan, "tan", 1, Inexact => Same, cpu |a| a.tan(), cuda "tan_({0})")
-        (Arcsin, "arcsin", 1, Inexact => Same, cpu |a| a.asin(), cuda "asin_({0})")
-        (Arccos, "arccos", 1, Inexact => Same, cpu |a| a.acos(), cuda "acos_({0})")
-        (Arctan, "arctan", 1, Inexact => Same, cpu |a| a.atan(), cuda "atan_({0})")
-        (Arctan2, "arctan2", 2, Float => Same, cpu |a, b| a.atan2(b), cuda "atan2_({0}, {1})")
-        (Sinh, "sinh", 1, Inexact => Same, cpu |a| a.sinh(), cuda "sinh_({0})")
-        (Cosh, "cosh", 1, Inexact => Same, cpu |a| a.cosh(), cuda "cosh_({0})")
-        (Tanh, "tanh", 1, Inexact => Same, cpu |a| a.tanh(), cuda "tanh_({0})")
-        (Arcsinh, "arcsinh", 1, Inexact => Same, cpu |a| a.asinh(), cuda "asinh_({0})")
-        (Arccosh, "arccosh", 1, Inexact => Same, cpu |a| a.acosh(), cuda "acosh_({0})")
-        (Arctanh, "arctanh", 1, Inexact => Same, cpu |a| a.atanh(), cuda "atanh_({0})")
-        (Degrees, "degrees", 1, Float => Same, cpu |a| a.degrees(), cuda "degrees({0})")
-        (Radians, "radians", 1, Float => Same, cpu |a| a.radians(), cuda "radians({0})")
-        // --- comparison and logic
-        (Equal, "equal", 2, All => Bool, cpu |a, b| a.eq(b), cuda "equal({0}, {1})")
-        (NotEqual, "not_equal", 2, All => Bool, cpu |a, b| a.ne(b), cuda "not_equal({0}, {1})")
-        (Less, "less", 2, All => Bool, cpu |a, b| a.lt(b), cuda "less({0}, {1})")
-        (LessEqual, "less_equal", 2, All => Bool, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
-        (Greater, "greater", 2, All => Bool, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
-        (GreaterEqual, "greater_equal", 2, All => Bool, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
-        (LogicalAnd, "logical_and", 2, Bool => Same, cpu |a, b| a & b, cuda "({0} && {1})")
-        (LogicalOr, "logical_or", 2, Bool => Same, cpu |a, b| a | b, cuda "({0} || {1})")
-        (LogicalXor, "logical_xor", 2, Bool => Same, cpu |a, b| a ^ b, cuda "({0} != {1})")
-        (LogicalNot, "logical_not", 1, Bool => Same, cpu |a| !a, cuda "(!{0})")
-        (Isnan, "isnan", 1, Inexact => Bool, cpu |a| a.is_nan(), cuda "isnan_({0})")
-        (Isinf, "isinf", 1, Inexact => Bool, cpu |a| a.is_inf(), cuda "isinf_({0})")
-        (Isfinite, "isfinite", 1, Inexact => Bool, cpu |a| a.is_finite(), cuda "isfinite_({0})")
-        (Signbit, "signbit", 1, Float => Bool, cpu |a| a.signbit(), cuda "signbit_({0})")
-        // --- bits
-        (BitwiseAnd, "bitwise_and", 2, IntBool => Same, cpu |a, b| a & b, cuda "bit_and({0}, {1})")
-        (BitwiseOr, "bitwise_or", 2, IntBool => Same, cpu |a, b| a | b, cuda "bit_or({0}, {1})")
-        (BitwiseXor, "bitwise_xor", 2, IntBool => Same, cpu |a, b| a ^ b, cuda "bit_xor({0}, {1})")
-        (Invert, "invert", 1, IntBool => Same, cpu |a| !a, cuda "bit_not({0})")
-        (LeftShift, "left_shift", 2, Int => Same, cpu |a, b| a.left_shift(b), cuda "left_shift({0}, {1})")
-        (RightShift, "right_shift", 2, Int => Same, cpu |a, b| a.right_shift(b), cuda "right_shift({0}, {1})")
-        (BitwiseCount, "bitwise_count", 1, Int => Special, special)
-        // --- complex numbers
-        (Conjugate, "conjugate", 1, Num => Same, cpu |a| a.conj(), cuda "conj_({0})")
-        (Real, "real", 1, Complex => Component, cpu |a| a.re, cuda "{0}.re")
-        (Imag, "imag", 1, Complex => Component, cpu |a| a.im, cuda "{0}.im")
-        (Angle, "angle", 1, Complex => Component, cpu |a| a.im.atan2(a.re), cuda "atan2_({0}.im, {0}.re)")
-        (MakeComplex, "make_complex", 2, Float => Special, special)
-        // --- special functions
-        (Erf, "erf", 1, Float => Same, cpu |a| a.erf(), cuda "erf_({0})")
-        (Erfc, "erfc", 1, Float => Same, cpu |a| a.erfc(), cuda "erfc_({0})")
-        (Erfinv, "erfinv", 1, Float => Same, cpu |a| a.erfinv(), cuda "erfinv_({0})")
-        (Gamma, "gamma", 1, Float => Same, cpu |a| a.gamma(), cuda "gamma_({0})")
-        (Gammaln, "gammaln", 1, Float => Same, cpu |a| a.gammaln(), cuda "gammaln_({0})")
-        (Digamma, "digamma", 1, Float => Same, cpu |a| a.digamma(), cuda "digamma_({0})")
-        (Expit, "expit", 1, Float => Same, cpu |a| a.expit(), cuda "expit({0})")
-        (Ndtr, "ndtr", 1, Float => Same, cpu |a| a.ndtr(), cuda "ndtr({0})")
-        (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "i0({0})")
-        (Sinc, "sinc", 1, Float => Same, cpu |a| a.sinc(), cuda "sinc({0})")
-        // --- selection and conversion: (bool, T, T) -> T; S -> T by value; S -> T by bits, same size
-        (Where, "where", 3, All => Special, special)
-        (Cast, "cast", 1, All => Special, special)
-        (Bitcast, "bitcast", 1, All => Special, special)
-        // --- random numbers: (index: int64, seed: uint64, offset: uint64); see the devices' `philox`
-        (RandomBits32, "random_bits32", 3, Int => Special, special)
-        (RandomBits64, "random_bits64", 3, Int => Special, special)
-        (RandomUnit32, "random_unit32", 3, Int => Special, special)
-        (RandomUnit64, "random_unit64", 3, Int => Special, special)
-        (RandomNormal32, "random_normal32", 3, Int => Special, special)
-        (RandomNormal64, "random_normal64", 3, Int => Special, special)
-        // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 | int64
-        (RandomGamma, "random_gamma", 3, Int => Special, special)
-        (RandomPoisson, "random_poisson", 3, Int => Special, special)
-        // the parameter of a binomial is complex128(n, p)
-        (RandomBinomial, "random_binomial", 3, Int => Special, special)
-    } };
+    ($callback:path) => {
+        $callback! {
+            // --- arithmetic
+            (Add, "add", 2, Num => Same, cpu |a, b| a.add(b), cuda "add({0}, {1})")
+            (Subtract, "subtract", 2, Num => Same, cpu |a, b| a.sub(b), cuda "sub({0}, {1})")
+            (Multiply, "multiply", 2, Num => Same, cpu |a, b| a.mul(b), cuda "mul({0}, {1})")
+            (Divide, "divide", 2, Divide => Same, cpu |a, b| a.div(b), cuda "div({0}, {1})")
+            (FloorDivide, "floor_divide", 2, Real => Same, cpu |a, b| a.floor_divide(b), cuda "floor_divide({0}, {1})")
+            (Remainder, "remainder", 2, Real => Same, cpu |a, b| a.remainder(b), cuda "remainder_({0}, {1})")
+            (Fmod, "fmod", 2, Real => Same, cpu |a, b| a.fmod(b), cuda "fmod_({0}, {1})")
+            (Power, "power", 2, Num => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
+            (FloatPower, "float_power", 2, Double => Same, cpu |a, b| a.power(b), cuda "power({0}, {1})")
+            (Maximum, "maximum", 2, All => Same, cpu |a, b| a.maximum(b), cuda "maximum({0}, {1})")
+            (Minimum, "minimum", 2, All => Same, cpu |a, b| a.minimum(b), cuda "minimum({0}, {1})")
+            (Fmax, "fmax", 2, All => Same, cpu |a, b| a.fmax(b), cuda "fmax_({0}, {1})")
+            (Fmin, "fmin", 2, All => Same, cpu |a, b| a.fmin(b), cuda "fmin_({0}, {1})")
+            (Negative, "negative", 1, Num => Same, cpu |a| a.neg(), cuda "neg({0})")
+            (Positive, "positive", 1, All => Same, cpu |a| a, cuda "{0}")
+            (Absolute, "absolute", 1, All => Component, cpu |a| a.absolute(), cuda "absolute({0})")
+            (Fabs, "fabs", 1, Float => Same, cpu |a| a.absolute(), cuda "absolute({0})")
+            (Sign, "sign", 1, Num => Same, cpu |a| a.sign(), cuda "sign({0})")
+            (Square, "square", 1, Num => Same, cpu |a| a.mul(a), cuda "mul({0}, {0})")
+            (Reciprocal, "reciprocal", 1, Num => Same, cpu |a| a.reciprocal(), cuda "reciprocal({0})")
+            (Sqrt, "sqrt", 1, Inexact => Same, cpu |a| a.sqrt(), cuda "sqrt_({0})")
+            (Rsqrt, "rsqrt", 1, Float => Same, cpu |a| a.rsqrt(), cuda "rsqrt_({0})")
+            (Cbrt, "cbrt", 1, Float => Same, cpu |a| a.cbrt(), cuda "cbrt_({0})")
+            (Hypot, "hypot", 2, Float => Same, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
+            (Copysign, "copysign", 2, Float => Same, cpu |a, b| a.copysign(b), cuda "copysign_({0}, {1})")
+            (Nextafter, "nextafter", 2, Float => Same, cpu |a, b| a.nextafter(b), cuda "nextafter_({0}, {1})")
+            (Spacing, "spacing", 1, Float => Same, cpu |a| a.spacing(), cuda "spacing({0})")
+            (Heaviside, "heaviside", 2, Float => Same, cpu |a, b| a.heaviside(b), cuda "heaviside({0}, {1})")
+            (Ldexp, "ldexp", 2, Float => Special, special)
+            (FrexpMantissa, "frexp_mantissa", 1, Float => Same, cpu |a| a.frexp_mantissa(), cuda "frexp_mantissa({0})")
+            (FrexpExponent, "frexp_exponent", 1, Float => Special, special)
+            (ModfFraction, "modf_fraction", 1, Float => Same, cpu |a| a.modf_fraction(), cuda "modf_fraction({0})")
+            (Gcd, "gcd", 2, Int => Same, cpu |a, b| a.gcd(b), cuda "gcd({0}, {1})")
+            (Lcm, "lcm", 2, Int => Same, cpu |a, b| a.lcm(b), cuda "lcm({0}, {1})")
+            // --- rounding
+            (Rint, "rint", 1, Inexact => Same, cpu |a| a.rint(), cuda "rint_({0})")
+            (Floor, "floor", 1, RealBool => Same, cpu |a| a.floor(), cuda "floor_({0})")
+            (Ceil, "ceil", 1, RealBool => Same, cpu |a| a.ceil(), cuda "ceil_({0})")
+            (Trunc, "trunc", 1, RealBool => Same, cpu |a| a.trunc(), cuda "trunc_({0})")
+            // --- exponentials and logarithms
+            (Exp, "exp", 1, Inexact => Same, cpu |a| a.exp(), cuda "exp_({0})")
+            (Exp2, "exp2", 1, Inexact => Same, cpu |a| a.exp2(), cuda "exp2_({0})")
+            (Expm1, "expm1", 1, Inexact => Same, cpu |a| a.expm1(), cuda "expm1_({0})")
+            (Log, "log", 1, Inexact => Same, cpu |a| a.ln(), cuda "log_({0})")
+            (Log2, "log2", 1, Inexact => Same, cpu |a| a.log2(), cuda "log2_({0})")
+            (Log10, "log10", 1, Inexact => Same, cpu |a| a.log10(), cuda "log10_({0})")
+            (Log1p, "log1p", 1, Inexact => Same, cpu |a| a.ln_1p(), cuda "log1p_({0})")
+            (Logaddexp, "logaddexp", 2, Float => Same, cpu |a, b| a.logaddexp(b), cuda "logaddexp({0}, {1})")
+            (Logaddexp2, "logaddexp2", 2, Float => Same, cpu |a, b| a.logaddexp2(b), cuda "logaddexp2({0}, {1})")
+            // --- trigonometry
+            (Sin, "sin", 1, Inexact => Same, cpu |a| a.sin(), cuda "sin_({0})")
+            (Cos, "cos", 1, Inexact => Same, cpu |a| a.cos(), cuda "cos_({0})")
+            (Tan, "tan", 1, Inexact => Same, cpu |a| a.tan(), cuda "tan_({0})")
+            (Arcsin, "arcsin", 1, Inexact => Same, cpu |a| a.asin(), cuda "asin_({0})")
+            (Arccos, "arccos", 1, Inexact => Same, cpu |a| a.acos(), cuda "acos_({0})")
+            (Arctan, "arctan", 1, Inexact => Same, cpu |a| a.atan(), cuda "atan_({0})")
+            (Arctan2, "arctan2", 2, Float => Same, cpu |a, b| a.atan2(b), cuda "atan2_({0}, {1})")
+            (Sinh, "sinh", 1, Inexact => Same, cpu |a| a.sinh(), cuda "sinh_({0})")
+            (Cosh, "cosh", 1, Inexact => Same, cpu |a| a.cosh(), cuda "cosh_({0})")
+            (Tanh, "tanh", 1, Inexact => Same, cpu |a| a.tanh(), cuda "tanh_({0})")
+            (Arcsinh, "arcsinh", 1, Inexact => Same, cpu |a| a.asinh(), cuda "asinh_({0})")
+            (Arccosh, "arccosh", 1, Inexact => Same, cpu |a| a.acosh(), cuda "acosh_({0})")
+            (Arctanh, "arctanh", 1, Inexact => Same, cpu |a| a.atanh(), cuda "atanh_({0})")
+            (Degrees, "degrees", 1, Float => Same, cpu |a| a.degrees(), cuda "degrees({0})")
+            (Radians, "radians", 1, Float => Same, cpu |a| a.radians(), cuda "radians({0})")
+            // --- comparison and logic
+            (Equal, "equal", 2, All => Bool, cpu |a, b| a.eq(b), cuda "equal({0}, {1})")
+            (NotEqual, "not_equal", 2, All => Bool, cpu |a, b| a.ne(b), cuda "not_equal({0}, {1})")
+            (Less, "less", 2, All => Bool, cpu |a, b| a.lt(b), cuda "less({0}, {1})")
+            (LessEqual, "less_equal", 2, All => Bool, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
+            (Greater, "greater", 2, All => Bool, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
+            (GreaterEqual, "greater_equal", 2, All => Bool, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
+            (LogicalAnd, "logical_and", 2, Bool => Same, cpu |a, b| a & b, cuda "({0} && {1})")
+            (LogicalOr, "logical_or", 2, Bool => Same, cpu |a, b| a | b, cuda "({0} || {1})")
+            (LogicalXor, "logical_xor", 2, Bool => Same, cpu |a, b| a ^ b, cuda "({0} != {1})")
+            (LogicalNot, "logical_not", 1, Bool => Same, cpu |a| !a, cuda "(!{0})")
+            (Isnan, "isnan", 1, Inexact => Bool, cpu |a| a.is_nan(), cuda "isnan_({0})")
+            (Isinf, "isinf", 1, Inexact => Bool, cpu |a| a.is_inf(), cuda "isinf_({0})")
+            (Isfinite, "isfinite", 1, Inexact => Bool, cpu |a| a.is_finite(), cuda "isfinite_({0})")
+            (Signbit, "signbit", 1, Float => Bool, cpu |a| a.signbit(), cuda "signbit_({0})")
+            // --- bits
+            (BitwiseAnd, "bitwise_and", 2, IntBool => Same, cpu |a, b| a & b, cuda "bit_and({0}, {1})")
+            (BitwiseOr, "bitwise_or", 2, IntBool => Same, cpu |a, b| a | b, cuda "bit_or({0}, {1})")
+            (BitwiseXor, "bitwise_xor", 2, IntBool => Same, cpu |a, b| a ^ b, cuda "bit_xor({0}, {1})")
+            (Invert, "invert", 1, IntBool => Same, cpu |a| !a, cuda "bit_not({0})")
+            (LeftShift, "left_shift", 2, Int => Same, cpu |a, b| a.left_shift(b), cuda "left_shift({0}, {1})")
+            (RightShift, "right_shift", 2, Int => Same, cpu |a, b| a.right_shift(b), cuda "right_shift({0}, {1})")
+            (BitwiseCount, "bitwise_count", 1, Int => Special, special)
+            // --- complex numbers
+            (Conjugate, "conjugate", 1, Num => Same, cpu |a| a.conj(), cuda "conj_({0})")
+            (Real, "real", 1, Complex => Component, cpu |a| a.re, cuda "{0}.re")
+            (Imag, "imag", 1, Complex => Component, cpu |a| a.im, cuda "{0}.im")
+            (Angle, "angle", 1, Complex => Component, cpu |a| a.im.atan2(a.re), cuda "atan2_({0}.im, {0}.re)")
+            (MakeComplex, "make_complex", 2, Float => Special, special)
+            // --- special functions
+            (Erf, "erf", 1, Float => Same, cpu |a| a.erf(), cuda "erf_({0})")
+            (Erfc, "erfc", 1, Float => Same, cpu |a| a.erfc(), cuda "erfc_({0})")
+            (Erfinv, "erfinv", 1, Float => Same, cpu |a| a.erfinv(), cuda "erfinv_({0})")
+            (Gamma, "gamma", 1, Float => Same, cpu |a| a.gamma(), cuda "gamma_({0})")
+            (Gammaln, "gammaln", 1, Float => Same, cpu |a| a.gammaln(), cuda "gammaln_({0})")
+            (Digamma, "digamma", 1, Float => Same, cpu |a| a.digamma(), cuda "digamma_({0})")
+            (Expit, "expit", 1, Float => Same, cpu |a| a.expit(), cuda "expit({0})")
+            (Ndtr, "ndtr", 1, Float => Same, cpu |a| a.ndtr(), cuda "ndtr({0})")
+            (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "i0({0})")
+            (Sinc, "sinc", 1, Float => Same, cpu |a| a.sinc(), cuda "sinc({0})")
+            // --- selection and conversion: (bool, T, T) -> T; S -> T by value; S -> T by bits, same size
+            (Where, "where", 3, All => Special, special)
+            (Cast, "cast", 1, All => Special, special)
+            (Bitcast, "bitcast", 1, All => Special, special)
+            // --- random numbers: (index: int64, seed: uint64, offset: uint64); see the devices' `philox`
+            (RandomBits32, "random_bits32", 3, Int => Special, special)
+            (RandomBits64, "random_bits64", 3, Int => Special, special)
+            (RandomUnit32, "random_unit32", 3, Int => Special, special)
+            (RandomUnit64, "random_unit64", 3, Int => Special, special)
+            (RandomNormal32, "random_normal32", 3, Int => Special, special)
+            (RandomNormal64, "random_normal64", 3, Int => Special, special)
+            // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 | int64
+            (RandomGamma, "random_gamma", 3, Int => Special, special)
+            (RandomPoisson, "random_poisson", 3, Int => Special, special)
+            // the parameter of a binomial is complex128(n, p)
+            (RandomBinomial, "random_binomial", 3, Int => Special, special)
+        }
+    };
 }
 
 macro_rules! define {
@@ -291,7 +299,13 @@ impl Fun {
             Returns::Special => match self {
                 Fun::BitwiseCount => U8,
                 Fun::FrexpExponent => I32,
-                Fun::MakeComplex => if matches!(compute, F64) { C128 } else { C64 },
+                Fun::MakeComplex => {
+                    if matches!(compute, F64) {
+                        C128
+                    } else {
+                        C64
+                    }
+                }
                 _ => compute,
             },
         }

@@ -1,8 +1,8 @@
 //! What a thread has recorded since its last program.
 
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use crate::storage::Head;
 use crate::{Array, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};

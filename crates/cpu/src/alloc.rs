@@ -33,11 +33,10 @@ impl Cache {
 // SAFETY: the cache owns its blocks; nobody else has their addresses.
 unsafe impl Send for Cache {}
 
-static CACHE: LazyLock<Mutex<Cache>> =
-    LazyLock::new(|| {
-        let free = (0..CLASSES).map(|_| Vec::new()).collect();
-        Mutex::new(Cache { free, held: 0, used: 0, peak: 0, limit: 0 })
-    });
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
+    let free = (0..CLASSES).map(|_| Vec::new()).collect();
+    Mutex::new(Cache { free, held: 0, used: 0, peak: 0, limit: 0 })
+});
 
 /// Bytes of memory of the machine.
 static TOTAL: LazyLock<usize> = LazyLock::new(|| {

@@ -213,8 +213,8 @@ fn weight(inst: &Inst, d: DType) -> u64 {
         Inst::Map { fun, .. } => match fun {
             _ if is_scalar(*fun, d) => 24,
             RandomGamma | RandomPoisson | RandomBinomial => 100,
-            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Tanh | Sinh | Cosh | Power | Erf | Erfc
-            | Arcsin | Arccos | Arctan | Arctan2 | Arcsinh | Arccosh | Arctanh | Expit | Ndtr | Logaddexp
+            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Tanh | Sinh | Cosh | Power | Erf
+            | Erfc | Arcsin | Arccos | Arctan | Arctan2 | Arcsinh | Arccosh | Arctanh | Expit | Ndtr | Logaddexp
             | Logaddexp2 | RandomNormal32 | RandomNormal64 => 8,
             RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => 4,
             _ => 1,
@@ -241,11 +241,16 @@ impl Lower<'_> {
                 Inst::Gather { buf, len, index } => buffer(*buf) && *len > 0 && operand(index),
                 Inst::Reduce { arg, .. } => operand(arg),
                 Inst::Store { buf, access, arg } => {
-                    buffer(*buf) && operand(arg) && access.strides.len() == axes(t.level)
+                    buffer(*buf)
+                        && operand(arg)
+                        && access.strides.len() == axes(t.level)
                         && k.body[usize::from(*arg)].dtype == t.dtype
                 }
                 Inst::Scatter { buf, len, index, arg, .. } => {
-                    buffer(*buf) && *len > 0 && operand(index) && operand(arg)
+                    buffer(*buf)
+                        && *len > 0
+                        && operand(index)
+                        && operand(arg)
                         && k.body[usize::from(*index)].dtype == DType::I64
                         && k.body[usize::from(*arg)].dtype == t.dtype
                 }
@@ -270,10 +275,9 @@ impl Lower<'_> {
                 Inst::Load { access, .. } | Inst::Iota { access } => {
                     (if still(&access.strides) { Rate::Once } else { level }, 0)
                 }
-                Inst::Map { args, .. } => args
-                    .iter()
-                    .map(of)
-                    .fold((Rate::Once, 0), |(r, s), (r2, s2)| (r.max(r2), s.max(s2))),
+                Inst::Map { args, .. } => {
+                    args.iter().map(of).fold((Rate::Once, 0), |(r, s), (r2, s2)| (r.max(r2), s.max(s2)))
+                }
                 Inst::Gather { index, .. } => of(index),
                 Inst::Reduce { arg, .. } => (Rate::Row, of(arg).1 + 1),
                 Inst::Store { arg, .. } => (level, of(arg).1),
@@ -293,7 +297,13 @@ impl Lower<'_> {
             if let (Inst::Load { access, .. }, Level::Full) = (&t.inst, t.level) {
                 let (o, i) = access.strides.split_at(k.outer.len());
                 votes += match (nearest(&k.outer, o), nearest(&k.inner, i)) {
-                    (Some(o), Some(i)) => if o < i { 1 } else { -1 },
+                    (Some(o), Some(i)) => {
+                        if o < i {
+                            1
+                        } else {
+                            -1
+                        }
+                    }
                     _ => 0,
                 };
             }
@@ -341,7 +351,12 @@ impl Lower<'_> {
                     args.iter().map(|&v| self.kernel.body[usize::from(v)].dtype).collect();
                 let f = map(*fun, &dtypes, t.dtype).ok_or_else(|| {
                     let names: Vec<_> = dtypes.iter().map(|d| d.name()).collect();
-                    Error::type_(format!("[{}] no loop for ({}) -> {}", fun.op().name, names.join(", "), t.dtype.name()))
+                    Error::type_(format!(
+                        "[{}] no loop for ({}) -> {}",
+                        fun.op().name,
+                        names.join(", "),
+                        t.dtype.name()
+                    ))
                 })?;
                 let args = args.iter().map(|&v| operand(self, v, rate)).collect();
                 What::Map { fun: *fun, f, args, direct: None, pads: pads(*fun, dtypes[0]) }
@@ -492,9 +507,27 @@ fn pads(fun: Fun, d: DType) -> bool {
     !is_scalar(fun, d)
         && !matches!(
             fun,
-            Sin | Cos | Tan | Sinh | Cosh | Power | FloatPower | Fmod | Remainder | FloorDivide | Arctan2 | RandomBits32
-                | RandomBits64 | RandomUnit32 | RandomUnit64 | RandomNormal32 | RandomNormal64 | RandomGamma
-                | RandomPoisson | RandomBinomial | Ldexp | FrexpExponent
+            Sin | Cos
+                | Tan
+                | Sinh
+                | Cosh
+                | Power
+                | FloatPower
+                | Fmod
+                | Remainder
+                | FloorDivide
+                | Arctan2
+                | RandomBits32
+                | RandomBits64
+                | RandomUnit32
+                | RandomUnit64
+                | RandomNormal32
+                | RandomNormal64
+                | RandomGamma
+                | RandomPoisson
+                | RandomBinomial
+                | Ldexp
+                | FrexpExponent
         )
 }
 
@@ -521,9 +554,9 @@ fn finish_list(list: &mut Vec<Op>) {
             continue;
         };
         let (buf, arg, rate, dtype) = (*buf, *arg, *rate, *dtype);
-        let read = list.iter().any(|op| {
-            matches!(&op.what, What::Load { buf: b, .. } | What::Gather { buf: b, .. } if *b == buf)
-        });
+        let read = list
+            .iter()
+            .any(|op| matches!(&op.what, What::Load { buf: b, .. } | What::Gather { buf: b, .. } if *b == buf));
         let contiguous = walk.stride() == Some(1) && stores(list, buf).len() == 1 && !read;
         let walk = walk.clone();
         let maker = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);

@@ -6,14 +6,14 @@
 
 pub mod alloc;
 mod blocks;
-mod isa;
-#[allow(dead_code, reason = "the table of functions is wider than any one caller")]
-mod math;
 mod call;
 mod calls;
 mod compile;
 mod device;
 mod frame;
+mod isa;
+#[allow(dead_code, reason = "the table of functions is wider than any one caller")]
+mod math;
 mod run;
 mod simd;
 mod source;

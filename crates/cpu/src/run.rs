@@ -70,9 +70,8 @@ impl Code {
         self.admit(env)?;
         let units = (self.outer + self.rows as i64 - 1) / self.rows as i64;
         let elements = self.outer as u64 * (self.inner as u64).max(1);
-        let parallel = !self.in_order
-            && elements.saturating_mul(self.weight) >= PARALLEL_WORK
-            && rayon::current_num_threads() > 1;
+        let parallel =
+            !self.in_order && elements.saturating_mul(self.weight) >= PARALLEL_WORK && rayon::current_num_threads() > 1;
         let tiles = self.tiles();
         if self.mode != Mode::Rows && !self.in_order && units < MANY_UNITS && tiles >= 2 * PIECE_TILES {
             return self.run_cut(env, units, tiles, parallel);
@@ -188,11 +187,8 @@ impl<'a> Task<'a> {
             let from = unit * code.rows as i64;
             let rows = (code.rows as i64).min(code.outer - from);
             self.row = (from, rows as usize);
-            self.full = if code.folds.is_empty() {
-                self.row
-            } else {
-                (from * code.inner, (rows * code.inner) as usize)
-            };
+            self.full =
+                if code.folds.is_empty() { self.row } else { (from * code.inner, (rows * code.inner) as usize) };
             self.list(&code.passes[0].full);
             return;
         }
@@ -293,12 +289,7 @@ impl<'a> Task<'a> {
         unsafe {
             match self.code.mode {
                 Mode::Columns => (f.fns.lanes.push)(&LaneArgs { src, n, tile, ..self.lane_args(f, state) }),
-                _ => (f.fns.push)(&PushArgs {
-                    state: state.add(f.state),
-                    src,
-                    n,
-                    base: tile * self.code.tile as i64,
-                }),
+                _ => (f.fns.push)(&PushArgs { state: state.add(f.state), src, n, base: tile * self.code.tile as i64 }),
             }
         }
     }

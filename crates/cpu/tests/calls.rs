@@ -14,7 +14,18 @@ fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
 
 #[test]
 fn products_of_floats() {
-    for (batch, m, n, k) in [(1, 1, 1, 1), (1, 3, 5, 7), (3, 17, 9, 33), (1, 200, 1, 150), (2, 1, 130, 77), (1, 150, 160, 170), (1, 1, 1, 200_000), (1, 1000, 1, 1000), (64, 4, 4, 4), (1, 2, 2, 0)] {
+    for (batch, m, n, k) in [
+        (1, 1, 1, 1),
+        (1, 3, 5, 7),
+        (3, 17, 9, 33),
+        (1, 200, 1, 150),
+        (2, 1, 130, 77),
+        (1, 150, 160, 170),
+        (1, 1, 1, 200_000),
+        (1, 1000, 1, 1000),
+        (64, 4, 4, 4),
+        (1, 2, 2, 0),
+    ] {
         for how in 0..4 {
             let (a, b) = (Noise(1).many(batch * m * k * 2 + 1), Noise(2).many(batch * k * n * 2 + 1));
             let (bi, mi, ni, ki) = (batch as i64, m as i64, n as i64, k as i64);
@@ -90,7 +101,15 @@ fn half_bits(v: f32) -> [u8; 2] {
 
 #[test]
 fn scans() {
-    for (shape, axis) in [(vec![300_000], 0), (vec![5, 7, 11], 0), (vec![5, 7, 11], 1), (vec![5, 7, 11], 2), (vec![40, 3000], 0), (vec![4, 200_000], 1), (vec![1], 0)] {
+    for (shape, axis) in [
+        (vec![300_000], 0),
+        (vec![5, 7, 11], 0),
+        (vec![5, 7, 11], 1),
+        (vec![5, 7, 11], 2),
+        (vec![40, 3000], 0),
+        (vec![4, 200_000], 1),
+        (vec![1], 0),
+    ] {
         let n: i64 = shape.iter().product();
         let x: Vec<i64> = (0..n).map(|i| i * 7919 % 101 - 50).collect();
         for op in [ScanOp::Sum, ScanOp::Max, ScanOp::Min] {
@@ -159,7 +178,8 @@ fn sorts_put_nan_last_and_are_stable() {
 fn searches() {
     let a = [1.0, 2.0, 2.0, 2.0, 5.0, f64::NAN];
     let k = [0.0, 1.0, 2.0, 3.0, 9.0, f64::NAN];
-    let (la, lk, out) = (Layout::contiguous(F64, &[6]), Layout::contiguous(F64, &[2, 3]), Layout::contiguous(I64, &[2, 3]));
+    let (la, lk, out) =
+        (Layout::contiguous(F64, &[6]), Layout::contiguous(F64, &[2, 3]), Layout::contiguous(I64, &[2, 3]));
     let ins = [(f64::bytes(&a), la), (f64::bytes(&k), lk)];
     let go = |right| i64::read(&go(CallOp::SearchSorted { right }, &ins, out.clone()));
     assert_eq!(go(false), [0, 0, 1, 4, 5, 5]);
@@ -175,10 +195,28 @@ fn source(mut i: i64, n: i64, edge: Edge) -> Option<i64> {
         i = match edge {
             Edge::Constant => return None,
             Edge::Nearest => i.clamp(0, n - 1),
-            Edge::Wrap => if i < 0 { i + n } else { i - n },
-            Edge::Reflect => if i < 0 { -1 - i } else { 2 * n - 1 - i },
+            Edge::Wrap => {
+                if i < 0 {
+                    i + n
+                } else {
+                    i - n
+                }
+            }
+            Edge::Reflect => {
+                if i < 0 {
+                    -1 - i
+                } else {
+                    2 * n - 1 - i
+                }
+            }
             Edge::Mirror if n == 1 => 0,
-            Edge::Mirror => if i < 0 { -i } else { 2 * n - 2 - i },
+            Edge::Mirror => {
+                if i < 0 {
+                    -i
+                } else {
+                    2 * n - 2 - i
+                }
+            }
         };
     }
 }
@@ -235,7 +273,11 @@ fn check_correlation(shape: &[i64], taps: &[i64], edge: Edge, dtype: DType) {
             }
             want += w[j as usize] * at.map_or(0.5, |a| x[a as usize]);
         }
-        assert!((got[i as usize] - want).abs() < bound, "{shape:?} {taps:?} {edge:?} {dtype:?} at {i}: {} {want}", got[i as usize]);
+        assert!(
+            (got[i as usize] - want).abs() < bound,
+            "{shape:?} {taps:?} {edge:?} {dtype:?} at {i}: {} {want}",
+            got[i as usize]
+        );
     }
 }
 

@@ -19,7 +19,9 @@ fn parts(bytes: &[u8], d: DType) -> Vec<(f64, f64)> {
             let v = half_to_f64(u16::from_le_bytes([bytes[0], bytes[1]]));
             vec![(v, ulp(v, 10, -24))]
         }
-        DType::F32 | DType::C64 => f32::read(bytes).iter().map(|&v| (f64::from(v), ulp(f64::from(v), 23, -149))).collect(),
+        DType::F32 | DType::C64 => {
+            f32::read(bytes).iter().map(|&v| (f64::from(v), ulp(f64::from(v), 23, -149))).collect()
+        }
         _ => f64::read(bytes).iter().map(|&v| (v, ulp(v, 52, -1074))).collect(),
     }
 }
@@ -28,7 +30,13 @@ fn half_to_f64(b: u16) -> f64 {
     let (e, m) = (i32::from(b >> 10 & 31), f64::from(b & 0x3ff));
     let v = match e {
         0 => m * 2f64.powi(-24),
-        31 => if m == 0.0 { f64::INFINITY } else { f64::NAN },
+        31 => {
+            if m == 0.0 {
+                f64::INFINITY
+            } else {
+                f64::NAN
+            }
+        }
         _ => (1.0 + m / 1024.0) * 2f64.powi(e - 15),
     };
     if b >> 15 == 1 { -v } else { v }
@@ -59,7 +67,9 @@ fn allowed(fun: Fun, d: DType) -> f64 {
 fn complex_fits(got: &[(f64, f64)], want: &[(f64, f64)], fun: Fun) -> bool {
     let same = |g: f64, w: f64| g == w || g.is_nan() && w.is_nan();
     if got.iter().chain(want).any(|(v, _)| !v.is_finite()) {
-        return got.iter().zip(want).all(|(g, w)| same(g.0, w.0) || (g.0.is_finite() && w.0.is_finite() && (g.0 - w.0).abs() < 1e-12 * w.0.abs().max(1e-300)));
+        return got.iter().zip(want).all(|(g, w)| {
+            same(g.0, w.0) || (g.0.is_finite() && w.0.is_finite() && (g.0 - w.0).abs() < 1e-12 * w.0.abs().max(1e-300))
+        });
     }
     let norm = want.iter().map(|(v, _)| v * v).sum::<f64>().sqrt();
     let bound = match fun {
@@ -110,8 +120,11 @@ fn scalar_functions_agree_with_numpy() {
                 } else {
                     gp.iter().zip(&wp).all(|(&(g, _), &(w, ulp))| {
                         worst = worst.max(if g.is_finite() && w.is_finite() { (g - w).abs() / ulp } else { 0.0 });
-                        g.is_nan() && w.is_nan() || g == w && g.is_sign_negative() == w.is_sign_negative()
-                            || g == w && fun == Fun::Maximum || g == w && fun == Fun::Minimum || g == w && matches!(fun, Fun::Fmax | Fun::Fmin)
+                        g.is_nan() && w.is_nan()
+                            || g == w && g.is_sign_negative() == w.is_sign_negative()
+                            || g == w && fun == Fun::Maximum
+                            || g == w && fun == Fun::Minimum
+                            || g == w && matches!(fun, Fun::Fmax | Fun::Fmin)
                             || (g - w).abs() <= limit * ulp
                     })
                 }
@@ -122,7 +135,12 @@ fn scalar_functions_agree_with_numpy() {
                     _ => format!("{b:?}"),
                 };
                 let ins: Vec<_> = case[..arity].iter().map(|b| show(b, d)).collect();
-                wrong.push(format!("{name} {from}->{to}({}): {} but NumPy {}", ins.join(", "), show(g, out), show(w, out)));
+                wrong.push(format!(
+                    "{name} {from}->{to}({}): {} but NumPy {}",
+                    ins.join(", "),
+                    show(g, out),
+                    show(w, out)
+                ));
             }
         }
     }

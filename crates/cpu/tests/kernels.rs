@@ -121,9 +121,7 @@ fn reductions_over_every_axis_pattern() {
                     for j in 0..b {
                         for l in 0..c {
                             let at = [i, j, l];
-                            let row = (0..3)
-                                .filter(|k| mask >> k & 1 == 0)
-                                .fold(0, |r, k| r * shape[k] + at[k]);
+                            let row = (0..3).filter(|k| mask >> k & 1 == 0).fold(0, |r, k| r * shape[k] + at[k]);
                             groups[row].push(x[i * b * c + j * c + l]);
                         }
                     }

@@ -82,9 +82,9 @@ impl Programs {
         self.clock += 1;
         let clock = self.clock;
         let found = self.table.get(&hash).and_then(|entries| {
-            entries.iter().position(|e| {
-                e.key.nodes == tape.nodes && e.key.live == self.live && e.key.leaves == self.leaves
-            })
+            entries
+                .iter()
+                .position(|e| e.key.nodes == tape.nodes && e.key.live == self.live && e.key.leaves == self.leaves)
         });
         let at = match found {
             Some(at) => {

@@ -38,8 +38,7 @@ struct Buffers {
 impl Buffers {
     fn of(&mut self, storage: u32, input: &Input) -> u32 {
         *self.of_storage.entry(storage).or_insert_with(|| {
-            let place =
-                if (storage as usize) < input.leaves { Place::Leaf(storage) } else { Place::Arena(usize::MAX) };
+            let place = if (storage as usize) < input.leaves { Place::Leaf(storage) } else { Place::Arena(usize::MAX) };
             self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], place });
             self.storages.push(storage);
             self.infos.len() as u32 - 1
@@ -99,8 +98,7 @@ impl Emit<'_> {
         if self.fusion.node(first).kind == NodeKind::Call {
             return self.call(first);
         }
-        let mut body =
-            Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
+        let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
         for &n in &nodes {
             self.emit(n, g, &mut body);
         }
@@ -277,7 +275,14 @@ impl Emit<'_> {
                 outputs.push(n as u32);
             }
         }
-        let mut program = Program { steps: self.steps, buffers: self.buffers.infos, arena_bytes: 0, outputs, scalars: 0, aligned: true };
+        let mut program = Program {
+            steps: self.steps,
+            buffers: self.buffers.infos,
+            arena_bytes: 0,
+            outputs,
+            scalars: 0,
+            aligned: true,
+        };
         memory::place(&mut program);
         program
     }

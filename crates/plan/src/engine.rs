@@ -187,7 +187,7 @@ impl Engine {
         }
         if external
             || len >= NODE_CAP
-            || (len >= PERIODIC_CAP && t.period > 0 && len % t.period == 0)
+            || (len >= PERIODIC_CAP && t.period > 0 && len.is_multiple_of(t.period))
             || state.replay == Replay::Single
             || (big && t.bytes > BIG_WORK && self.device.is_asynchronous())
         {

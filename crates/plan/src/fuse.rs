@@ -251,9 +251,7 @@ impl<'a> Fusion<'a> {
                 let same_element = node.kind == NodeKind::Update
                     && match writer.kind {
                         NodeKind::Update => writer.out == node.out,
-                        NodeKind::Map | NodeKind::Gather => {
-                            self.overwrites(n) && self.depth[p as usize] == Depth::Full
-                        }
+                        NodeKind::Map | NodeKind::Gather => self.overwrites(n) && self.depth[p as usize] == Depth::Full,
                         _ => false,
                     };
                 found.push((p, same_element));
@@ -292,7 +290,7 @@ impl<'a> Fusion<'a> {
                     && self.layout(node.out).shape == group.shape
                     && spreads_rows(&read.strides, read.offset, &group.shape, group.mask)
                     && row_fits(group);
-                (row && !full && self.layout(node.out).size == out.size) || full
+                full || (row && self.layout(node.out).size == out.size)
             }
         }
     }
@@ -306,8 +304,8 @@ impl<'a> Fusion<'a> {
                 continue;
             }
             let (a, b) = (&self.groups[from as usize], &self.groups[last as usize]);
-            let shapes_agree = a.shape == b.shape
-                || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
+            let shapes_agree =
+                a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
             let free = a.successors.iter().all(|&(s, _)| self.settled(s) > last);
             if !(a.open && b.open && shapes_agree && free)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
@@ -347,14 +345,7 @@ impl<'a> Fusion<'a> {
     }
 
     /// The first group that can take `n`.
-    fn find(
-        &self,
-        n: u32,
-        shape: &Dims,
-        mask: u32,
-        flat: bool,
-        dependencies: &[(u32, bool)],
-    ) -> Option<(u32, Depth)> {
+    fn find(&self, n: u32, shape: &Dims, mask: u32, flat: bool, dependencies: &[(u32, bool)]) -> Option<(u32, Depth)> {
         let count = self.groups.len();
         let first = if dependencies.is_empty() {
             count.checked_sub(1)?
@@ -368,9 +359,7 @@ impl<'a> Fusion<'a> {
         (first..count.min(first + LOOKAHEAD)).find_map(|g| {
             let depth = self.fits(g as u32, n, shape, mask, flat)?;
             // A direct edge holds at the depth that the group gives the node.
-            let holds = dependencies.iter().all(|&(d, _)| {
-                self.group(d) as usize != g || self.holds(d, n, depth)
-            });
+            let holds = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.holds(d, n, depth));
             holds.then_some((g as u32, depth))
         })
     }
@@ -395,9 +384,8 @@ impl<'a> Fusion<'a> {
                 return Some(Depth::Full);
             }
         }
-        let is_row = group.mask != 0
-            && matches!(node.kind, NodeKind::Map)
-            && kept(shape, 0).eq(kept(&group.shape, group.mask));
+        let is_row =
+            group.mask != 0 && matches!(node.kind, NodeKind::Map) && kept(shape, 0).eq(kept(&group.shape, group.mask));
         is_row.then_some(Depth::Row)
     }
 
@@ -441,7 +429,7 @@ impl<'a> Fusion<'a> {
                 let in_memory = node.kind == NodeKind::Gather && k == 0;
                 let needs = if base {
                     let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
-                    !self.overwrites(i) && !(again && !apart && node.kind == NodeKind::Update)
+                    !(self.overwrites(i) || again && !apart && node.kind == NodeKind::Update)
                 } else {
                     apart || in_memory || !self.passes(p, operand.layout, i)
                 };

@@ -187,10 +187,9 @@ impl Inst {
     /// The buffer it touches.
     pub fn buffer_mut(&mut self) -> Option<&mut u16> {
         match self {
-            Inst::Load { buf, .. }
-            | Inst::Gather { buf, .. }
-            | Inst::Store { buf, .. }
-            | Inst::Scatter { buf, .. } => Some(buf),
+            Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } | Inst::Scatter { buf, .. } => {
+                Some(buf)
+            }
             _ => None,
         }
     }

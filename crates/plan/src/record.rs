@@ -2,9 +2,9 @@
 //! operation costs a table look-up.
 
 use cuprous_core::layout::{broadcast_shapes, show};
+use cuprous_core::ops::{Class, Returns};
 use cuprous_core::promote::{default_dtype, promote, promote_weak};
 use cuprous_core::scalar::Number;
-use cuprous_core::ops::{Class, Returns};
 use cuprous_core::{Array, DType, Dims, Error, Fun, In, Kind, Layout, LayoutRef, NodeKind, Result, Scalar, Src, Tape};
 use smallvec::SmallVec;
 
@@ -131,9 +131,7 @@ impl Memo {
                     let n = if by_value { beyond_integers(*n, layout.dtype, operands) } else { *n };
                     tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
-                (Feed::Const(layout), Operand::Typed(n, _)) => {
-                    tape.constant(Scalar::new(*n, layout.dtype), layout)
-                }
+                (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
                 _ => unreachable!("the tag distinguishes arrays from scalars"),
             };
         }
@@ -319,10 +317,7 @@ pub fn common_dtype(operands: &[Operand]) -> DType {
             Operand::Weak(_) => None,
         })
         .reduce(promote);
-    let weak = operands
-        .iter()
-        .filter_map(|o| if let Operand::Weak(n) = o { Some(n.kind()) } else { None })
-        .max();
+    let weak = operands.iter().filter_map(|o| if let Operand::Weak(n) = o { Some(n.kind()) } else { None }).max();
     match (strong, weak) {
         (Some(d), Some(kind)) => promote_weak(d, kind),
         (Some(d), None) => d,
@@ -400,7 +395,9 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
                 }
                 if matches!(fun, Fun::Subtract | Fun::Negative) {
                     let (sign, name, instead) = match fun {
-                        Fun::Subtract => ("-", "subtract", "bitwise_xor, the `^` operator, or the logical_xor function"),
+                        Fun::Subtract => {
+                            ("-", "subtract", "bitwise_xor, the `^` operator, or the logical_xor function")
+                        }
                         _ => ("-", "negative", "`~` operator or the logical_not function"),
                     };
                     return Err(Error::type_(format!(
@@ -428,7 +425,9 @@ fn beyond_integers(n: Number, dtype: DType, operands: &[Operand]) -> Number {
         Operand::Weak(_) => true,
     });
     match n {
-        Number::Int(i) if dtype == DType::F64 && integers => Number::Float(if i > 0 { f64::INFINITY } else { f64::NEG_INFINITY }),
+        Number::Int(i) if dtype == DType::F64 && integers => {
+            Number::Float(if i > 0 { f64::INFINITY } else { f64::NEG_INFINITY })
+        }
         _ => n,
     }
 }

@@ -185,11 +185,7 @@ impl PyArray {
         }
     }
 
-    fn __setitem__<'py>(
-        slf: &Bound<'py, Self>,
-        key: &Bound<'py, PyAny>,
-        value: &Bound<'py, PyAny>,
-    ) -> PyResult<()> {
+    fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let array = &slf.get().0;
         if let Some(layout) = index::basic(&array.layout, key)?
             && let Some(value) = operand::value(value)?
@@ -202,22 +198,14 @@ impl PyArray {
     }
 
     // --- operators that are not of the table's form
-    fn __pow__<'py>(
-        slf: &Bound<'py, Self>,
-        o: &Bound<'py, PyAny>,
-        modulo: &Bound<'py, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
+    fn __pow__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
         }
         binary(slf.py(), Fun::Power, slf.as_any(), o)
     }
 
-    fn __rpow__<'py>(
-        slf: &Bound<'py, Self>,
-        o: &Bound<'py, PyAny>,
-        modulo: &Bound<'py, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
+    fn __rpow__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
         }
@@ -252,11 +240,7 @@ impl PyArray {
         unary(slf, Fun::Invert)
     }
 
-    fn __richcmp__<'py>(
-        slf: &Bound<'py, Self>,
-        o: &Bound<'py, PyAny>,
-        op: CompareOp,
-    ) -> PyResult<Py<PyAny>> {
+    fn __richcmp__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let fun = match op {
             CompareOp::Lt => Fun::Less,
             CompareOp::Le => Fun::LessEqual,
@@ -347,9 +331,7 @@ pub(crate) fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult
 /// A shape with one extent possibly left open as -1.
 fn fill_in(dims: &[i64], array: &Array) -> PyResult<Dims> {
     let size = array.layout.size;
-    let fail = || {
-        PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)))
-    };
+    let fail = || PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)));
     let mut out: Dims = dims.into();
     let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();
     let product = dims.iter().filter(|&&n| n >= 0).try_fold(1i64, |p, &n| p.checked_mul(n)).ok_or_else(fail)?;

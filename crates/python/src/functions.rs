@@ -87,7 +87,8 @@ pub(crate) fn can_cast(a: &str, b: &str, casting: &str) -> PyResult<bool> {
 fn default_engine(py: Python<'_>) -> PyResult<&'static std::sync::Arc<cuprous_plan::Engine>> {
     let engine = devices::default_engine().or_raise()?;
     if let Some(cause) = devices::take_warning() {
-        let text = format!("a GPU is visible but cannot be used: {cause} Running on the CPU; `cuprous doctor` explains.");
+        let text =
+            format!("a GPU is visible but cannot be used: {cause} Running on the CPU; `cuprous doctor` explains.");
         let text = std::ffi::CString::new(text).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyRuntimeWarning>(), &text, 2)?;
     }
@@ -212,9 +213,7 @@ pub(crate) fn scatter(
     let dtype = a.0.dtype();
     let value = match operand_argument(value)? {
         Value::Array(v) => v.get().0.clone(),
-        Value::Weak(n) | Value::Typed(n, _) => {
-            finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0
-        }
+        Value::Weak(n) | Value::Typed(n, _) => finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0,
     };
     value.layout.broadcast_to(index.0.shape()).or_raise()?;
     engine.scatter(&a.0, &index.0, &value, op).or_raise()?;
@@ -253,12 +252,13 @@ pub(crate) fn reduce(
             let mut seen = vec![false; ndim];
             let mut mask = 0;
             for axis in axes {
-                mask |= 1 << match crate::index::axis(axis, ndim, &mut seen) {
-                    Err(e) if e.is_instance_of::<PyValueError>(py) && e.to_string().contains("repeated") => {
-                        return Err(PyValueError::new_err("duplicate value in 'axis'"));
-                    }
-                    axis => axis?,
-                };
+                mask |= 1
+                    << match crate::index::axis(axis, ndim, &mut seen) {
+                        Err(e) if e.is_instance_of::<PyValueError>(py) && e.to_string().contains("repeated") => {
+                            return Err(PyValueError::new_err("duplicate value in 'axis'"));
+                        }
+                        axis => axis?,
+                    };
             }
             mask
         }
@@ -283,9 +283,7 @@ pub(crate) fn reduce(
     let result = if mask == 0 {
         // Nothing is folded.
         match op {
-            ReduceOp::ArgMax | ReduceOp::ArgMin => {
-                engine.full(array.shape(), Scalar::default(), DType::I64)
-            }
+            ReduceOp::ArgMax | ReduceOp::ArgMin => engine.full(array.shape(), Scalar::default(), DType::I64),
             // The deviation of an element from itself, which is NaN for infinity.
             ReduceOp::M2 => {
                 let itself = cuprous_plan::Operand::Array(array);
@@ -297,8 +295,7 @@ pub(crate) fn reduce(
     } else if folded == 0 {
         let dtype = if op == ReduceOp::M2 { array.dtype().component() } else { array.dtype() };
         let identity = Number::Int(i128::from(op == ReduceOp::Prod));
-        let kept: Dims =
-            (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).collect();
+        let kept: Dims = (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).collect();
         engine.full(&kept, Scalar::new(identity, dtype), dtype)
     } else {
         engine.reduce(op, array, mask)
@@ -307,8 +304,7 @@ pub(crate) fn reduce(
     if !keepdims {
         return Ok(out);
     }
-    let shape: Dims =
-        array.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
+    let shape: Dims = array.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
     let layout = out.0.layout.reshape(&shape).expect("a result is contiguous");
     Ok(PyArray(out.0.view(layout)))
 }
@@ -526,10 +522,9 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, pyo3::types::PyDict>> 
     let engine = devices::default_engine().or_raise()?;
     let s = engine.stats();
     let dict = pyo3::types::PyDict::new(py);
-    for (name, value) in
-        [("nodes", s.nodes), ("planned", s.planned), ("replayed", s.replayed), ("steps", s.steps)]
-            .into_iter()
-            .chain(engine.device.counters())
+    for (name, value) in [("nodes", s.nodes), ("planned", s.planned), ("replayed", s.replayed), ("steps", s.steps)]
+        .into_iter()
+        .chain(engine.device.counters())
     {
         dict.set_item(name, value)?;
     }
@@ -561,7 +556,6 @@ pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}
 
-
 /// Computes something small on a device and checks it, for `cuprous doctor`.
 pub(crate) fn try_kernel(device: &str) -> Result<String, String> {
     let run = || -> cuprous_core::Result<String> {
@@ -573,7 +567,9 @@ pub(crate) fn try_kernel(device: &str) -> Result<String, String> {
         engine.download(&sum, &mut bytes)?;
         match i64::from_le_bytes(bytes) {
             332_833_500 => Ok("the sum of the first 1000 squares is right".into()),
-            wrong => Err(cuprous_core::Error::runtime(format!("the sum of the first 1000 squares came out as {wrong}"))),
+            wrong => {
+                Err(cuprous_core::Error::runtime(format!("the sum of the first 1000 squares came out as {wrong}")))
+            }
         }
     };
     run().map_err(|e| e.message)

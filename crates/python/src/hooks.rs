@@ -19,7 +19,11 @@ const NAMES: [&str; 4] = ["getitem", "setitem", "matmul", "ufunc_call"];
 static HOOKS: [RwLock<Option<Py<PyAny>>>; 4] = [const { RwLock::new(None) }; 4];
 
 /// Calls a hook.
-pub(crate) fn call<'py>(py: Python<'py>, hook: Hook, args: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>) -> PyResult<Py<PyAny>> {
+pub(crate) fn call<'py>(
+    py: Python<'py>,
+    hook: Hook,
+    args: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Py<PyAny>> {
     let function = HOOKS[hook as usize]
         .read()
         .ok()

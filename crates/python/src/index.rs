@@ -147,7 +147,9 @@ pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Arra
                 let n = layout.shape[k];
                 let j = if i < 0 { i + n } else { i };
                 if j < 0 || j >= n {
-                    return Err(PyIndexError::new_err(format!("index {i} is out of bounds for axis {k} with size {n}")));
+                    return Err(PyIndexError::new_err(format!(
+                        "index {i} is out of bounds for axis {k} with size {n}"
+                    )));
                 }
                 at.push(j);
             }
@@ -185,10 +187,8 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
 pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
     let at = if k < 0 { k + ndim as i64 } else { k };
     if at < 0 || at >= ndim as i64 {
-        return Err(cuprous_core::Error::axis(format!(
-            "axis {k} is out of bounds for array of dimension {ndim}"
-        )))
-        .or_raise();
+        return Err(cuprous_core::Error::axis(format!("axis {k} is out of bounds for array of dimension {ndim}")))
+            .or_raise();
     }
     if std::mem::replace(&mut seen[at as usize], true) {
         return Err(PyValueError::new_err("repeated axis"));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
-use pyo3::prelude::*;
 use pyo3::ffi;
+use pyo3::prelude::*;
 
 use crate::array::PyArray;
 use crate::devices;
@@ -152,8 +152,7 @@ pub(crate) fn to_dlpack(
     };
     let context = Box::into_raw(export).cast();
     let (pointer, name) = if versioned {
-        let managed =
-            Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags: 0, tensor };
+        let managed = Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags: 0, tensor };
         (Box::into_raw(Box::new(managed)).cast::<c_void>(), NAMES[1][0])
     } else {
         let managed = Managed { tensor, context, deleter: Some(delete_managed) };
@@ -271,9 +270,7 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     }
     let first = tensor.data as u64 + tensor.byte_offset;
     let view = |owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>| foreign(first, shape, &strides, dtype, &device, owner);
-    let array = view(&|address, bytes| {
-        Arc::new(Import { managed: pointer, versioned, address, bytes })
-    })?;
+    let array = view(&|address, bytes| Arc::new(Import { managed: pointer, versioned, address, bytes }))?;
     // SAFETY: the capsule is valid; from now on the struct belongs to the array.
     unsafe {
         ffi::PyCapsule_SetName(object, names[1].as_ptr());
@@ -294,7 +291,7 @@ fn foreign(
 ) -> PyResult<PyArray> {
     let size = dtype.size() as u64;
     let component = dtype.component().size() as u64;
-    if first % component != 0 {
+    if !first.is_multiple_of(component) {
         return Err(PyBufferError::new_err(format!("the memory at {first:#x} is not aligned for {}", dtype.name())));
     }
     let engine = devices::named(device).or_raise()?;

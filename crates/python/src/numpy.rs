@@ -34,9 +34,10 @@ pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
 /// Address and byte count of a C-contiguous NumPy array.
 fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     let interface = array.getattr("__array_interface__")?;
-    let data = interface.cast::<PyDict>()?.get_item("data")?.ok_or_else(|| {
-        PyValueError::new_err("the NumPy array has no memory of its own")
-    })?;
+    let data = interface
+        .cast::<PyDict>()?
+        .get_item("data")?
+        .ok_or_else(|| PyValueError::new_err("the NumPy array has no memory of its own"))?;
     let (address, _read_only): (u64, bool) = data.extract()?;
     Ok((address, array.getattr("nbytes")?.extract()?))
 }
@@ -45,7 +46,9 @@ fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
     let name: String = dtype.getattr("name")?.extract()?;
     DType::from_name(&name).ok_or_else(|| {
-        PyTypeError::new_err(format!("Unsupported dtype {name}: bool, integers, floats and complex numbers are supported"))
+        PyTypeError::new_err(format!(
+            "Unsupported dtype {name}: bool, integers, floats and complex numbers are supported"
+        ))
     })
 }
 
@@ -102,8 +105,10 @@ pub(crate) fn to_numpy<'py>(
         }
     }
     let contiguous = match &out {
-        Some(o) => o.getattr("flags")?.get_item("C_CONTIGUOUS")?.extract::<bool>()?
-            && o.getattr("flags")?.get_item("WRITEABLE")?.extract::<bool>()?,
+        Some(o) => {
+            o.getattr("flags")?.get_item("C_CONTIGUOUS")?.extract::<bool>()?
+                && o.getattr("flags")?.get_item("WRITEABLE")?.extract::<bool>()?
+        }
         None => false,
     };
     let host = match (&out, contiguous) {

@@ -14,7 +14,12 @@ use crate::operand::{self, Value, settle};
 
 /// A binary operator: records it, or leaves it to the other operand.
 #[inline]
-pub(crate) fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+pub(crate) fn binary<'py>(
+    py: Python<'py>,
+    fun: Fun,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Py<PyAny>> {
     match (operand::value(a)?, operand::value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
         _ => Ok(py.NotImplemented()),

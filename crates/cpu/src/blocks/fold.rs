@@ -11,7 +11,10 @@ use cuprous_core::{DType, ReduceOp};
 
 use super::lanes::{self, LaneFns};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
-use crate::math::{All, B, BF16, Cx, F16, F32, F64, Num, complex::{C64, C128, Part}};
+use crate::math::{
+    All, B, BF16, Cx, F16, F32, F64, Num,
+    complex::{C64, C128, Part},
+};
 
 /// Elements that are folded with [`WIDTH`] parallel accumulators before the pairwise merging.
 pub(crate) const BLOCK: usize = 1024;
@@ -347,13 +350,21 @@ macro_rules! wide_fold {
             type Acc = E::Wide;
             type Out = E;
             #[inline(always)]
-            fn empty() -> E::Wide { E::$empty }
+            fn empty() -> E::Wide {
+                E::$empty
+            }
             #[inline(always)]
-            fn push(acc: E::Wide, e: E, _index: i64) -> E::Wide { E::$op(acc, e.widen()) }
+            fn push(acc: E::Wide, e: E, _index: i64) -> E::Wide {
+                E::$op(acc, e.widen())
+            }
             #[inline(always)]
-            fn merge(a: E::Wide, b: E::Wide) -> E::Wide { E::$op(a, b) }
+            fn merge(a: E::Wide, b: E::Wide) -> E::Wide {
+                E::$op(a, b)
+            }
             #[inline(always)]
-            fn finish(acc: E::Wide) -> E { E::narrow(acc) }
+            fn finish(acc: E::Wide) -> E {
+                E::narrow(acc)
+            }
         }
     };
 }
@@ -366,13 +377,21 @@ macro_rules! order_fold {
             type Acc = E;
             type Out = E;
             #[inline(always)]
-            fn empty() -> E { E::$empty }
+            fn empty() -> E {
+                E::$empty
+            }
             #[inline(always)]
-            fn push(acc: E, e: E, _index: i64) -> E { acc.$op(e) }
+            fn push(acc: E, e: E, _index: i64) -> E {
+                acc.$op(e)
+            }
             #[inline(always)]
-            fn merge(a: E, b: E) -> E { a.$op(b) }
+            fn merge(a: E, b: E) -> E {
+                a.$op(b)
+            }
             #[inline(always)]
-            fn finish(acc: E) -> E { acc }
+            fn finish(acc: E) -> E {
+                acc
+            }
         }
     };
 }
@@ -419,7 +438,8 @@ impl<E: All, const MAX: bool> Fold<E> for Arg<MAX> {
             return <Self as Fold<E>>::empty();
         }
         // SAFETY: passed on.
-        let value = unsafe { if MAX { <Max as Fold<E>>::block(src, n, 0) } else { <Min as Fold<E>>::block(src, n, 0) } };
+        let value =
+            unsafe { if MAX { <Max as Fold<E>>::block(src, n, 0) } else { <Min as Fold<E>>::block(src, n, 0) } };
         let nan = value.ne(value);
         let mut index = 0;
         for start in (0..n).step_by(WIDTH) {

@@ -5,14 +5,27 @@ use cuprous_core::{DType, Fun, for_each_fun};
 
 use super::{Bin, MapFn, Un, binary as binary_entry, scalar, unary as unary_entry};
 use crate::isa::Isa;
-use crate::math::{self, B, BF16, F16, F32, F64, complex::{C64, C128, Part}};
+use crate::math::{
+    self, B, BF16, F16, F32, F64,
+    complex::{C64, C128, Part},
+};
 
 macro_rules! result {
-    (Bool, $E:ident) => { B };
-    (Same, $E:ident) => { $E };
-    (Component, $E:ident) => { $E::Component };
-    (@of Bool, $e:expr) => { B::from($e) };
-    (@of $other:ident, $e:expr) => { $e };
+    (Bool, $E:ident) => {
+        B
+    };
+    (Same, $E:ident) => {
+        $E
+    };
+    (Component, $E:ident) => {
+        $E::Component
+    };
+    (@of Bool, $e:expr) => {
+        B::from($e)
+    };
+    (@of $other:ident, $e:expr) => {
+        $e
+    };
 }
 
 /// One row. The names of the classes are those of the traits in `math`.

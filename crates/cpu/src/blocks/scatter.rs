@@ -6,7 +6,10 @@ use cuprous_core::{DType, ScatterOp};
 
 use super::fold::Accumulate;
 use crate::isa::{Body, Entry, Isa, V1};
-use crate::math::{All, B, BF16, F16, F32, F64, complex::{C64, C128}};
+use crate::math::{
+    All, B, BF16, F16, F32, F64,
+    complex::{C64, C128},
+};
 
 /// Operands of a scatter.
 ///

@@ -4,10 +4,13 @@ use std::marker::PhantomData;
 
 use cuprous_core::{DType, Fun};
 
-use super::{CHUNK, Map1, MapArgs, MapFn, Un, Pad, chunk, random, room};
+use super::{CHUNK, Map1, MapArgs, MapFn, Pad, Un, chunk, random, room};
 use crate::isa::{Body, Isa};
 use crate::math::cast::{Cast as By, Real};
-use crate::math::{B, BF16, Cx, F16, F32, F64, Float, complex::{C64, C128, Part}};
+use crate::math::{
+    B, BF16, Cx, F16, F32, F64, Float,
+    complex::{C64, C128, Part},
+};
 
 /// The block function of a special row; `None` where the row is not special or the types do not fit it.
 pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
@@ -41,7 +44,8 @@ impl<R: Mixed> Body for Map2Mixed<R> {
     unsafe fn run(m: &MapArgs) {
         for start in (0..m.n).step_by(CHUNK) {
             let n = (m.n - start).min(CHUNK);
-            let (mut pad_a, mut pad_b, mut pad_out) = (Pad::<R::A>::uninit(), Pad::<R::B>::uninit(), Pad::<R::Out>::uninit());
+            let (mut pad_a, mut pad_b, mut pad_out) =
+                (Pad::<R::A>::uninit(), Pad::<R::B>::uninit(), Pad::<R::Out>::uninit());
             // SAFETY: `n` elements from `start` are there, by the contract of `MapArgs`.
             unsafe {
                 let a = chunk((m.args[0] as *const R::A).add(start * m.step[0]), n, m.step[0], &mut pad_a);

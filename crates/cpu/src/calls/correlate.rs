@@ -202,7 +202,11 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         Ok(())
     };
     let work = planes * h * width * (kh * kw) as i64 * plane_taps;
-    if work < 1 << 18 { (0..planes * bands).try_for_each(one) } else { (0..planes * bands).into_par_iter().try_for_each(one) }
+    if work < 1 << 18 {
+        (0..planes * bands).try_for_each(one)
+    } else {
+        (0..planes * bands).into_par_iter().try_for_each(one)
+    }
 }
 
 /// One scratch row: the input row with `kw - 1` elements more, and slack that is readable.
@@ -231,7 +235,14 @@ unsafe fn padded_row(
         // The middle in one piece; the edges element by element.
         let (start, end) = (lead.clamp(0, total), (lead + width).clamp(0, total));
         if start < end {
-            copy(at(start), 1, from.wrapping_offset(((start - lead) * size as i64) as isize), 1, (end - start) as usize, size);
+            copy(
+                at(start),
+                1,
+                from.wrapping_offset(((start - lead) * size as i64) as isize),
+                1,
+                (end - start) as usize,
+                size,
+            );
         }
         for k in (0..start).chain(end.max(start)..total) {
             copy(at(k), 1, pick(k), 1, 1, size);

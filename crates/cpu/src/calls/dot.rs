@@ -111,8 +111,24 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
         macro_rules! go {
             ($t:ty, $one:expr, $zero:expr) => {
                 gemm::<$t>(
-                    s.m, s.n, s.k, c as *mut $t, s.c.1 as isize, s.c.0 as isize, false, a as *const $t, s.a.1 as isize,
-                    s.a.0 as isize, b as *const $t, s.b.1 as isize, s.b.0 as isize, $zero, $one, false, false, false,
+                    s.m,
+                    s.n,
+                    s.k,
+                    c as *mut $t,
+                    s.c.1 as isize,
+                    s.c.0 as isize,
+                    false,
+                    a as *const $t,
+                    s.a.1 as isize,
+                    s.a.0 as isize,
+                    b as *const $t,
+                    s.b.1 as isize,
+                    s.b.0 as isize,
+                    $zero,
+                    $one,
+                    false,
+                    false,
+                    false,
                     threads,
                 )
             };
@@ -208,11 +224,8 @@ fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>() -> En
 unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
     let size = dtype.size();
     // The matrix as rows of the result: (elements, strides (row, k)); the vector and its stride.
-    let (rows, matrix, (row, along), x, step, to_stride) = if s.n == 1 {
-        (s.m, a, s.a, b, s.b.0, s.c.0)
-    } else {
-        (s.n, b, (s.b.1, s.b.0), a, s.a.1, s.c.1)
-    };
+    let (rows, matrix, (row, along), x, step, to_stride) =
+        if s.n == 1 { (s.m, a, s.a, b, s.b.0, s.c.0) } else { (s.n, b, (s.b.1, s.b.0), a, s.a.1, s.c.1) };
     let columns = rows > 1 && row == 1 && along != 1;
     if !(columns || along == 1 || s.k == 1) || to_stride != 1 && rows > 1 {
         return false;
@@ -336,9 +349,8 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c
     let size = dtype.size();
     // Rows of all products of the batch, some at a time.
     let grain = (1usize << 15).div_ceil(n * k).min(m).max(1);
-    let parts: SmallVec<[(usize, usize); 16]> = (0..total / (m * n))
-        .flat_map(|i| (0..m).step_by(grain).map(move |r| (i, r)))
-        .collect();
+    let parts: SmallVec<[(usize, usize); 16]> =
+        (0..total / (m * n)).flat_map(|i| (0..m).step_by(grain).map(move |r| (i, r))).collect();
     let part = |&(i, r): &(usize, usize)| {
         let at = |p: Ptr, element: usize| p.at((element * size) as i64);
         let args = RowsArgs {

@@ -93,8 +93,7 @@ impl Flat {
 /// Offsets of the lines of a view along its last axes: the walk over all axes but the last `drop`.
 pub(crate) fn outer(shape: &[i64], strides: &[i64], drop: usize) -> (Walk, i64) {
     let keep = shape.len() - drop;
-    let axes: SmallVec<[(i64, i64); 6]> =
-        shape[..keep].iter().copied().zip(strides[..keep].iter().copied()).collect();
+    let axes: SmallVec<[(i64, i64); 6]> = shape[..keep].iter().copied().zip(strides[..keep].iter().copied()).collect();
     let n = axes.iter().map(|(n, _)| n).product();
     (Walk::new(0, axes.into_iter()), n)
 }

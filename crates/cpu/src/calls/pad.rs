@@ -72,7 +72,10 @@ pub(crate) unsafe fn pad(edge: Edge, constant: f64, before: &Dims, a: View, out:
         }
     };
     if out.layout.size >= PARALLEL {
-        (0..lines as usize).into_par_iter().with_min_len((8192 / width.max(1)) as usize + 1).for_each(|k| line(k as i64));
+        (0..lines as usize)
+            .into_par_iter()
+            .with_min_len((8192 / width.max(1)) as usize + 1)
+            .for_each(|k| line(k as i64));
     } else {
         (0..lines).for_each(line);
     }

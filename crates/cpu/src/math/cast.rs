@@ -28,11 +28,7 @@ fn to_i64(v: f64) -> i64 {
 #[inline(always)]
 fn to_u64(v: f64) -> u64 {
     // What compilers emit without AVX-512: the upper half is moved down.
-    if v >= 9223372036854775808.0 {
-        to_i64(v - 9223372036854775808.0) as u64 ^ (1 << 63)
-    } else {
-        to_i64(v) as u64
-    }
+    if v >= 9223372036854775808.0 { to_i64(v - 9223372036854775808.0) as u64 ^ (1 << 63) } else { to_i64(v) as u64 }
 }
 
 /// A real number on its way to an integer or a float.

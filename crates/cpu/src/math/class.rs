@@ -173,8 +173,20 @@ pub(crate) const fn is_scalar(fun: Fun, dtype: DType) -> bool {
     );
     let complex = !matches!(
         fun,
-        Add | Subtract | Multiply | Negative | Positive | Square | Conjugate | Real | Imag | Equal | NotEqual | Rint
-            | Isnan | Isinf | Isfinite
+        Add | Subtract
+            | Multiply
+            | Negative
+            | Positive
+            | Square
+            | Conjugate
+            | Real
+            | Imag
+            | Equal
+            | NotEqual
+            | Rint
+            | Isnan
+            | Isinf
+            | Isfinite
     );
     float || dtype.is_complex() && complex || dtype.is_int() && matches!(fun, Power | FloorDivide | Remainder | Fmod)
 }

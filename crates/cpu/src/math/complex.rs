@@ -111,10 +111,7 @@ impl<F: Part> Num for Cx<F> {
     }
     #[inline(always)]
     fn mul(self, o: Self) -> Self {
-        Cx {
-            re: self.re.mul(o.re).sub(self.im.mul(o.im)),
-            im: self.re.mul(o.im).add(self.im.mul(o.re)),
-        }
+        Cx { re: self.re.mul(o.re).sub(self.im.mul(o.im)), im: self.re.mul(o.im).add(self.im.mul(o.re)) }
     }
     #[inline(always)]
     fn neg(self) -> Self {

@@ -144,8 +144,20 @@ fn parts<S: Isa>(a: f64) -> (bool, bool, f64, f64) {
     let (pm, qm) = middle::<S>(a - 1.0);
     p = if a >= 1.0 / 0.35 { p2 } else { p };
     q = if a >= 1.0 / 0.35 { q2 } else { q };
-    p = if low { pn } else if mid { pm } else { p };
-    q = if low { qn } else if mid { qm } else { q };
+    p = if low {
+        pn
+    } else if mid {
+        pm
+    } else {
+        p
+    };
+    q = if low {
+        qn
+    } else if mid {
+        qm
+    } else {
+        q
+    };
     let y = p / q;
     // e^(-a²) = e^(-z² - 0.5625)·e^((z-a)(z+a) + R) with z = a cut to 21 bits, so that z² is exact.
     let z = f64::from_bits(t.to_bits() & 0xffff_ffff_0000_0000);
@@ -158,7 +170,13 @@ fn parts<S: Isa>(a: f64) -> (bool, bool, f64, f64) {
 pub(super) fn erf<S: Isa>(v: f64) -> f64 {
     let a = v.abs();
     let (low, mid, y, tail) = parts::<S>(a);
-    let r = if low { a + a * y } else if mid { ERX + y } else { 1.0 - tail };
+    let r = if low {
+        a + a * y
+    } else if mid {
+        ERX + y
+    } else {
+        1.0 - tail
+    };
     let r = if a > 6.0 { 1.0 } else { r };
     (if v != v { v } else { r }).copysign(v)
 }
@@ -172,7 +190,13 @@ pub(super) fn erfc<S: Isa>(v: f64) -> f64 {
     let positive = if mid { 1.0 - ERX - y } else { tail };
     let positive = if a > 28.0 { 0.0 } else { positive };
     let negative = if mid { 1.0 + (ERX + y) } else { 2.0 - tail };
-    let r = if low { near } else if v > 0.0 { positive } else { negative };
+    let r = if low {
+        near
+    } else if v > 0.0 {
+        positive
+    } else {
+        negative
+    };
     let r = if v < -6.0 { 2.0 } else { r };
     if v != v { v } else { r }
 }

@@ -2,8 +2,8 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::float64::{fast, fast2, slow, slow2};
 use super::float_common::float_common;
+use super::float64::{fast, fast2, slow, slow2};
 use super::*;
 use crate::isa::Isa;
 
@@ -20,8 +20,20 @@ const MAGIC: f32 = 12582912.0;
 #[inline(always)]
 fn scale(p: f32, kf: f32, t: f32) -> f32 {
     let (low, high) = (kf < -100.0, kf > 100.0);
-    let shift = if low { 40i32 } else if high { -2 } else { 0 };
-    let post = if low { 9.094947e-13 } else if high { 4.0 } else { 1.0 };
+    let shift = if low {
+        40i32
+    } else if high {
+        -2
+    } else {
+        0
+    };
+    let post = if low {
+        9.094947e-13
+    } else if high {
+        4.0
+    } else {
+        1.0
+    };
     let k = (t.to_bits() as i32).wrapping_add(shift + 127);
     p * f32::from_bits((k as u32) << 23) * post
 }
@@ -44,7 +56,13 @@ fn reduce<S: Isa>(v: f32) -> (f32, f32, f32) {
 /// e^v, 1 ulp.
 #[inline(always)]
 fn exp<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 { 89.0 } else if v < -104.0 { -104.0 } else { v };
+    let c = if v > 89.0 {
+        89.0
+    } else if v < -104.0 {
+        -104.0
+    } else {
+        v
+    };
     let (r, k, t) = reduce::<S>(c);
     scale(expm1_kernel::<S>(r) + 1.0, k, t)
 }
@@ -52,7 +70,13 @@ fn exp<S: Isa>(v: f32) -> f32 {
 /// 2^v, 1 ulp.
 #[inline(always)]
 fn exp2<S: Isa>(v: f32) -> f32 {
-    let c = if v > 129.0 { 129.0 } else if v < -151.0 { -151.0 } else { v };
+    let c = if v > 129.0 {
+        129.0
+    } else if v < -151.0 {
+        -151.0
+    } else {
+        v
+    };
     let t = c + MAGIC;
     let k = t - MAGIC;
     scale(expm1_kernel::<S>((c - k) * std::f32::consts::LN_2) + 1.0, k, t)
@@ -61,7 +85,13 @@ fn exp2<S: Isa>(v: f32) -> f32 {
 /// e^v - 1, 1.5 ulp.
 #[inline(always)]
 fn expm1<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 { 89.0 } else if v < -30.0 { -30.0 } else { v };
+    let c = if v > 89.0 {
+        89.0
+    } else if v < -30.0 {
+        -30.0
+    } else {
+        v
+    };
     let (r, _, t) = reduce::<S>(c);
     let p = expm1_kernel::<S>(r);
     let s = f32::from_bits((t.to_bits().wrapping_add(126)) << 23);
@@ -124,7 +154,10 @@ fn sin_kernel<S: Isa>(r: f64) -> f64 {
 #[inline(always)]
 fn cos_kernel<S: Isa>(r: f64) -> f64 {
     let z = r * r;
-    poly::<S, 5>(z, [2.439044879627741e-5, -1.388676377460993e-3, 4.16666233237390631894e-2, -0.499999997251031003120, 1.0])
+    poly::<S, 5>(
+        z,
+        [2.439044879627741e-5, -1.388676377460993e-3, 4.16666233237390631894e-2, -0.499999997251031003120, 1.0],
+    )
 }
 
 #[inline(always)]

@@ -71,8 +71,20 @@ pub(super) fn slow2(a: f64, b: f64, fun: Fun) -> f64 {
 #[inline(always)]
 fn scale(p: f64, kf: f64, t: f64) -> f64 {
     let (low, high) = (kf < -900.0, kf > 1000.0);
-    let shift = if low { 128i64 } else if high { -2 } else { 0 };
-    let post = if low { 2.938735877055719e-39 } else if high { 4.0 } else { 1.0 };
+    let shift = if low {
+        128i64
+    } else if high {
+        -2
+    } else {
+        0
+    };
+    let post = if low {
+        2.938735877055719e-39
+    } else if high {
+        4.0
+    } else {
+        1.0
+    };
     let k = (t.to_bits() as i64).wrapping_add(shift + 1023);
     p * f64::from_bits((k as u64) << 52) * post
 }
@@ -103,7 +115,13 @@ fn exp_tail<S: Isa>(r: f64) -> f64 {
 #[inline(always)]
 pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
     // The clamp keeps k in range; NaN passes both comparisons.
-    let c = if v > 710.0 { 710.0 } else if v < -746.0 { -746.0 } else { v };
+    let c = if v > 710.0 {
+        710.0
+    } else if v < -746.0 {
+        -746.0
+    } else {
+        v
+    };
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c) + tail);
@@ -113,7 +131,13 @@ pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
 /// e^v - 1, 1.3 ulp.
 #[inline(always)]
 pub(super) fn expm1<S: Isa>(v: f64) -> f64 {
-    let c = if v > 710.0 { 710.0 } else if v < -60.0 { -60.0 } else { v };
+    let c = if v > 710.0 {
+        710.0
+    } else if v < -60.0 {
+        -60.0
+    } else {
+        v
+    };
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c));
@@ -373,10 +397,34 @@ fn root_error<S: Isa>(z: f64, root: f64) -> f64 {
 fn atan<S: Isa>(v: f64) -> f64 {
     let a = v.abs();
     let (far, mid) = (a > 2.414213562373095, a > 0.66);
-    let num = if far { -1.0 } else if mid { a - 1.0 } else { a };
-    let den = if far { a } else if mid { a + 1.0 } else { 1.0 };
-    let base = if far { std::f64::consts::FRAC_PI_2 } else if mid { std::f64::consts::FRAC_PI_4 } else { 0.0 };
-    let low = if far { PIO2_LO } else if mid { 0.5 * PIO2_LO } else { 0.0 };
+    let num = if far {
+        -1.0
+    } else if mid {
+        a - 1.0
+    } else {
+        a
+    };
+    let den = if far {
+        a
+    } else if mid {
+        a + 1.0
+    } else {
+        1.0
+    };
+    let base = if far {
+        std::f64::consts::FRAC_PI_2
+    } else if mid {
+        std::f64::consts::FRAC_PI_4
+    } else {
+        0.0
+    };
+    let low = if far {
+        PIO2_LO
+    } else if mid {
+        0.5 * PIO2_LO
+    } else {
+        0.0
+    };
     let t = num / den;
     let z = t * t;
     let p = poly::<S, 5>(
@@ -408,7 +456,13 @@ fn atan<S: Isa>(v: f64) -> f64 {
 #[inline(always)]
 fn atan2<S: Isa>(y: f64, v: f64) -> f64 {
     // 0/0 is an angle of zero and ∞/∞ one of 45°.
-    let ratio = if y == 0.0 { 0.0 } else if y.abs() == v.abs() { 1.0 } else { y.abs() / v.abs() };
+    let ratio = if y == 0.0 {
+        0.0
+    } else if y.abs() == v.abs() {
+        1.0
+    } else {
+        y.abs() / v.abs()
+    };
     let a = atan::<S>(if v.is_nan() { v } else { ratio });
     let a = if v.is_sign_negative() { std::f64::consts::PI - (a - 2.0 * PIO2_LO) } else { a };
     a.copysign(y)
@@ -561,7 +615,13 @@ impl<S: Isa> Inexact for F64<S> {
     #[inline(always)]
     fn exp2(self) -> Self {
         let v = self.0;
-        let c = if v > 1025.0 { 1025.0 } else if v < -1080.0 { -1080.0 } else { v };
+        let c = if v > 1025.0 {
+            1025.0
+        } else if v < -1080.0 {
+            -1080.0
+        } else {
+            v
+        };
         let t = c + MAGIC;
         let k = t - MAGIC;
         let r = (c - k) * std::f64::consts::LN_2;
@@ -638,7 +698,13 @@ impl<S: Isa> Float for F64<S> {
         let top = if a > b { a } else { b };
         let y = top + ln_1p::<S>(exp::<S>(-(a - b).abs(), 0.0));
         // Equal infinities: their difference is NaN.
-        x(if a == b { a + std::f64::consts::LN_2 } else if (a != a) | (b != b) { a + b } else { y })
+        x(if a == b {
+            a + std::f64::consts::LN_2
+        } else if (a != a) | (b != b) {
+            a + b
+        } else {
+            y
+        })
     }
     #[inline(always)]
     fn logaddexp2(self, o: Self) -> Self {
@@ -646,7 +712,13 @@ impl<S: Isa> Float for F64<S> {
         let top = if a > b { a } else { b };
         let e = F64::<S>::exp2(x(-(a - b).abs())).0;
         let y = top + LOG2E * ln_1p::<S>(e);
-        x(if a == b { a + 1.0 } else if (a != a) | (b != b) { a + b } else { y })
+        x(if a == b {
+            a + 1.0
+        } else if (a != a) | (b != b) {
+            a + b
+        } else {
+            y
+        })
     }
     #[inline(always)]
     fn atan2(self, o: Self) -> Self {

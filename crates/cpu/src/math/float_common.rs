@@ -28,21 +28,37 @@ macro_rules! float_common {
                 x(if (self.0 <= o.0) | (o.0 != o.0) { self.0 } else { o.0 })
             }
             #[inline(always)]
-            fn absolute(self) -> Self { x(self.0.abs()) }
+            fn absolute(self) -> Self {
+                x(self.0.abs())
+            }
             #[inline(always)]
-            fn eq(self, o: Self) -> bool { self.0 == o.0 }
+            fn eq(self, o: Self) -> bool {
+                self.0 == o.0
+            }
             #[inline(always)]
-            fn ne(self, o: Self) -> bool { self.0 != o.0 }
+            fn ne(self, o: Self) -> bool {
+                self.0 != o.0
+            }
             #[inline(always)]
-            fn lt(self, o: Self) -> bool { self.0 < o.0 }
+            fn lt(self, o: Self) -> bool {
+                self.0 < o.0
+            }
             #[inline(always)]
-            fn le(self, o: Self) -> bool { self.0 <= o.0 }
+            fn le(self, o: Self) -> bool {
+                self.0 <= o.0
+            }
             #[inline(always)]
-            fn fast(self, fun: Fun) -> bool { fast::<S>(f64::from(self.0), fun) }
+            fn fast(self, fun: Fun) -> bool {
+                fast::<S>(f64::from(self.0), fun)
+            }
             #[inline(always)]
-            fn slow(self, fun: Fun) -> Self { x(slow(f64::from(self.0), fun) as $t) }
+            fn slow(self, fun: Fun) -> Self {
+                x(slow(f64::from(self.0), fun) as $t)
+            }
             #[inline(always)]
-            fn fast2(self, o: Self, fun: Fun) -> bool { fast2::<S>(f64::from(self.0), f64::from(o.0), fun) }
+            fn fast2(self, o: Self, fun: Fun) -> bool {
+                fast2::<S>(f64::from(self.0), f64::from(o.0), fun)
+            }
             #[inline(always)]
             fn slow2(self, o: Self, fun: Fun) -> Self {
                 match fun {
@@ -80,24 +96,44 @@ macro_rules! float_common {
         impl<S: Isa> Num for X<$t, S> {
             const ONE: Self = X(1.0, std::marker::PhantomData);
             #[inline(always)]
-            fn add(self, o: Self) -> Self { x(self.0 + o.0) }
+            fn add(self, o: Self) -> Self {
+                x(self.0 + o.0)
+            }
             #[inline(always)]
-            fn sub(self, o: Self) -> Self { x(self.0 - o.0) }
+            fn sub(self, o: Self) -> Self {
+                x(self.0 - o.0)
+            }
             #[inline(always)]
-            fn mul(self, o: Self) -> Self { x(self.0 * o.0) }
+            fn mul(self, o: Self) -> Self {
+                x(self.0 * o.0)
+            }
             #[inline(always)]
-            fn neg(self) -> Self { x(-self.0) }
+            fn neg(self) -> Self {
+                x(-self.0)
+            }
             #[inline(always)]
             fn sign(self) -> Self {
-                let s = if self.0 > 0.0 { 1.0 } else if self.0 < 0.0 { -1.0 } else { 0.0 };
+                let s = if self.0 > 0.0 {
+                    1.0
+                } else if self.0 < 0.0 {
+                    -1.0
+                } else {
+                    0.0
+                };
                 x(if self.0 != self.0 { self.0 } else { s })
             }
             #[inline(always)]
-            fn reciprocal(self) -> Self { x(1.0 / self.0) }
+            fn reciprocal(self) -> Self {
+                x(1.0 / self.0)
+            }
             #[inline(always)]
-            fn power(self, o: Self) -> Self { x(pow::<S>(f64::from(self.0), f64::from(o.0)) as $t) }
+            fn power(self, o: Self) -> Self {
+                x(pow::<S>(f64::from(self.0), f64::from(o.0)) as $t)
+            }
             #[inline(always)]
-            fn conj(self) -> Self { self }
+            fn conj(self) -> Self {
+                self
+            }
         }
 
         // CPython's and NumPy's divmod: the remainder is exact and has the divisor's sign.
@@ -132,34 +168,56 @@ macro_rules! float_common {
 
         impl<S: Isa> RealBool for X<$t, S> {
             #[inline(always)]
-            fn floor(self) -> Self { x(self.0.floor()) }
+            fn floor(self) -> Self {
+                x(self.0.floor())
+            }
             #[inline(always)]
-            fn ceil(self) -> Self { x(self.0.ceil()) }
+            fn ceil(self) -> Self {
+                x(self.0.ceil())
+            }
             #[inline(always)]
-            fn trunc(self) -> Self { x(self.0.trunc()) }
+            fn trunc(self) -> Self {
+                x(self.0.trunc())
+            }
         }
 
         impl<S: Isa> X<$t, S> {
             #[inline(always)]
             pub(super) fn next_after(self, o: Self) -> Self {
                 let (a, b) = (self.0, o.0);
-                if a != a || b != b { return x(a + b); }
-                if a == b { return o; }
-                if a == 0.0 { return x($t::from_bits(1).copysign(b)); }
+                if a != a || b != b {
+                    return x(a + b);
+                }
+                if a == b {
+                    return o;
+                }
+                if a == 0.0 {
+                    return x($t::from_bits(1).copysign(b));
+                }
                 let away = (b > a) == (a > 0.0);
                 x($t::from_bits(if away { a.to_bits() + 1 } else { a.to_bits() - 1 }))
             }
             #[inline(always)]
             pub(super) fn spacing_of(self) -> Self {
                 let a = self.0;
-                if !a.is_finite() { return x($t::NAN); }
-                if a == 0.0 { return x($t::from_bits(1)); }
+                if !a.is_finite() {
+                    return x($t::NAN);
+                }
+                if a == 0.0 {
+                    return x($t::from_bits(1));
+                }
                 x(self.next_after(x($t::INFINITY.copysign(a))).0 - a)
             }
             #[inline(always)]
             pub(super) fn heaviside_of(self, o: Self) -> Self {
                 let a = self.0;
-                let y = if a > 0.0 { 1.0 } else if a < 0.0 { 0.0 } else { o.0 };
+                let y = if a > 0.0 {
+                    1.0
+                } else if a < 0.0 {
+                    0.0
+                } else {
+                    o.0
+                };
                 x(if a != a { a } else { y })
             }
             #[inline(always)]
