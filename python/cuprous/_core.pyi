@@ -45,7 +45,7 @@ class ndarray:
     def is_external(self) -> bool: ...
     @property
     def device_name(self) -> str:
-        """"cpu" or "cuda"."""
+        """ "cpu" or "cuda"."""
     def address(self) -> int:
         """Address of the first element, after running what is pending. The storage counts as shared with the outside
         from then on: whatever touches it runs at once."""
@@ -120,15 +120,17 @@ class ufunc:
     def __call__(self, *args: Any, **kwargs: Any) -> ndarray: ...
 
 def set_hook(name: str, hook: Callable[..., Any]) -> None:
-    """"getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs)."""
+    """ "getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs)."""
 
 # --- elementwise: rows of the operation table by name ("add", "exp", "where", …). Broadcasts, promotes by NEP 50 and
 # applies the row's dtype rule; `dtype` forces the dtype it computes in (operands are cast to it).
 def map(name: str, *operands: Operand, dtype: str | None = None) -> ndarray: ...
 def result_dtype(name: str, *operands: Operand) -> str:
     """The dtype that `map` would return. Raises TypeError where NumPy has no loop."""
+
 def cast(a: ndarray, dtype: str) -> ndarray:
     """A new array of that dtype by C's casts (complex -> real drops the imaginary part); always a fresh storage."""
+
 def promote_types(a: str, b: str) -> str: ...
 def can_cast(a: str, b: str, casting: str) -> bool:
     """casting: "no", "equiv", "safe", "same_kind", "unsafe"."""
@@ -138,77 +140,108 @@ def empty(shape: Sequence[int], dtype: str) -> ndarray: ...
 def full(shape: Sequence[int], value: Scalar, dtype: str) -> ndarray: ...
 def iota(shape: Sequence[int], strides: Sequence[int], offset: int) -> ndarray:
     """int64: element i is offset + sum(strides * i). Costs no memory until it must."""
-def random(name: str, shape: Sequence[int], seed: int, offset: int, parameter: ndarray | Scalar | None = None) -> ndarray:
-    """"random_bits32", "random_bits64" (uint32, uint64), "random_unit32", "random_unit64" (floats in [0, 1)),
+
+def random(
+    name: str, shape: Sequence[int], seed: int, offset: int, parameter: ndarray | Scalar | None = None
+) -> ndarray:
+    """ "random_bits32", "random_bits64" (uint32, uint64), "random_unit32", "random_unit64" (floats in [0, 1)),
     "random_normal32", "random_normal64", and, with a parameter that broadcasts to the shape, "random_gamma" (float64),
     "random_poisson", "random_binomial" (int64; parameter complex128(n, p)). Element i of the stream (seed, offset) is
     the same on every device; one call uses ceil(size / 4) blocks (ceil(size / 2) for 64-bit names) from `offset` on.
     The rejection samplers mix seed and offset into their key."""
+
 def from_numpy(a: np.ndarray[Any, Any], device: str | None = None) -> ndarray:
     """Copies a NumPy array (any strides; native byte order) to the device."""
+
 def to_numpy(a: ndarray, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]: ...
 def to_bytes(a: ndarray) -> bytes:
     """The elements in C order; needs no NumPy."""
+
 def to_device(a: ndarray, device: str) -> ndarray: ...
 
 # --- views and writes
-def as_strided(a: ndarray, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str | None = None) -> ndarray:
+def as_strided(
+    a: ndarray, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str | None = None
+) -> ndarray:
     """A view of a's storage; strides in elements of the view's dtype, `offset` relative to a's first element in
     elements of the view's dtype. ValueError where it would leave the storage."""
+
 def broadcast_to(a: ndarray, shape: Sequence[int]) -> ndarray:
     """A view with zero strides."""
+
 def update(a: ndarray, value: Operand) -> None:
     """a[...] = value: broadcasts, casts unsafely; overlapping source and target behave as if copied first."""
+
 def gather(a: ndarray, index: ndarray) -> ndarray:
     """Elements of a's storage at a's first element + index (int64, in elements); an index outside the storage wraps.
     Result has index's shape."""
+
 def scatter(a: ndarray, index: ndarray, value: Operand, op: str = "set") -> None:
     """Writes there; "set" (of equal indices the last wins), "add", "multiply", "maximum", "minimum"."""
 
 # --- folds
 def reduce(op: str, a: ndarray, axes: Sequence[int] | None, keepdims: bool = False) -> ndarray:
-    """"sum", "prod", "max", "min", "argmax", "argmin" (int64), "m2" (sum of squared deviations from the mean).
+    """ "sum", "prod", "max", "min", "argmax", "argmin" (int64), "m2" (sum of squared deviations from the mean).
     Computes in a's dtype (float16 accumulates in float32). None folds all axes. An empty max raises ValueError."""
+
 def scan(op: str, a: ndarray, axis: int) -> ndarray:
     """Running "sum", "prod", "max", "min" in a's dtype."""
 
 # --- whole-array routines
 def dot(a: ndarray, b: ndarray) -> ndarray:
     """(…, m, k) x (…, k, n) -> (…, m, n): equal dtypes and equal batch shapes (views with zero strides are fine)."""
+
 def sort(a: ndarray) -> ndarray:
     """Along the last axis, stable, NaN last."""
+
 def argsort(a: ndarray) -> ndarray: ...
 def searchsorted(a: ndarray, v: ndarray, right: bool) -> ndarray:
     """a: sorted, 1-d; equal dtypes."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
+
 def pad(a: ndarray, before: Sequence[int], after: Sequence[int], edge: str, constant: float) -> ndarray: ...
 
 # --- running
 def flush() -> None:
     """Submits what this thread has recorded."""
+
 def synchronize() -> None:
     """Submits it and waits."""
+
 def explain() -> str:
     """Why the last programs were replayed or planned anew."""
+
 def show_code(a: ndarray | None = None) -> str:
     """Generated code of the pending program (or of the last one)."""
+
 def set_device(name: str) -> None:
     """Device of new arrays: "cpu", "cuda", "cuda:0". Raises RuntimeError with the cause where it cannot work."""
+
 def get_device() -> str: ...
 def device_count() -> int:
     """Usable GPUs, asked without starting CUDA."""
+
 def unusable_gpu_reason() -> str | None:
     """Why a visible GPU cannot be used; None where there is none or it works."""
+
 def set_library_roots(roots: Sequence[str]) -> None:
     """Directories of the `nvidia` package, where NVIDIA's wheels put their libraries."""
+
 def set_replay(mode: str) -> None:
-    """"auto" (the default), "single" (each operation on its own, at once), "fused" (no graph replay); for tests."""
+    """ "auto" (the default), "single" (each operation on its own, at once), "fused" (no graph replay); for tests."""
+
+def nothing(a: object) -> None:
+    """Does nothing: the yardstick for the cost of a call."""
+
 def stats() -> dict[str, int]:
     """Counters: programs planned, replayed, launched, kernels compiled, nodes recorded, graph launches, …"""
+
 def memory_stats(device: str) -> dict[str, int]:
     """used_bytes, free_bytes, total_bytes, limit_bytes, n_free_blocks, peak_bytes."""
+
 def set_memory_limit(device: str, limit: int) -> None: ...
 def trim_memory(device: str) -> None: ...
 def device_properties(index: int = 0) -> dict[str, Any]: ...
@@ -216,7 +249,9 @@ def device_properties(index: int = 0) -> dict[str, Any]: ...
 # --- interop
 def to_dlpack(a: ndarray, versioned: bool, stream: int | None, copy: bool) -> Any: ...
 def from_dlpack(capsule: Any) -> ndarray: ...
-def from_address(address: int, shape: Sequence[int], strides: Sequence[int], dtype: str, device: str, owner: Any) -> ndarray:
+def from_address(
+    address: int, shape: Sequence[int], strides: Sequence[int], dtype: str, device: str, owner: Any
+) -> ndarray:
     """A view (strides in elements) of memory that `owner` keeps alive; whatever touches it runs at once."""
 
 # --- the command line

@@ -1,4 +1,6 @@
-"""Compares the prelude's arithmetic, built for the CPU, with NumPy and SciPy on edge cases. Argument: the built library."""
+"""Compares the prelude's arithmetic, built for the CPU, with NumPy and SciPy on edge cases.
+
+Argument: the built library."""
 
 import ctypes
 import subprocess
@@ -21,7 +23,21 @@ KNOWN = {
     "spacing_float16": "NumPy's is positive for negative halves; ours has the operand's sign, as for wider floats",
     "uint32": "what does not fit is undefined; ours goes through int64, as on our CPU",
 }
-TYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+TYPES = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 SCIPY = {"gamma", "gammaln", "digamma", "expit", "ndtr", "i0"}
 rng = np.random.default_rng(0)
 
