@@ -6,7 +6,18 @@ import operator
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, Axis, array, astype, common_dtype, ndarray, normalize_axis, write_out
+from cuprous._args import (
+    ArrayLike,
+    Axis,
+    array,
+    astype,
+    axis_order,
+    common_dtype,
+    inverse,
+    ndarray,
+    normalize_axis,
+    write_out,
+)  # fmt: skip
 from cuprous._manipulation import moveaxis
 
 _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -30,7 +41,16 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     axis = normalize_axis(axis, a.ndim)
     if a.size == 0 or a.ndim - 1 == axis:
         return function(a)
-    return moveaxis(function(moveaxis(a, axis, -1)), -1, axis)
+    return moveaxis(function(moveaxis(a, axis, -1)), -1, axis).copy()  # in C order
+
+
+def _sorted(a: ArrayLike, axis: Axis) -> ndarray:
+    """A sorted copy that lies in memory as `a` does."""
+    a = array(a)
+    axes = None if axis is None or not a.ndim else axis_order(a, "K")
+    if axes is None:
+        return _along(_core.sort, a, axis)
+    return _along(_core.sort, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
 
 
 def sort(
@@ -38,7 +58,7 @@ def sort(
 ) -> ndarray:
     """A sorted copy along an axis (None: flattened). All kinds are one stable sort."""
     _check(kind, order, stable)
-    return _along(_core.sort, a, axis)
+    return _sorted(a, axis)
 
 
 def argsort(
@@ -60,7 +80,7 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
     a = array(a)
     _check(None if kind == "introselect" else kind, order, None)
     _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
-    return _along(_core.sort, a, axis)
+    return _sorted(a, axis)
 
 
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:

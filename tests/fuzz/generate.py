@@ -31,6 +31,7 @@ class Maker:
         # its id stays its own.
         self.groups: dict[int, tuple[Any, Bound]] = {}
         self.live: list[str] = []
+        self.dead: dict[str, Any] = {}  # roots of deleted arrays
         self.unknown: set[str] = set()  # arrays whose length depends on data
         self.next = 0
 
@@ -128,6 +129,7 @@ class Maker:
 
     def forget(self, name: str) -> None:
         self.live.remove(name)
+        self.dead[name] = root(self.env[name])
         self.unknown.discard(name)
         self.plain(f"del {name}")
 
@@ -189,6 +191,8 @@ def generate(seed: int) -> Program:
                 continue
     m.program.keep = r.random() < 0.5
     m.program.deferred = r.random() < 0.4
+    for name, base in m.dead.items():  # the program may be shrunk to one that keeps them
+        m.program.bounds[name] = m.groups[id(base)][1]
     for name in m.live:
         m.program.bounds[name] = m.bound(name)
     return m.program

@@ -11,6 +11,7 @@ use crate::call::Routine;
 use crate::compile::{Code, lower};
 use crate::run::Env;
 use crate::source;
+use crate::threads::{self, with_threads};
 
 /// The host's processors.
 #[derive(Clone, Copy, Default, Debug)]
@@ -19,6 +20,7 @@ pub struct CpuDevice;
 impl CpuDevice {
     /// The device; it needs nothing.
     pub fn new() -> Self {
+        threads::watch();
         CpuDevice
     }
 }
@@ -112,16 +114,18 @@ impl Executable for CpuProgram {
             return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
         let env = Env { buffers, scalars };
-        for step in &self.steps {
-            // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
-            unsafe {
-                match step {
-                    Ready::Kernel(code) => code.run(env)?,
-                    Ready::Call(routine) => routine.run(env)?,
+        with_threads(|| {
+            self.steps.iter().try_for_each(|step| {
+                // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at
+                // a time.
+                unsafe {
+                    match step {
+                        Ready::Kernel(code) => code.run(env),
+                        Ready::Call(routine) => routine.run(env),
+                    }
                 }
-            }
-        }
-        Ok(())
+            })
+        })
     }
 
     fn weight(&self) -> usize {

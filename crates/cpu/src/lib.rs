@@ -17,6 +17,7 @@ mod math;
 mod run;
 mod simd;
 mod source;
+mod threads;
 mod walk;
 
 pub use device::CpuDevice;

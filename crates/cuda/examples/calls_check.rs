@@ -1,7 +1,13 @@
 //! Every call on a GPU against a plain reference on the host, then timings. `CUPROUS_NVIDIA_ROOTS` names the wheels.
 //!
 //! `calls_check [check] [time]`; without arguments both.
-#![allow(missing_docs, unreachable_pub, clippy::undocumented_unsafe_blocks, reason = "a check, not an interface")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::undocumented_unsafe_blocks,
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "a check, not an interface"
+)]
 
 #[path = "calls_check/host.rs"]
 mod host;
@@ -161,7 +167,8 @@ fn layouts(d: DType, shape: &[i64]) -> Vec<LayoutRef> {
 
 fn case(all: &mut Vec<Case>, r: &mut Random, op: CallOp, ins: &[LayoutRef], out: (DType, &[i64])) {
     let bytes = ins.iter().map(|l| r.array(&op, l)).collect();
-    let name = format!("{} {:?} {:?}", op.name(), op, ins.iter().map(|l| (l.dtype, &l.shape, &l.strides)).collect::<Vec<_>>());
+    let name =
+        format!("{} {:?} {:?}", op.name(), op, ins.iter().map(|l| (l.dtype, &l.shape, &l.strides)).collect::<Vec<_>>());
     let ins = ins.iter().enumerate().map(|(k, l)| (k as u32 + 1, l.clone())).collect();
     all.push(Case { name, call: Call { op, ins, out: (0, Layout::contiguous(out.0, out.1)) }, ins: bytes });
 }
@@ -186,7 +193,9 @@ fn cases() -> Vec<Case> {
         ] {
             for (k, op) in [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min].into_iter().enumerate() {
                 for (l, layout) in layouts(d, shape).into_iter().enumerate() {
-                    if (k == 0 || shape == [1_000_003] || shape == [1000, 33]) && (l == 0 || shape == [300, 77] || shape == [4097]) {
+                    if (k == 0 || shape == [1_000_003] || shape == [1000, 33])
+                        && (l == 0 || shape == [300, 77] || shape == [4097])
+                    {
                         case(&mut all, &mut r, CallOp::Scan { op, axis }, &[layout], (d, shape));
                     }
                 }
@@ -195,7 +204,7 @@ fn cases() -> Vec<Case> {
         for shape in [&[1_i64][..], &[2], &[100, 50], &[33, 1000], &[3, 4096], &[100_003], &[3, 20_001], &[65, 7]] {
             for (l, layout) in layouts(d, shape).into_iter().enumerate() {
                 if l == 0 || shape == [3, 20_001] || shape == [100, 50] || (l > 1 && shape == [100_003]) {
-                    case(&mut all, &mut r, CallOp::Sort, &[layout.clone()], (d, shape));
+                    case(&mut all, &mut r, CallOp::Sort, std::slice::from_ref(&layout), (d, shape));
                     case(&mut all, &mut r, CallOp::ArgSort, &[layout], (DType::I64, shape));
                 }
             }
@@ -222,7 +231,10 @@ fn cases() -> Vec<Case> {
                     case(&mut all, &mut r, CallOp::Dot, &ins, (d, &[batch, m, n]));
                 }
             }
-            let ins = [Layout::new(d, &[4, 9, 8], &[0, 8, 1], 0), Layout::contiguous(d, &[8, 6]).broadcast_to(&[4, 8, 6]).expect("fits")];
+            let ins = [
+                Layout::new(d, &[4, 9, 8], &[0, 8, 1], 0),
+                Layout::contiguous(d, &[8, 6]).broadcast_to(&[4, 8, 6]).expect("fits"),
+            ];
             case(&mut all, &mut r, CallOp::Dot, &ins, (d, &[4, 9, 6]));
         }
     }
@@ -278,7 +290,8 @@ fn check(gpu: &mut Gpu) -> bool {
         }
         let entry = failed.entry(case.call.op.name()).or_default();
         entry.0 += 1;
-        let views: Vec<View> = case.call.ins.iter().zip(&case.ins).map(|((_, l), bytes)| View { layout: l, bytes }).collect();
+        let views: Vec<View> =
+            case.call.ins.iter().zip(&case.ins).map(|((_, l), bytes)| View { layout: l, bytes }).collect();
         let verdict = if results[0] != results[1] {
             Err("two runs differ".into())
         } else if results[0][bytes..].iter().any(|&b| b != 0xA5) {

@@ -55,13 +55,18 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Band<S
             let weights = a.weights as *const T;
             for y in 0..a.kh + R - 1 {
                 let input = (a.input as *const T).add((row + y) * a.pitch + col);
+                // Row r of the block sees scratch row y through weight row y - r. Where there is no such row the
+                // product is left out and not taken with zero: infinity times zero is not nothing.
+                let (first, last) = (y.saturating_sub(a.kh - 1), y.min(R - 1));
                 for x in 0..a.kw {
                     let mut v = [zero; N];
                     for (l, v) in v.iter_mut().enumerate() {
                         *v = S::load(input.add(x + l * S::LANES));
                     }
                     for (r, acc) in acc.iter_mut().enumerate() {
-                        // Row r of the block sees scratch row y through weight row y - r.
+                        if r < first || r > last {
+                            continue;
+                        }
                         let w = S::splat(*weights.add((y + ROWS - 1 - r) * a.kw + x));
                         for (acc, &v) in acc.iter_mut().zip(&v) {
                             *acc = S::fma(v, w, *acc);

@@ -8,9 +8,11 @@
 //! With FMA hardware `mul_add` is an instruction; elsewhere it is a slow but exact library routine.
 //!
 //! Draws, for element `index` of a stream (`seed`, `offset`), `w` = words of the block as in [`super::philox`]:
-//! * float32: block `offset + index / 4`, p = (index % 4) / 2, u1 = ((w[2p] >> 8) + 1)·2^-24, u2 = (w[2p+1] >> 8)·2^-24;
-//! * float64: block `offset + index / 2`, u1 = ((bits64_0 >> 11) + 1)·2^-53, u2 = (bits64_1 >> 11)·2^-53;
-//! * r = sqrt(-2·ln u1); an even index gets r·cos(2πu2), an odd one r·sin(2πu2).
+//! * float64: block `offset + index / 2`, u1 = ((bits64_0 >> 11) + 1)·2^-53, u2 = (bits64_1 >> 11)·2^-53,
+//!   r = sqrt(-2·ln u1); an even index gets r·cos(2πu2), an odd one r·sin(2πu2);
+//! * float32: block `offset + index / 4`, a and b its words 0, 1 or, for index % 4 >= 2, 2, 3; u = (a + ½)·2^-32,
+//!   rounded, and t = the low 30 bits of b as a signed number, ·π/2·2^-30; then x = sqrt(-2·ln u)·cos t, with the sign
+//!   of bit 31 of b, and y = sqrt(-2·ln u)·sin t; bit 30 of b swaps them; an even index gets x, an odd one y.
 
 /// ln u for u in (0, 1], normal. The reduction and coefficients of fdlibm's `e_log.c`.
 #[inline(always)]
@@ -81,56 +83,50 @@ pub(crate) fn normal64(words: [u64; 2]) -> [f64; 2] {
     [r * c, r * s]
 }
 
-/// ln u for u in (0, 1], normal. fdlibm's `e_logf.c`.
+/// -ln u for u in (0, 1], normal: u = 2^k·(1 + f), f in [-1/3, 1/3], and a polynomial of least relative error.
 #[inline(always)]
-pub(crate) fn ln32(u: f32) -> f32 {
-    let t = u.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
-    let m = f32::from_bits((t & 0x007f_ffff) + 0x3f35_04f3);
-    let k = ((t >> 23) as i32 - 127) as f32;
-    let f = m - 1.0; // exact
-    let s = f / (2.0 + f);
-    let z = s * s;
-    let mut r = 0.24279078841_f32; // 3e789e26
-    r = r.mul_add(z, 0.28498786688); // 3e91e9ee
-    r = r.mul_add(z, 0.40000972152); // 3eccce13
-    r = r.mul_add(z, 0.66666662693); // 3f2aaaaa
-    r *= z;
-    let h = (0.5 * f) * f;
-    let low = s.mul_add(h + r, k * 9.0580006145e-06); // ln2_lo 3717f7d1
-    let inner = f - (h - low);
-    k.mul_add(6.9313812256e-01, inner) // ln2_hi 3f317180
+pub(crate) fn minus_ln32(u: f32) -> f32 {
+    let bits = u.to_bits();
+    let e = bits.wrapping_sub(0x3f2a_aaab) & 0xff80_0000; // k·2^23
+    let f = f32::from_bits(bits.wrapping_sub(e)) - 1.0; // exact
+    let mut p = -0.14026348_f32;
+    p = p.mul_add(f, 0.15388541);
+    p = p.mul_add(f, -0.13995809);
+    p = p.mul_add(f, 0.1641596);
+    p = p.mul_add(f, -0.20011169);
+    p = p.mul_add(f, 0.2500782);
+    p = p.mul_add(f, -0.33333198);
+    p = p.mul_add(f, 0.49999936);
+    let q = (p * f).mul_add(f, -f);
+    (e as i32 as f32).mul_add(-8.262958e-8, q) // -ln 2·2^-23
 }
 
-/// (cos 2πu, sin 2πu) for u in [0, 1). Minimax polynomials of fdlibm's `k_sinf.c` and `k_cosf.c`, rounded to float32.
+/// (√2·cos t, √2·sin t) for |t| ≤ π/4: polynomials of least relative error.
 #[inline(always)]
-pub(crate) fn cos_sin32(u: f32) -> (f32, f32) {
-    let q = u.mul_add(4.0, 0.5) as i32; // floor(4u + 1/2)
-    let r = (q as f32).mul_add(-0.25, u); // exact
-    let t = r * 6.2831855; // 40c90fdb
+pub(crate) fn cos_sin32(t: f32) -> (f32, f32) {
     let z = t * t;
-    let mut p = 2.7183114e-6_f32; // k_sinf's, rounded
-    p = p.mul_add(z, -1.9839335e-4);
-    p = p.mul_add(z, 8.333329e-3);
-    p = p.mul_add(z, -0.16666667);
-    let s = (p * z).mul_add(t, t);
-    let mut p = 2.439045e-5_f32;
-    p = p.mul_add(z, -1.3886764e-3);
-    p = p.mul_add(z, 4.1666623e-2);
-    let h = 0.5 * z;
-    let w = 1.0 - h;
-    let c = w + p.mul_add(z * z, (1.0 - w) - h);
-    let (a, b) = if q & 1 == 0 { (c, s) } else { (s, c) };
-    let a = f32::from_bits(a.to_bits() ^ ((((q + 1) as u32) & 2) << 30));
-    let b = f32::from_bits(b.to_bits() ^ (((q as u32) & 2) << 30));
-    (a, b)
+    let mut p = -2.7582834e-4_f32;
+    p = p.mul_add(z, 0.01178328);
+    p = p.mul_add(z, -0.23570204);
+    p = p.mul_add(z, 1.4142135);
+    let mut q = 3.4468154e-5_f32;
+    q = q.mul_add(z, -1.9638518e-3);
+    q = q.mul_add(z, 0.05892549);
+    q = q.mul_add(z, -0.7071068);
+    q = q.mul_add(z, 1.4142135);
+    (q, p * t)
 }
 
 /// Two normals from two words.
 #[inline(always)]
 pub(crate) fn normal32(words: [u32; 2]) -> [f32; 2] {
-    let u1 = ((words[0] >> 8) + 1) as f32 * 5.9604644775390625e-8; // 2^-24, exact
-    let u2 = (words[1] >> 8) as f32 * 5.9604644775390625e-8;
-    let r = (-2.0 * ln32(u1)).sqrt();
-    let (c, s) = cos_sin32(u2);
+    let [a, b] = words;
+    // (a + ½)·2^-32, rounded: 2^-33 to 1. The product is exact.
+    let u = (a as f32).mul_add(2.3283064e-10, 1.1641532e-10);
+    let r = minus_ln32(u).sqrt();
+    // The low 30 bits of b as an angle in [-π/4, π/4); the others say which quarter turn.
+    let (c, s) = cos_sin32((b << 2) as i32 as f32 * 3.6572951e-10); // π/4·2^-31
+    let c = f32::from_bits(c.to_bits() ^ (b & 0x8000_0000));
+    let (c, s) = if b & 0x4000_0000 == 0 { (c, s) } else { (s, c) };
     [r * c, r * s]
 }

@@ -111,10 +111,12 @@ fn normals_are_within_four_ulps() {
                 w64 = w64.max(((g - w) / w).abs() / f64::EPSILON);
             }
         }
-        let (u1, u2) = (f64::from((words[0] >> 8) + 1) * 2f64.powi(-24), f64::from(words[1] >> 8) * 2f64.powi(-24));
-        let r = (-2.0 * u1.ln()).sqrt();
-        let (s, c) = turn(u2);
-        for (g, w) in normal::normal32([words[0], words[1]]).into_iter().zip([r * c, r * s]) {
+        let u = f64::from((words[0] as f32).mul_add(2f32.powi(-32), 2f32.powi(-33)));
+        let r = (-2.0 * u.ln()).sqrt();
+        let (s, c) = (f64::from((words[1] << 2) as i32) * std::f64::consts::FRAC_PI_4 * 2f64.powi(-31)).sin_cos();
+        let c = if words[1] >> 31 == 0 { c } else { -c };
+        let pair = if words[1] >> 30 & 1 == 0 { [r * c, r * s] } else { [r * s, r * c] };
+        for (g, w) in normal::normal32([words[0], words[1]]).into_iter().zip(pair) {
             if w != 0.0 && w.abs() > 1e-7 {
                 w32 = w32.max(((f64::from(g) - w) / w).abs() / f64::from(f32::EPSILON));
             }

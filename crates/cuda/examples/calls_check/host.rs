@@ -31,7 +31,7 @@ impl Random {
         if let CallOp::Scan { op: ScanOp::Prod, .. } = op {
             // 1 ± little.
             let small = noise >> (m / 2 + m / 4);
-            return bias << m | if self.next() % 2 == 0 { small } else { 0 };
+            return bias << m | if self.next().is_multiple_of(2) { small } else { 0 };
         }
         let rare = if matches!(op, CallOp::Scan { .. }) { 100_000 } else { 24 };
         match self.next() % rare {
@@ -46,7 +46,7 @@ impl Random {
 
     fn element(&mut self, d: DType, op: &CallOp, to: &mut Vec<u8>) {
         match d {
-            DType::Bool => to.push((self.next() % 3 == 0).into()),
+            DType::Bool => to.push(self.next().is_multiple_of(3).into()),
             DType::F16 => to.extend(&(self.float(10, 16, op) as u16).to_le_bytes()),
             DType::BF16 => to.extend(&(self.float(7, 16, op) as u16).to_le_bytes()),
             DType::F32 => to.extend(&(self.float(23, 32, op) as u32).to_le_bytes()),
@@ -57,7 +57,7 @@ impl Random {
                 if zero { to.extend(vec![0; d.component().size()]) } else { self.element(d.component(), op, to) }
             }
             _ => {
-                let x = if self.next() % 4 == 0 { self.next() % 5 } else { self.next() };
+                let x = if self.next().is_multiple_of(4) { self.next() % 5 } else { self.next() };
                 to.extend(&x.to_le_bytes()[..d.size()]);
             }
         }
@@ -122,7 +122,13 @@ fn float(d: DType, b: &[u8]) -> f64 {
             let (e, m) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
             let x = match e {
                 0 => m * 2f64.powi(-24),
-                31 => if m == 0.0 { f64::INFINITY } else { f64::NAN },
+                31 => {
+                    if m == 0.0 {
+                        f64::INFINITY
+                    } else {
+                        f64::NAN
+                    }
+                }
                 _ => (1.0 + m / 1024.0) * 2f64.powi(e - 15),
             };
             if bits >> 15 == 1 { -x } else { x }
@@ -260,7 +266,10 @@ pub fn verify(call: &Call, ins: &[View], got: &[u8]) -> Verdict {
                 let (batch, r, c) = (i / (rows * columns), i / columns % rows, i % columns);
                 let mut sum = 0i128;
                 for k in 0..depth {
-                    let (x, y) = (a.value(((batch * rows + r) * depth + k) as usize), b.value(((batch * depth + k) * columns + c) as usize));
+                    let (x, y) = (
+                        a.value(((batch * rows + r) * depth + k) as usize),
+                        b.value(((batch * depth + k) * columns + c) as usize),
+                    );
                     let (Value::Int(x), Value::Int(y)) = (x, y) else { unreachable!("integers") };
                     sum = if d == DType::Bool { sum | (x & y) } else { sum.wrapping_add(x.wrapping_mul(y)) };
                 }
@@ -317,14 +326,22 @@ fn scan<'a>(op: ScanOp, axis: usize, out: &LayoutRef, x: &View, result: &dyn Fn(
             let extreme = |a: Value, b: Value, greater: bool| {
                 let nan = |v: Value| matches!(v, Value::Number(p, q) if p.is_nan() || q.is_nan());
                 let order = compare(a, b);
-                if nan(a) || (!nan(b) && order != if greater { Ordering::Less } else { Ordering::Greater }) { a } else { b }
+                if nan(a) || (!nan(b) && order != if greater { Ordering::Less } else { Ordering::Greater }) {
+                    a
+                } else {
+                    b
+                }
             };
             sum = Some(match (sum, e, op) {
                 (None, ..) => e,
                 (Some(a), b, ScanOp::Max) => extreme(a, b, true),
                 (Some(a), b, ScanOp::Min) => extreme(a, b, false),
-                (Some(Value::Int(a)), Value::Int(b), _) if d == DType::Bool => Value::Int(if op == ScanOp::Sum { a | b } else { a & b }),
-                (Some(Value::Int(a)), Value::Int(b), ScanOp::Sum) => Value::Int(i128::from((a as u64).wrapping_add(b as u64))),
+                (Some(Value::Int(a)), Value::Int(b), _) if d == DType::Bool => {
+                    Value::Int(if op == ScanOp::Sum { a | b } else { a & b })
+                }
+                (Some(Value::Int(a)), Value::Int(b), ScanOp::Sum) => {
+                    Value::Int(i128::from((a as u64).wrapping_add(b as u64)))
+                }
                 (Some(Value::Int(a)), Value::Int(b), _) => Value::Int(i128::from((a as u64).wrapping_mul(b as u64))),
                 (Some(Value::Number(a, p)), Value::Number(b, q), ScanOp::Sum) => Value::Number(a + b, p + q),
                 (Some(Value::Number(a, p)), Value::Number(b, q), _) => Value::Number(a * b - p * q, a * q + p * b),
@@ -341,11 +358,15 @@ fn scan<'a>(op: ScanOp, axis: usize, out: &LayoutRef, x: &View, result: &dyn Fn(
                     // Products overflow in the narrow types.
                     let most = if d.component() == DType::F16 { 65504.0 } else { 3e38 };
                     let near = |got: f64, want: f64| {
-                        let scale = if op == ScanOp::Prod { want.abs() * (steps * 1e-7 / epsilon + 4.0) * 2.0 } else { large };
-                        got == want || (got.is_nan() && want.is_nan()) || (!exact && ((got - want).abs() <= epsilon * scale * 4.0 + 1e-300 || want.abs() * 1.01 > most))
+                        let scale =
+                            if op == ScanOp::Prod { want.abs() * (steps * 1e-7 / epsilon + 4.0) * 2.0 } else { large };
+                        got == want
+                            || (got.is_nan() && want.is_nan())
+                            || (!exact
+                                && ((got - want).abs() <= epsilon * scale * 4.0 + 1e-300 || want.abs() * 1.01 > most))
                     };
                     let lost = op == ScanOp::Prod && steps * epsilon > 0.1;
-                    if !(near(p, re) && near(q, im)) && !lost {
+                    if !(lost || near(p, re) && near(q, im)) {
                         return Err(format!("element {i}: {p}, {q} instead of {re}, {im}"));
                     }
                 }

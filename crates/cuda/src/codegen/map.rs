@@ -3,6 +3,8 @@
 //! One shot (no loop over the grid), 32-bit indices, no division for contiguous work, one multiplication per axis for
 //! the rest. Only the last block of the grid takes the guarded path.
 
+use std::ops::Range;
+
 use cuprous_core::ScatterOp;
 use cuprous_plan::kernel::{Access, Inst, Level, Val};
 
@@ -353,17 +355,36 @@ fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, spots: 
         code.line(span.array(&span.vector(ctype(insts[*i as usize].dtype)), &format!("y{i}")));
     }
     span.each_vector(code, |c| {
-        random_words(lower, c, span, axis, spots);
-        span.each_lane(c, |c| {
-            for (i, t) in insts.iter().enumerate().filter(|(i, _)| wanted[*i]) {
-                match &t.inst {
-                    Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
-                    Inst::Store { arg, .. } => c.line(format!("{} = {};", span.lane(&format!("y{i}")), lower.name(*arg))),
-                    Inst::Scatter { .. } => scatter(lower, c, i as Val, span, &left, &spots.iteration(sub), pass),
-                    _ => {}
+        let parts = parts(lower, span, axis);
+        let crossing = crossing(insts, &parts);
+        for &i in &crossing {
+            c.line(format!("{} w{i}[{v}];", ctype(insts[i as usize].dtype)));
+        }
+        for part in parts {
+            random_words(lower, c, part.clone(), span, axis, spots);
+            span.each_lane(c, |c| {
+                for (i, t) in insts.iter().enumerate().filter(|(i, _)| part.contains(i) && wanted[*i]) {
+                    match &t.inst {
+                        Inst::Map { .. } | Inst::Gather { .. } => {
+                            lower.statement(c, i as Val);
+                            if crossing.contains(&(i as Val)) {
+                                c.line(format!("w{i}[l] = v{i};"));
+                            }
+                        }
+                        Inst::Store { arg, .. } => {
+                            c.line(format!("{} = {};", span.lane(&format!("y{i}")), lower.name(*arg)));
+                        }
+                        Inst::Scatter { .. } => {
+                            scatter(lower, c, i as Val, span, &left, &spots.iteration(sub), pass);
+                        }
+                        _ => {}
+                    }
                 }
+            });
+            for &i in crossing.iter().filter(|&&i| part.contains(&(i as usize))) {
+                lower.names.insert(i, format!("w{i}[l]"));
             }
-        });
+        }
     });
     if !stores.is_empty() {
         for (guard, head) in [(None, "if (full)"), (Some(left.as_str()), "else")] {
@@ -398,16 +419,47 @@ fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
     live
 }
 
-/// One Philox block for several lanes, where the index allows it.
-fn random_words(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, spots: &Spots) {
-    for (i, t) in lower.body().iter().enumerate() {
-        let Inst::Map { fun, args } = &t.inst else { continue };
-        let Some(period) = lanes::random_period(*fun) else { continue };
-        let uniform = |a: Val| matches!(lower.body()[a as usize].inst, Inst::Scalar { .. });
-        let Inst::Iota { access } = &lower.body()[args[0] as usize].inst else { continue };
-        if !lanes::shares_blocks(access, axis, span.v, period) || !uniform(args[1]) || !uniform(args[2]) {
-            continue;
+/// The random functions of which one Philox block serves several lanes, with the block's length.
+fn shared_block(lower: &Lower<'_>, i: usize, span: Span, axis: usize) -> Option<u32> {
+    let Inst::Map { fun, args } = &lower.body()[i].inst else { return None };
+    let period = lanes::random_period(*fun)?;
+    let uniform = |a: Val| matches!(lower.body()[a as usize].inst, Inst::Scalar { .. });
+    let Inst::Iota { access } = &lower.body()[args[0] as usize].inst else { return None };
+    let shares = lanes::shares_blocks(access, axis, span.v, period) && uniform(args[1]) && uniform(args[2]);
+    shares.then_some(period)
+}
+
+/// The body in parts, each with at most one shared Philox block, so that only one lives in registers at a time.
+fn parts(lower: &Lower<'_>, span: Span, axis: usize) -> Vec<Range<usize>> {
+    let all = 0..lower.body().len();
+    let mut ends: Vec<usize> = all.clone().filter(|&i| shared_block(lower, i, span, axis).is_some()).skip(1).collect();
+    ends.push(all.end);
+    let mut start = 0;
+    ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
+}
+
+/// What one part computes and a later one uses.
+fn crossing(insts: &[cuprous_plan::kernel::Typed], parts: &[Range<usize>]) -> Vec<Val> {
+    let mut crossing = Vec::new();
+    for part in &parts[1..] {
+        for t in &insts[part.clone()] {
+            for a in super::lower::operands(&t.inst) {
+                let made = matches!(insts[a as usize].inst, Inst::Map { .. } | Inst::Gather { .. });
+                if made && (a as usize) < part.start && !crossing.contains(&a) {
+                    crossing.push(a);
+                }
+            }
         }
+    }
+    crossing
+}
+
+/// One Philox block for several lanes, where the index allows it.
+fn random_words(lower: &mut Lower<'_>, code: &mut Code, part: Range<usize>, span: Span, axis: usize, spots: &Spots) {
+    for i in part {
+        let Some(period) = shared_block(lower, i, span, axis) else { continue };
+        let Inst::Map { args, .. } = &lower.body()[i].inst else { continue };
+        let Inst::Iota { access } = &lower.body()[args[0] as usize].inst else { continue };
         let (seed, offset) = (lower.name(args[1]), lower.name(args[2]));
         let at = spots.at(lower, access, span.sub());
         let blocks = span.v / period;
@@ -417,12 +469,12 @@ fn random_words(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize,
             format!("block{bits}((int64)({at}){step}, {seed}, {offset})")
         };
         if blocks == 1 {
-            code.line(format!("const words4 w{i} = {};", call(0)));
-            lower.words.insert(i as Val, (format!("w{i}"), "l".into()));
+            code.line(format!("const words4 block_{i} = {};", call(0)));
+            lower.words.insert(i as Val, (format!("block_{i}"), "l".into()));
         } else {
             let list: Vec<String> = (0..blocks).map(call).collect();
-            code.line(format!("const words4 w{i}[{blocks}] = {{{}}};", list.join(", ")));
-            lower.words.insert(i as Val, (format!("w{i}[l / {period}]"), format!("l % {period}")));
+            code.line(format!("const words4 block_{i}[{blocks}] = {{{}}};", list.join(", ")));
+            lower.words.insert(i as Val, (format!("block_{i}[l / {period}]"), format!("l % {period}")));
         }
     }
 }

@@ -1,51 +1,48 @@
 // Normal deviates (Box and Muller 1958): the sequence of roundings of the CPU's math/normal.rs, operation for operation,
 // so that both give the same bits. Every operation names its rounding: no flag can change it.
-DEV float normal_ln32(float u) {
-    const uint32 t = __float_as_uint(u) + (0x3f800000u - 0x3f3504f3u);
-    const float m = __uint_as_float((t & 0x007fffffu) + 0x3f3504f3u);
-    const float k = (float)((int32)(t >> 23) - 127);
-    const float f = __fadd_rn(m, -1.0f);
-    const float s = __fdiv_rn(f, __fadd_rn(2.0f, f));
-    const float z = __fmul_rn(s, s);
-    float r = 0.24279078841f;
-    r = __fmaf_rn(r, z, 0.28498786688f);
-    r = __fmaf_rn(r, z, 0.40000972152f);
-    r = __fmaf_rn(r, z, 0.66666662693f);
-    r = __fmul_rn(r, z);
-    const float h = __fmul_rn(__fmul_rn(0.5f, f), f);
-    const float low_part = __fmaf_rn(s, __fadd_rn(h, r), __fmul_rn(k, 9.0580006145e-06f));
-    const float inner = __fadd_rn(f, -__fadd_rn(h, -low_part));
-    return __fmaf_rn(k, 6.9313812256e-01f, inner);
+DEV float normal_minus_ln32(float u) {
+    const uint32 bits = __float_as_uint(u);
+    const uint32 e = (bits - 0x3f2aaaabu) & 0xff800000u;
+    const float f = __fadd_rn(__uint_as_float(bits - e), -1.0f);
+    float p = -0.14026348f;
+    p = __fmaf_rn(p, f, 0.15388541f);
+    p = __fmaf_rn(p, f, -0.13995809f);
+    p = __fmaf_rn(p, f, 0.1641596f);
+    p = __fmaf_rn(p, f, -0.20011169f);
+    p = __fmaf_rn(p, f, 0.2500782f);
+    p = __fmaf_rn(p, f, -0.33333198f);
+    p = __fmaf_rn(p, f, 0.49999936f);
+    return __fmaf_rn((float)(int32)e, -8.262958e-8f, __fmaf_rn(__fmul_rn(p, f), f, -f));
 }
-// cos 2πu and sin 2πu for u in [0, 1).
-DEV void normal_cos_sin32(float u, float* cosine, float* sine) {
-    const int32 q = (int32)__fmaf_rn(u, 4.0f, 0.5f);
-    const float r = __fmaf_rn((float)q, -0.25f, u);
-    const float t = __fmul_rn(r, 6.2831855f);
+// √2·cos t and √2·sin t for |t| <= π/4.
+DEV void normal_cos_sin32(float t, float* cosine, float* sine) {
     const float z = __fmul_rn(t, t);
-    float p = 2.7183114e-6f;
-    p = __fmaf_rn(p, z, -1.9839335e-4f);
-    p = __fmaf_rn(p, z, 8.333329e-3f);
-    p = __fmaf_rn(p, z, -0.16666667f);
-    const float s = __fmaf_rn(__fmul_rn(p, z), t, t);
-    p = 2.439045e-5f;
-    p = __fmaf_rn(p, z, -1.3886764e-3f);
-    p = __fmaf_rn(p, z, 4.1666623e-2f);
-    const float h = __fmul_rn(0.5f, z);
-    const float w = __fadd_rn(1.0f, -h);
-    const float c = __fadd_rn(w, __fmaf_rn(p, __fmul_rn(z, z), __fadd_rn(__fadd_rn(1.0f, -w), -h)));
-    const bool even = (q & 1) == 0;
-    *cosine = __uint_as_float(__float_as_uint(even ? c : s) ^ (((uint32)(q + 1) & 2u) << 30));
-    *sine = __uint_as_float(__float_as_uint(even ? s : c) ^ (((uint32)q & 2u) << 30));
+    float p = -2.7582834e-4f;
+    p = __fmaf_rn(p, z, 0.01178328f);
+    p = __fmaf_rn(p, z, -0.23570204f);
+    p = __fmaf_rn(p, z, 1.4142135f);
+    float q = 3.4468154e-5f;
+    q = __fmaf_rn(q, z, -1.9638518e-3f);
+    q = __fmaf_rn(q, z, 0.05892549f);
+    q = __fmaf_rn(q, z, -0.7071068f);
+    *cosine = __fmaf_rn(q, z, 1.4142135f);
+    *sine = __fmul_rn(p, t);
+}
+// The square root, correctly rounded, of 0 and of [2^-60, 2^60]: the compiler's sequence without its branch for the rest.
+DEV float normal_sqrt32(float x) {
+    float guess;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(fmaxf(x, 8.6736174e-19f)));
+    const float y = __fmul_rn(x, guess);
+    return __fmaf_rn(__fmaf_rn(-y, y, x), __fmul_rn(guess, 0.5f), y);
 }
 // Elements k = 0..3 of a block: words 0, 1 give the first pair, words 2, 3 the second.
-DEV float random_normal32(const words4& b, int k) {
-    const float u1 = __fmul_rn((float)((pick32(b, k & 2) >> 8) + 1), 5.9604644775390625e-8f);
-    const float u2 = __fmul_rn((float)(pick32(b, (k & 2) + 1) >> 8), 5.9604644775390625e-8f);
-    const float r = __fsqrt_rn(__fmul_rn(-2.0f, normal_ln32(u1)));
+DEV float random_normal32(const words4& w, int k) {
+    const uint32 a = pick32(w, k & 2), b = pick32(w, (k & 2) + 1);
+    const float r = normal_sqrt32(normal_minus_ln32(__fmaf_rn((float)a, 2.3283064e-10f, 1.1641532e-10f)));
     float c, s;
-    normal_cos_sin32(u2, &c, &s);
-    return __fmul_rn(r, (k & 1) == 0 ? c : s);
+    normal_cos_sin32(__fmul_rn((float)(int32)(b << 2), 3.6572951e-10f), &c, &s);
+    c = __uint_as_float(__float_as_uint(c) ^ (b & 0x80000000u));
+    return __fmul_rn(r, ((b & 0x40000000u) == 0) == ((k & 1) == 0) ? c : s);
 }
 
 DEV double normal_ln64(double u) {

@@ -161,7 +161,8 @@ pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
             match nvrtc::compile(&stage.source(), &stage.name, &o) {
                 Ok(done) => {
                     if std::env::var_os("CUPROUS_VERBOSE").is_some() {
-                        let lines: Vec<&str> = done.log.lines().filter(|l| l.contains("registers") || l.contains("spill")).collect();
+                        let lines: Vec<&str> =
+                            done.log.lines().filter(|l| l.contains("registers") || l.contains("spill")).collect();
                         eprintln!("{} {arch} {:?}: {}", stage.name, start.elapsed(), lines.join(" "));
                     }
                 }

@@ -36,7 +36,13 @@ fn apply(fun: Fun, to: DType, x: &[f64]) -> f64 {
         Fun::Divide => x[0] / x[1],
         Fun::Exp => x[0].exp(),
         Fun::Rsqrt => 1.0 / x[0].sqrt(),
-        Fun::Where => if x[0] != 0.0 { x[1] } else { x[2] },
+        Fun::Where => {
+            if x[0] != 0.0 {
+                x[1]
+            } else {
+                x[2]
+            }
+        }
         Fun::Equal => f64::from(u8::from(x[0] == x[1])),
         Fun::Cast if to.is_int() => x[0].trunc(),
         Fun::Cast => x[0],

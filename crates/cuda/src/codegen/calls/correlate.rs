@@ -181,7 +181,7 @@ fn column(all: &Correlation, [outer, n, inner]: [i64; 3], k: i64, origin: i64, m
             &format!("correlate_column<{}, {k}, {outputs}>", all.types()),
             outer * parts * blocks_inner,
             128,
-            if k * all.d.size() as i64 <= 128 { made.tuning.column_blocks } else { 0 },
+            if k <= 32 && all.d == DType::F32 { made.tuning.column_blocks } else { 0 },
         );
     made.out.stages.push(stage);
 }

@@ -35,8 +35,6 @@ pub struct CallTuning {
     pub radix_blocks: u32,
     /// Tiles that a radix pass looks back over at a time.
     pub radix_back: u32,
-    /// Equal digits are found by the hardware's match.
-    pub radix_match: bool,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
     /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
@@ -54,8 +52,7 @@ impl Default for CallTuning {
             radix_threads: 384,
             radix_items: 18,
             radix_blocks: 3,
-            radix_back: 1,
-            radix_match: false,
+            radix_back: 2,
             column_outputs: 32,
             column_blocks: 6,
             row_outputs: 4,
@@ -109,7 +106,8 @@ impl Made {
     pub(crate) fn pack(&mut self, from: Arg, layout: &Layout, to: Arg, dtype: DType) {
         let (extents, strides) = merged(&layout.shape, &layout.strides);
         let typed = |inst, dtype| Typed { inst, dtype, level: Level::Full };
-        let mut body = vec![typed(Inst::Load { buf: 0, access: Access { offset: layout.offset, strides } }, layout.dtype)];
+        let mut body =
+            vec![typed(Inst::Load { buf: 0, access: Access { offset: layout.offset, strides } }, layout.dtype)];
         if layout.dtype != dtype {
             body.push(typed(Inst::Map { fun: Fun::Cast, args: [0][..].into() }, dtype));
         }

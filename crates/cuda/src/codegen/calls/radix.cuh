@@ -76,7 +76,7 @@ DEV uint32 peers_of(uint32 d) {
 }
 
 // One pass. With an index type I the positions in the row travel along; `indices_out` then gets them in the last pass.
-template <class T, class I, class O, int THREADS, int ITEMS, int BACK, bool MATCH>
+template <class T, class I, class O, int THREADS, int ITEMS, int BACK>
 DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64* indices_out, const O* starts, O* status,
                     O* next_status, uint32* tickets, int64 n, int64 tiles, int64 pass) {
     constexpr int TILE = THREADS * ITEMS, WARPS = THREADS / 32, P = digits<T>;
@@ -106,8 +106,9 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     // Warps take consecutive parts, lanes neighbours: position in the tile is (warp, item, lane).
     const int first = warp * (32 * ITEMS) + lane;
     T e[ITEMS];
-    // Ranks, two a register: more blocks fit a multiprocessor.
-    uint32 ranks[(ITEMS + 1) / 2];
+    // Ranks beside their digits; for pairs two ranks a register, where registers are short.
+    constexpr int RANKS = PAIRS ? (ITEMS + 1) / 2 : ITEMS;
+    uint32 ranks[RANKS];
     if (count == TILE) {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) e[i] = from[first + 32 * i];
@@ -120,21 +121,25 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     for (int i = 0; i < ITEMS; i++) {
         // What lies beyond the row's end comes last of all and is not written.
         uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
-        uint32 peers = MATCH ? __match_any_sync(0xffffffffu, d) : peers_of(d), before = counts[warp][d];
+        uint32 peers = peers_of(d), before = counts[warp][d];
         __syncwarp();
         if ((peers & lower) == 0) counts[warp][d] = before + __popc(peers);
         __syncwarp();
         uint32 rank = before + __popc(peers & lower);
-        ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
+        if (!PAIRS) ranks[i % RANKS] = d << 16 | rank;
+        else ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
     }
     __syncthreads();
 
     // A thread a digit: the tile's count is told at once, so that others need not wait.
     O* mine = status + (int64)ticket * RADIX + threadIdx.x;
-    uint32 total = 0;
+    uint32 total = 0, counted[WARPS];
     if (threadIdx.x < RADIX) {
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) total += counts[w][threadIdx.x];
+        for (int w = 0; w < WARPS; w++) {
+            counted[w] = counts[w][threadIdx.x];
+            total += counted[w];
+        }
         *(volatile O*)mine = (tile == 0 ? (O)2 : (O)1) << FLAG | total;
         next_status[(int64)ticket * RADIX + threadIdx.x] = 0;
     }
@@ -143,18 +148,22 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
         uint32 at = start;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
-            uint32 more = counts[w][threadIdx.x];
             counts[w][threadIdx.x] = at;
-            at += more;
+            at += counted[w];
         }
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
-        uint32 at = counts[warp][d] + (ranks[i / 2] >> 16 * (i % 2) & 0xffff);
-        keys[at] = e[i];
-        if (PAIRS) ranks[i / 2] = i % 2 == 0 ? (ranks[i / 2] & 0xffff0000u) | at : (ranks[i / 2] & 0xffff) | at << 16;
+        if (!PAIRS) {
+            uint32 rank = ranks[i % RANKS];
+            keys[counts[warp][rank >> 16] + (rank & 0xffff)] = e[i];
+        } else {
+            uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
+            uint32 at = counts[warp][d] + (ranks[i / 2] >> 16 * (i % 2) & 0xffff);
+            keys[at] = e[i];
+            ranks[i / 2] = i % 2 == 0 ? (ranks[i / 2] & 0xffff0000u) | at : (ranks[i / 2] & 0xffff) | at << 16;
+        }
     }
     if (threadIdx.x < RADIX) {
         O sum = 0;

@@ -125,22 +125,28 @@ template <class A, class Op> DEV A sum_before(uint64* tags, A* values, A own, in
     return before;
 }
 
-// Rows along contiguous memory, in tiles of T * V * K elements. CHAINED: a block a tile; head holds the number of
-// the last run and that of finished tiles. Otherwise a block goes through a row.
+// Rows along contiguous memory, in tiles of T * V * K elements. CHAINED: a block a tile; head holds the next
+// ticket, the number of finished tiles and that of the last run. Otherwise a block goes through a row.
 template <class In, class Out, class Op, int T, int V, int K, bool CHAINED>
 DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* head, uint64* tags,
                     typename Op::state* values) {
     typedef typename Op::state A;
     constexpr int WARPS = T / 32, TOTALS = K * WARPS, EACH = (TOTALS + 31) / 32, TILE = T * V * K;
     __shared__ A totals[TOTALS];
+    __shared__ uint32 start[2];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    // Blocks start in the order of their numbers, so who waits, waits for tiles that have started.
     int64 row = blockIdx.x, tile = 0;
     uint32 tag = 0;
     if constexpr (CHAINED) {
-        row = rows == 1 ? 0 : blockIdx.x / (uint32)tiles;
-        tile = blockIdx.x - row * tiles;
-        if (warp == 0) tag = ((volatile uint32*)head)[0] + 1;
+        // Tickets and not block numbers: who waits, waits for tiles that have started.
+        if (threadIdx.x == 0) {
+            start[0] = atomicAdd(head, 1u);
+            start[1] = ((volatile uint32*)head)[2] + 1;
+        }
+        __syncthreads();
+        row = rows == 1 ? 0 : start[0] / (uint32)tiles;
+        tile = start[0] - row * tiles;
+        tag = start[1];
     }
     A carry{};
     for (;;) {
@@ -221,10 +227,11 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
         __syncthreads();
     }
     if constexpr (CHAINED) {
-        // Every tile knows the run's number before it counts as finished.
+        // Every tile has its ticket and the run's number before it counts as finished.
         if (threadIdx.x == 0 && atomicAdd(head + 1, 1u) == gridDim.x - 1) {
-            head[0] = tag;
+            head[0] = 0;
             head[1] = 0;
+            head[2] = tag;
         }
     }
 }

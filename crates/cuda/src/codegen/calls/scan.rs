@@ -84,8 +84,8 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
         return;
     }
     let threads = made.tuning.scan_threads;
-    // As many bytes a thread whatever the vector.
-    let most = i64::from((made.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16));
+    // As many bytes a thread whatever the vector, but no more than 64 elements.
+    let most = i64::from((made.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16).min(64 / v));
     let line = i64::from(threads * v);
     // Where rows are many, a block goes through each; its tiles then share the row evenly.
     let chained = n > line * most && rows < 2 * i64::from(made.target.arch.sms);
@@ -100,8 +100,8 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
     } else {
         (out, out, out)
     };
-    // Wide vectors of narrow elements, and 16-byte accumulators, need more registers.
-    let light = i64::from(v) * k * a.size().max(4) as i64 <= 128;
+    // Wider accumulators, and many narrow elements, would spill.
+    let light = a.size() <= 4 && i64::from(v) * k <= 32;
     let bound = if chained && light { made.tuning.scan_blocks } else { 0 };
     let blocks = if chained { rows * tiles } else { rows };
     let stage = fold

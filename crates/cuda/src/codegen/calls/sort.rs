@@ -98,7 +98,7 @@ fn long_rows(
     };
     let widest = d.size().max(position_bytes).max(4) as u32;
     // Static shared memory ends at 48 KiB, counters included.
-    let four_bytes = made.tuning.radix_items - if indices { 2 } else { 0 };
+    let four_bytes = made.tuning.radix_items - if indices { 1 } else { 0 };
     let items = (four_bytes * 4 / widest).max(2).min(30_000 / (threads * widest)).max(1);
     let tiles = n.div_up(i64::from(threads * items));
 
@@ -128,22 +128,21 @@ fn long_rows(
         .int("chunks", chunks)
         .int("length", n.div_up(chunks))
         .shared(passes * 1024 * copies)
-        .stage(
-            &format!("radix_histogram<{}, {offset}, {counters}, {copies}>", ctype(d)),
-            rows * chunks,
-            counters,
-            0,
-        );
+        .stage(&format!("radix_histogram<{}, {offset}, {counters}, {copies}>", ctype(d)), rows * chunks, counters, 0);
     made.out.stages.push(histogram);
-    let starts = plain("digit_starts")
-        .pointer("bins", offset, bins)
-        .stage(&format!("radix_starts<{offset}>"), rows * passes as i64, 256, 0);
+    let starts = plain("digit_starts").pointer("bins", offset, bins).stage(
+        &format!("radix_starts<{offset}>"),
+        rows * passes as i64,
+        256,
+        0,
+    );
     made.out.stages.push(starts);
 
     // Positions alternate between the scratch and the output's memory, which has 8 bytes for each.
     let positions = if indices && passes > 1 { made.out.scratch((rows * n) as usize * position_bytes) } else { out };
-    let positions_at = |pass: usize| if (passes - 1 - pass) % 2 == 0 { out } else { positions };
-    let template = format!("radix_pass<{}, {position}, {offset}, {threads}, {items}, {}, {}>", ctype(d), made.tuning.radix_back, made.tuning.radix_match);
+    let positions_at = |pass: usize| if (passes - 1 - pass).is_multiple_of(2) { out } else { positions };
+    let template =
+        format!("radix_pass<{}, {position}, {offset}, {threads}, {items}, {}>", ctype(d), made.tuning.radix_back);
     for pass in 0..passes {
         let source = if pass == 0 { from } else { Source { at: place(pass - 1), offset: 0 } };
         let (status, next) = if pass % 2 == 0 { (first_status, other_status) } else { (other_status, first_status) };
