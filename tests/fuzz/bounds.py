@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-PRECISION = {"float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
-LARGEST = {"float16": 2.0**12, "float32": 2.0**60, "float64": 2.0**300, "complex64": 2.0**40, "complex128": 2.0**200}
+# By dtype: bits of the significand, and the largest magnitude that programs go on with.
+LIMITS = {
+    np.dtype("float16"): (11, 2.0**12), np.dtype("float32"): (24, 2.0**60), np.dtype("float64"): (53, 2.0**300),
+    np.dtype("complex64"): (24, 2.0**40), np.dtype("complex128"): (53, 2.0**200),
+}  # fmt: skip
 
 
 class Reject(Exception):
@@ -47,8 +50,8 @@ def settle(dtype: np.dtype, bound: Bound, rounding: float = 1.0) -> Bound:
         return TRUTH
     if dtype.kind in "iu":
         return wrapped(dtype, bound)
-    precision = PRECISION[dtype.name]
-    if not bound.mag <= LARGEST[dtype.name]:
+    precision, largest = LIMITS[dtype]
+    if not bound.mag <= largest:
         raise Reject
     if bound.grid is not None and bound.mag * 2.0**bound.grid <= 2.0**precision and bound.grid <= 12:
         return Bound(bound.mag, bound.grid, 0.0, bound.signed)

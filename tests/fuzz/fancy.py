@@ -97,7 +97,7 @@ def scatter(m: Maker) -> None:
         source = m.pick(lambda a: fits(a.shape, (count, *array.shape[1:])))
         m.write(f"{target}[{index}] = {source}", target, assignable(m, target, source))
     else:
-        if array.dtype.kind in "bc" or not index.startswith("["):
+        if array.dtype.kind in "bc" or array.dtype.name == "uint64" or not index.startswith("["):
             raise Reject
         m.write(f"xp.add.at({target}, xp.asarray({index}), 1)", target, bounds.add(m.bound(target), Bound(5, 0)), 6)
 
@@ -116,4 +116,4 @@ def move(m: Maker) -> None:
             raise Reject
         m.assign(text, bounds.add(m.bound(v), m.bound(v)), rounding=2)
     else:
-        m.assign(text, m.bound(v))
+        m.assign(text, m.bound(v), laid=False)

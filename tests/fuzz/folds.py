@@ -39,7 +39,7 @@ def reduction(m: Maker) -> None:
         b = Bound(2.0**64, 0)
     else:
         rounding = 0
-    m.assign(f"{v}.{name}({axes(m, array.ndim, name)})", b, rounding)
+    m.assign(f"{v}.{name}({axes(m, array.ndim, name)})", b, rounding, laid=False)
 
 
 def axes(m: Maker, ndim: int, name: str) -> str:
@@ -60,10 +60,10 @@ def scan(m: Maker) -> None:
     if array.ndim == 0:
         raise Reject
     if array.dtype.kind in "iub" and m.r.random() < 0.3:
-        m.assign(f"xp.cumprod({v}, axis={pick_axis(m, array.ndim)})", Bound(2.0**64, 0))
+        m.assign(f"xp.cumprod({v}, axis={pick_axis(m, array.ndim)})", Bound(2.0**64, 0), laid=False)
     else:
         b = bounds.fold(m.bound(v), array.size)
-        m.assign(f"xp.cumsum({v}, axis={pick_axis(m, array.ndim)})", b, rounding=array.size + 1)
+        m.assign(f"xp.cumsum({v}, axis={pick_axis(m, array.ndim)})", b, rounding=array.size + 1, laid=False)
 
 
 def product(m: Maker) -> None:

@@ -81,8 +81,12 @@ class Maker:
         self.next += 1
         return f"v{self.next}"
 
-    def assign(self, text: str, bound: Bound, rounding: float = 1.0, unknown: bool = False) -> None:
-        """`v = text`. A NumPy scalar becomes a 0-d array, because Cuprous has no other kind."""
+    def assign(self, text: str, bound: Bound, rounding: float = 1.0, unknown: bool = False, laid: bool = True) -> None:
+        """`v = text`. A NumPy scalar becomes a 0-d array, because Cuprous has no other kind.
+
+        Whether a later reshape is a view depends on how the result lies in memory. Where Cuprous does not follow NumPy
+        in that (`laid` is False), a result that NumPy lays out otherwise than in C order is copied into it.
+        """
         name = self.fresh()
         line = f"{name} = {text}"
         self.run(line)
@@ -90,6 +94,10 @@ class Maker:
             line = f"{name} = xp.asarray({text})"
             self.run(line)
         array = self.env[name]
+        if not laid and array.ndim > 1 and not array.flags.c_contiguous:
+            line = f"{name} = {text}.copy()"
+            self.run(line)
+            array = self.env[name]
         if array.size > 20_000 or array.ndim > 5:
             del self.env[name]
             raise Reject

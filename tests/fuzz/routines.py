@@ -84,7 +84,8 @@ def at(m: Maker) -> None:
         # NumPy casts results unsafely; where that is not the same as casting operands, Cuprous refuses.
         both = np.result_type(array.dtype, source)
         modular = {array.dtype.kind, both.kind} <= {*"iu"} and combine is not Bound.join
-        if not modular and not (both == array.dtype or both.kind in "fc" and np.can_cast(both, array.dtype, "same_kind")):
+        narrowed = both.kind in "fc" and np.can_cast(both, array.dtype, "same_kind")
+        if not (modular or narrowed or both == array.dtype):
             raise Reject
     if combine is not Bound.join:
         other = bounds.fold(other, len(index))
@@ -98,10 +99,10 @@ def choose(m: Maker) -> None:
     if m.r.random() < 0.5:
         c = m.pick(lambda x: x.dtype.kind == "b")
         d = m.pick(lambda x: x.dtype.kind == "b")
-        m.assign(f"xp.select([{c}, {d}], [{a}, {b}], {m.r.choice(('0', '1'))})", both.join(TRUTH))
+        m.assign(f"xp.select([{c}, {d}], [{a}, {b}], {m.r.choice(('0', '1'))}).copy()", both.join(TRUTH))
     else:
         w = m.pick(lambda x: x.dtype.kind in "iu")
-        m.assign(f"xp.choose({w} % 2, [{a}, {b}])", both)
+        m.assign(f"xp.choose({w} % 2, [{a}, {b}]).copy()", both)
 
 
 def search(m: Maker) -> None:
@@ -136,9 +137,9 @@ def count(m: Maker) -> None:
     elif kind < 0.4:
         m.assign(f"xp.flatnonzero({v})", within, unknown=True)
     elif kind < 0.5:
-        m.assign(f"xp.argwhere({v})", within, unknown=True)
+        m.assign(f"xp.argwhere({v})", within, unknown=True, laid=False)
     elif kind < 0.7:
-        m.assign(f"xp.count_nonzero({v}, axis={pick_axis(m, array.ndim)})", within)
+        m.assign(f"xp.count_nonzero({v}, axis={pick_axis(m, array.ndim)})", within, laid=False)
     else:
         w = m.pick(lambda a: a.dtype.kind in "iu" and a.dtype.name != "uint64" and a.ndim == 1)
         m.assign(f"xp.bincount({w} % 5, minlength=5)", Bound(max(m.env[w].size, 1), 0, signed=False))
@@ -177,7 +178,7 @@ def contract(m: Maker) -> None:
         text = f"xp.dot({a}, {b})"
     else:
         raise Reject
-    m.assign(text, bounds.fold(bound, k), 2 * k + 4)
+    m.assign(text, bounds.fold(bound, k), 2 * k + 4, laid=False)
 
 
 def rearrange(m: Maker) -> None:
@@ -201,7 +202,7 @@ def rearrange(m: Maker) -> None:
     text = r.choice(pieces)
     if "nan_to_num" in text and m.program.special:
         raise Reject
-    m.assign(text, b.join(m.bound(w)).join(TRUTH))
+    m.assign(text, b.join(m.bound(w)).join(TRUTH), laid=False)
 
 
 def masked_fold(m: Maker) -> None:
@@ -213,16 +214,16 @@ def masked_fold(m: Maker) -> None:
     kind = m.r.random()
     if kind < 0.35:
         mask = m.pick(lambda a: a.dtype.kind == "b" and fits(a.shape, array.shape))
-        m.assign(f"xp.sum({v}, axis={axis}, where={mask})", bounds.fold(b, n).join(TRUTH), n + 1)
+        m.assign(f"xp.sum({v}, axis={axis}, where={mask})", bounds.fold(b, n).join(TRUTH), n + 1, laid=False)
     elif kind < 0.5:
         mask = m.pick(lambda a: a.dtype.kind == "b" and fits(a.shape, array.shape))
-        m.assign(f"xp.max({v}, axis={axis}, where={mask}, initial=0)", b.join(TRUTH), 0)
+        m.assign(f"xp.max({v}, axis={axis}, where={mask}, initial=0)", b.join(TRUTH), 0, laid=False)
     elif kind < 0.75:
-        m.assign(f"xp.sum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1)
+        m.assign(f"xp.sum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1, laid=False)
     elif kind < 0.9:
-        m.assign(f"xp.cumsum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1)
+        m.assign(f"xp.cumsum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1, laid=False)
     else:
-        m.assign(f"xp.ptp({v}, axis={axis})", bounds.subtract(b, b), 2)
+        m.assign(f"xp.ptp({v}, axis={axis})", bounds.subtract(b, b), 2, laid=False)
 
 
 def safe(source: np.ndarray, target: np.ndarray) -> bool:

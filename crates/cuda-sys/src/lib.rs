@@ -6,7 +6,7 @@
 
 mod loader;
 
-pub use loader::{Library, MissingLibrary, cublaslt, driver, nvrtc, set_roots};
+pub use loader::{Library, MissingLibrary, cublaslt, driver, nvrtc, nvrtc_file, set_roots};
 
 macro_rules! generated {
     ($(#[$doc:meta])* $name:ident) => {

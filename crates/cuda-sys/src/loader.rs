@@ -88,6 +88,13 @@ pub fn nvrtc() -> Result<&'static NvrtcApi, MissingLibrary> {
     LOADED.get_or_load(|| NVRTC.open(|path| unsafe { NvrtcApi::new(path) }))
 }
 
+/// The file that `nvrtc()` would open, without opening it; `None` where the system's loader has to find it.
+pub fn nvrtc_file() -> Option<PathBuf> {
+    let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let candidates = NVRTC.candidates(&roots, driver_major());
+    candidates.into_iter().find(|path| path.components().count() > 1 && path.exists())
+}
+
 /// Matrix products.
 pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();

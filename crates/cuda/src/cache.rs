@@ -36,9 +36,9 @@ const STALE: Duration = Duration::from_secs(3600);
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// The key of a source compiled with these options by NVRTC of this version.
+    /// The key of a source compiled with these options by the NVRTC of this identity.
     #[must_use]
-    pub fn new(source: &str, options: &CompileOptions, nvrtc: (u32, u32)) -> Self {
+    pub fn new(source: &str, options: &CompileOptions, nvrtc: &str) -> Self {
         let mut hash = Sha256::new();
         // Each part with its length, so that no two lists of parts look alike.
         let mut add = |part: &[u8]| {
@@ -47,10 +47,9 @@ impl CacheKey {
         };
         add(source.as_bytes());
         add(options.arch.as_bytes());
-        add(format!("{}.{}", nvrtc.0, nvrtc.1).as_bytes());
-        for argument in options.arguments(nvrtc) {
-            add(argument.as_bytes());
-        }
+        add(nvrtc.as_bytes());
+        add(&[options.fmad.into()]);
+        options.extra.iter().for_each(|argument| add(argument.as_bytes()));
         CacheKey(hash.finalize().into())
     }
 
@@ -150,7 +149,7 @@ impl DiskCache {
     /// # Errors
     /// NVRTC is not installed, or the source has errors.
     pub fn get_or_compile(&self, source: &str, name: &str, options: &CompileOptions) -> Result<Arc<[u8]>> {
-        let key = CacheKey::new(source, options, nvrtc::version()?);
+        let key = CacheKey::new(source, options, &nvrtc::identity()?);
         if let Some(cubin) = self.get(&key) {
             return Ok(cubin);
         }

@@ -20,7 +20,7 @@ impl Drop for TempDir {
 }
 
 fn key(source: &str) -> CacheKey {
-    CacheKey::new(source, &CompileOptions::new("sm_90"), (13, 5))
+    CacheKey::new(source, &CompileOptions::new("sm_90"), "13.5")
 }
 
 fn file_of(dir: &TempDir, key: &CacheKey) -> PathBuf {
@@ -30,14 +30,14 @@ fn file_of(dir: &TempDir, key: &CacheKey) -> PathBuf {
 #[test]
 fn the_key_depends_on_everything() {
     let options = CompileOptions::new("sm_90");
-    let base = CacheKey::new("a", &options, (13, 5));
-    assert_eq!(base, CacheKey::new("a", &options.clone(), (13, 5)));
-    assert_ne!(base, CacheKey::new("b", &options, (13, 5)));
-    assert_ne!(base, CacheKey::new("a", &options, (13, 4)));
-    assert_ne!(base, CacheKey::new("a", &CompileOptions::new("sm_80"), (13, 5)));
-    assert_ne!(base, CacheKey::new("a", &CompileOptions { fmad: false, ..options.clone() }, (13, 5)));
+    let base = CacheKey::new("a", &options, "13.5");
+    assert_eq!(base, CacheKey::new("a", &options.clone(), "13.5"));
+    assert_ne!(base, CacheKey::new("b", &options, "13.5"));
+    assert_ne!(base, CacheKey::new("a", &options, "13.4"));
+    assert_ne!(base, CacheKey::new("a", &CompileOptions::new("sm_80"), "13.5"));
+    assert_ne!(base, CacheKey::new("a", &CompileOptions { fmad: false, ..options.clone() }, "13.5"));
     let extra = vec!["--use_fast_math".to_owned()];
-    assert_ne!(base, CacheKey::new("a", &CompileOptions { extra, ..options }, (13, 5)));
+    assert_ne!(base, CacheKey::new("a", &CompileOptions { extra, ..options }, "13.5"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Gpu {
     pub(crate) context: &'static Context,
     pub(crate) stream: Stream,
     pub(crate) arch: Arch,
-    /// NVRTC's name of the target, such as `sm_90`.
+    /// The device's own target, such as `sm_90`.
     pub(crate) target: String,
     pub(crate) cache: DiskCache,
     pub(crate) modules: compile::Modules,
@@ -67,7 +67,9 @@ impl CudaDevice {
         }
         driver::init()?;
         // Without the compiler nothing can run: say so here and not in the middle of a program.
-        cuprous_cuda_sys::nvrtc()?;
+        if cuprous_cuda_sys::nvrtc_file().is_none() {
+            cuprous_cuda_sys::nvrtc()?;
+        }
         let context = Context::of_device(ordinal)?;
         context.make_current()?;
         let info: DeviceInfo = driver::device_info(ordinal)?;
@@ -83,7 +85,7 @@ impl CudaDevice {
             context,
             stream: Stream::blocking(context)?,
             arch,
-            target: crate::nvrtc::best_arch(info.compute_capability)?,
+            target: format!("sm_{major}{minor}"),
             cache: DiskCache::open_default(),
             modules: compile::Modules::default(),
             counters: Counters::default(),
