@@ -15,8 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::Result;
-use crate::nvrtc::{self, CompileOptions};
+use crate::nvrtc::CompileOptions;
 
 const MAGIC: &[u8; 8] = b"CUPRCUB1";
 /// Magic, key, length, checksum.
@@ -142,20 +141,6 @@ impl DiskCache {
         if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_PRUNE) {
             self.prune();
         }
-    }
-
-    /// The cubin from the cache, else from NVRTC and then kept. `name` is what messages call the source.
-    ///
-    /// # Errors
-    /// NVRTC is not installed, or the source has errors.
-    pub fn get_or_compile(&self, source: &str, name: &str, options: &CompileOptions) -> Result<Arc<[u8]>> {
-        let key = CacheKey::new(source, options, &nvrtc::identity()?);
-        if let Some(cubin) = self.get(&key) {
-            return Ok(cubin);
-        }
-        let compiled = nvrtc::compile(source, name, options)?;
-        self.put(&key, &compiled.cubin);
-        Ok(compiled.cubin.into())
     }
 
     /// Removes the files used longest ago until three quarters of the limit are left, where it is exceeded.

@@ -84,6 +84,9 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     Ok(Loaded::new(gpu.clone(), tasks, scratch_bytes, state, program.steps.len()))
 }
 
+/// What one thread made of a source, once it has.
+type Compiled = Option<Result<Arc<[u8]>>>;
+
 fn compile_options(target: &str) -> CompileOptions {
     let mut nvrtc_options = CompileOptions::new(target);
     for flag in Options::default().compiler_flags() {
@@ -147,7 +150,7 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         missing.iter().map(|&k| one(k)).collect()
     } else {
         let next = std::sync::atomic::AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<Result<Arc<[u8]>>>>> = missing.iter().map(|_| Mutex::new(None)).collect();
+        let results: Vec<Mutex<Compiled>> = missing.iter().map(|_| Mutex::default()).collect();
         let workers = std::thread::available_parallelism().map_or(4, |n| n.get()).min(missing.len());
         std::thread::scope(|scope| {
             for _ in 0..workers {
