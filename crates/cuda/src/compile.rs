@@ -206,8 +206,7 @@ fn product(call: &Call) -> Option<Product> {
         let layout = if k < 2 { &call.ins[k].1 } else { &call.out.1 };
         let n = layout.ndim();
         // Batch axes collapse to one: the caller has made sure of it.
-        let batch_stride =
-            (0..n - 2).rev().find(|&a| layout.shape[a] != 1).map_or(0, |a| layout.strides[a]);
+        let batch_stride = (0..n - 2).rev().find(|&a| layout.shape[a] != 1).map_or(0, |a| layout.strides[a]);
         let matrix = Matrix {
             rows: layout.shape[n - 2] as u64,
             cols: layout.shape[n - 1] as u64,
@@ -225,12 +224,7 @@ fn product(call: &Call) -> Option<Product> {
     problem.b = b;
     problem.c = c;
     problem.batch = batch as u32;
-    Some(Product {
-        problem,
-        a: (call.ins[0].0, a_offset),
-        b: (call.ins[1].0, b_offset),
-        c: call.out.0,
-    })
+    Some(Product { problem, a: (call.ins[0].0, a_offset), b: (call.ins[1].0, b_offset), c: call.out.0 })
 }
 
 /// A readable listing of a program's code.
@@ -250,4 +244,3 @@ pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
     }
     text
 }
-

@@ -141,11 +141,8 @@ impl Loaded {
         self.runs = self.runs.saturating_add(1);
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
         let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
-        let result = if graphed {
-            self.replay(buffers, scalars, scratch)
-        } else {
-            self.stream(buffers, scalars, scratch)
-        };
+        let result =
+            if graphed { self.replay(buffers, scalars, scratch) } else { self.stream(buffers, scalars, scratch) };
         // Later work of the same stream may reuse the scratch at once.
         self.gpu.free(scratch);
         result
@@ -227,9 +224,7 @@ impl Loaded {
                         launch.bind(buffers, scalars, scratch);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Product(product) => {
-                        builder.add_captured(&after, |s| product.submit(&gpu, buffers, s))?
-                    }
+                    Task::Product(product) => builder.add_captured(&after, |s| product.submit(&gpu, buffers, s))?,
                 }
             };
             nodes.push(node);

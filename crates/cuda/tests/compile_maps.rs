@@ -39,7 +39,9 @@ fn specials() -> Vec<Stage> {
         b.store(v);
         if d.is_float() {
             half = b.load(DType::I32);
-            for v in [b.map_to(Fun::Ldexp, d, &[x, half]), b.map(Fun::FrexpExponent, &[x]), b.map(Fun::MakeComplex, &[x, x])] {
+            for v in
+                [b.map_to(Fun::Ldexp, d, &[x, half]), b.map(Fun::FrexpExponent, &[x]), b.map(Fun::MakeComplex, &[x, x])]
+            {
                 b.store(v);
             }
         }

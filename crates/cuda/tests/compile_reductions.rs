@@ -129,10 +129,8 @@ fn kernels_with_phases_compile() {
     all.push(batch_norm(4096, 512));
     // The folds whose speed is promised, alone.
     type Fold = (ReduceOp, &'static [i64], &'static [i64], &'static [i64]);
-    let folds: [Fold; 2] = [
-        (ReduceOp::Sum, &[], &[100_000_000], &[1]),
-        (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]),
-    ];
+    let folds: [Fold; 2] =
+        [(ReduceOp::Sum, &[], &[100_000_000], &[1]), (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000])];
     for (op, outer, inner, strides) in folds {
         let mut b = Build::new(outer, inner);
         let x = b.load_at(DType::F32, strides, 0);

@@ -67,7 +67,9 @@ fn compare(name: &str, kernels: Vec<Kernel>, options: Options) {
         let generated = generate(&kernel, SMALL, options);
         // What is written over its operand would change with a second run.
         let in_place = kernel.body.iter().any(|t| match &t.inst {
-            Inst::Store { buf, .. } => kernel.body.iter().any(|u| matches!(&u.inst, Inst::Load { buf: b, .. } if b == buf)),
+            Inst::Store { buf, .. } => {
+                kernel.body.iter().any(|u| matches!(&u.inst, Inst::Load { buf: b, .. } if b == buf))
+            }
             Inst::Scatter { .. } => true,
             _ => false,
         });
@@ -182,7 +184,9 @@ fn reductions() {
         for d in [F, DType::I32, DType::F16] {
             let mut b = Build::new(outer, inner);
             let x = b.load_at(d, strides, 0);
-            let ops = ReduceOp::ALL.into_iter().filter(|o| !matches!(o, ReduceOp::Prod | ReduceOp::M2) || d == F && *o == ReduceOp::M2);
+            let ops = ReduceOp::ALL
+                .into_iter()
+                .filter(|o| !matches!(o, ReduceOp::Prod | ReduceOp::M2) || d == F && *o == ReduceOp::M2);
             // Half sums of long rows overflow.
             let ops = ops.filter(|o| *o != ReduceOp::Sum || d != DType::F16);
             let results: Vec<u16> = ops.map(|op| b.reduce(op, x)).collect();

@@ -6,7 +6,8 @@ use std::process::Command;
 #[test]
 fn arithmetic_agrees_with_numpy() {
     let python = std::env::var("CUPROUS_PYTHON").unwrap_or_else(|_| "python3".into());
-    let has = |program: &str, args: &[&str]| Command::new(program).args(args).output().is_ok_and(|o| o.status.success());
+    let has =
+        |program: &str, args: &[&str]| Command::new(program).args(args).output().is_ok_and(|o| o.status.success());
     if !has(&python, &["-c", "import numpy, scipy"]) || !has("g++", &["--version"]) {
         eprintln!("skipped: needs g++ and a Python with NumPy and SciPy (CUPROUS_PYTHON)");
         return;

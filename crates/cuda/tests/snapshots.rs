@@ -14,7 +14,8 @@ fn check(name: &str, generated: &Generated) {
     for stage in &generated.stages {
         let _infallible = writeln!(text, "\n// arguments of {}: {:?}", stage.name, stage.args);
     }
-    let _infallible = writeln!(text, "// scratch {} bytes, state {} bytes", generated.scratch_bytes, generated.state_bytes);
+    let _infallible =
+        writeln!(text, "// scratch {} bytes, state {} bytes", generated.scratch_bytes, generated.state_bytes);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.cu"));
     if std::env::var_os("CUPROUS_BLESS").is_some() {
         std::fs::write(&file, text).expect("the folder of snapshots can be written");

@@ -59,7 +59,9 @@ pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned
         width /= 2;
     }
     let misfit = |w: u32, stores: bool| {
-        unit_step.iter().any(|(t, a)| matches!(t.inst, Inst::Store { .. }) == stores && !fits(a, axis, w, t.dtype, aligned))
+        unit_step
+            .iter()
+            .any(|(t, a)| matches!(t.inst, Inst::Store { .. }) == stores && !fits(a, axis, w, t.dtype, aligned))
     };
     while width > 1 && misfit(width, true) {
         width /= 2;

@@ -7,7 +7,7 @@ use cuprous_plan::kernel::{Access, Inst, Kernel, Typed, Val};
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
-use super::types::{Arg, Arch, Options, Stage, ctype};
+use super::types::{Arch, Arg, Options, Stage, ctype};
 
 /// A kernel under construction: a body over buffers of the program and of the generator's own.
 #[derive(Clone, Debug)]
@@ -88,7 +88,11 @@ impl<'a> Lower<'a> {
         };
         let mut types: Vec<Option<DType>> = vec![None; unit.buffers.len()];
         for t in lower.body() {
-            if let Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } | Inst::Scatter { buf, .. } = t.inst {
+            if let Inst::Load { buf, .. }
+            | Inst::Gather { buf, .. }
+            | Inst::Store { buf, .. }
+            | Inst::Scatter { buf, .. } = t.inst
+            {
                 let slot = &mut types[buf as usize];
                 lower.mixed[buf as usize] |= slot.is_some_and(|d| d != t.dtype);
                 *slot = Some(slot.unwrap_or(t.dtype));
@@ -423,7 +427,8 @@ pub(crate) fn kernel_name(prefix: &str, kernel: &Kernel) -> String {
 pub(crate) fn describe(kernel: &Kernel, name: &str) -> String {
     let mut text = format!("// {name}\n");
     for (v, t) in kernel.body.iter().enumerate() {
-        let row = if kernel.reduces() && matches!(t.level, cuprous_plan::kernel::Level::Row) { "   once a row" } else { "" };
+        let row =
+            if kernel.reduces() && matches!(t.level, cuprous_plan::kernel::Level::Row) { "   once a row" } else { "" };
         let d = t.dtype.name();
         let what = match &t.inst {
             Inst::Load { buf, .. } => format!("v{v} = {d} from b{buf}"),

@@ -151,7 +151,14 @@ impl Spot {
 }
 
 /// How an access moves along `axis`; `at` is the index of lane 0.
-pub(crate) fn spot(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, d: cuprous_core::DType, at: String) -> Spot {
+pub(crate) fn spot(
+    lower: &mut Lower<'_>,
+    access: &Access,
+    axis: usize,
+    v: u32,
+    d: cuprous_core::DType,
+    at: String,
+) -> Spot {
     let lane = lane(access, axis, v, d, lower.target.options.aligned);
     let step = match access.strides.get(axis).copied().unwrap_or(0) {
         1 => "1".into(),
@@ -188,7 +195,11 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
     let rank = kernel.outer.len();
     let (axis, n) = (rank - 1, kernel.outer[rank - 1]);
     let v = lanes::width(kernel, axis, n, rank == 1, target.options.aligned);
-    let items = if rank == 1 { n.div_euclid(i64::from(v)) + i64::from(n % i64::from(v) != 0) } else { kernel.outer_size() / i64::from(v) };
+    let items = if rank == 1 {
+        n.div_euclid(i64::from(v)) + i64::from(n % i64::from(v) != 0)
+    } else {
+        kernel.outer_size() / i64::from(v)
+    };
     let t = target.options.tuning.map_threads;
     let span = Span { v, u: vectors(unit, target, v, items) };
     let tile = span.u * t;
@@ -265,11 +276,17 @@ fn many_axes(lower: &mut Lower<'_>, code: &mut Code, span: Span, item: &str, n: 
         let mut rest = "item".to_string();
         let scale = if span.v == 1 { String::new() } else { format!(" * {}", span.v) };
         let row = format!("r{}", rank - 2);
-        c.line(format!("const {int} {row} = quotient({rest}, {chunks}), j = ({rest} - {row} * extent({chunks})){scale};"));
+        c.line(format!(
+            "const {int} {row} = quotient({rest}, {chunks}), j = ({rest} - {row} * extent({chunks})){scale};"
+        ));
         rest = row;
         for k in (1..rank - 1).rev() {
             let d = &divisors[k - 1];
-            c.line(format!("const {int} r{} = quotient({rest}, {d}), i{k} = {rest} - r{} * extent({d});", k - 1, k - 1));
+            c.line(format!(
+                "const {int} r{} = quotient({rest}, {d}), i{k} = {rest} - r{} * extent({d});",
+                k - 1,
+                k - 1
+            ));
             rest = format!("r{}", k - 1);
         }
         c.line(format!("const {int} i0 = {rest};"));

@@ -102,13 +102,16 @@ impl Parts {
             RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => self.add(Part::Random),
             RandomNormal32 | RandomNormal64 => self.add(Part::Normal),
             RandomGamma | RandomPoisson | RandomBinomial => self.add(Part::Reject),
-            Sqrt | Rsqrt | Cbrt | Hypot | Nextafter | Spacing | Ldexp | FrexpMantissa | FrexpExponent | ModfFraction
-            | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Logaddexp | Logaddexp2 | Sin | Cos | Tan | Arcsin
-            | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Degrees | Radians
-            | Angle => self.add(Part::Math),
+            Sqrt | Rsqrt | Cbrt | Hypot | Nextafter | Spacing | Ldexp | FrexpMantissa | FrexpExponent
+            | ModfFraction | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Logaddexp | Logaddexp2 | Sin | Cos
+            | Tan | Arcsin | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Degrees
+            | Radians | Angle => self.add(Part::Math),
             _ => self.add(Part::Arith),
         }
-        let plain = matches!(fun, Add | Subtract | Multiply | Divide | Square | Negative | Conjugate | Absolute | Equal | NotEqual);
+        let plain = matches!(
+            fun,
+            Add | Subtract | Multiply | Divide | Square | Negative | Conjugate | Absolute | Equal | NotEqual
+        );
         if d.is_complex() && !plain {
             self.add(Part::ComplexMath);
         }

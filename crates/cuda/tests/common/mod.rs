@@ -5,7 +5,7 @@ pub mod host;
 pub mod reference;
 
 use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
-use cuprous_cuda::codegen::{Generated, Options, Stage};
+use cuprous_cuda::codegen::{Generated, Options, Part, Stage};
 use cuprous_cuda::nvrtc::{self, CompileOptions};
 use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed, Val};
 
@@ -143,30 +143,47 @@ pub fn have_nvrtc() -> bool {
     }
 }
 
-/// Compiles stages for one target, two at a time; panics with the first message.
+/// Kernels of one translation unit: parsing the prelude once for many saves most of the time.
+const BATCH: usize = 16;
+
+/// One translation unit of some stages, each kernel under a name of its own.
+fn together(stages: &[Stage]) -> String {
+    let mut text = String::new();
+    for part in Part::ALL.iter().filter(|p| stages.iter().any(|s| s.prelude.contains(&p.text()))) {
+        text += part.text();
+        text.push('\n');
+    }
+    for (i, stage) in stages.iter().enumerate() {
+        text += &stage.code.replace(&format!("{}(", stage.name), &format!("{}_{i}(", stage.name));
+    }
+    text
+}
+
+/// Compiles stages for one target, two units at a time; panics with the first message.
 pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let extra: Vec<String> = options.compiler_flags().iter().map(|s| s.to_string()).collect();
+    let verbose = std::env::var_os("CUPROUS_VERBOSE").is_some();
+    let units: Vec<&[Stage]> = stages.chunks(BATCH).collect();
     let work = || {
         loop {
             let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(stage) = stages.get(i) else { return };
+            let Some(unit) = units.get(i) else { return };
             let mut o = CompileOptions::new(arch);
             o.fmad = extra.iter().all(|e| e != "--fmad=false");
             o.extra = extra.iter().filter(|e| !e.starts_with("--fmad")).cloned().collect();
-            if std::env::var_os("CUPROUS_VERBOSE").is_some() {
+            if verbose {
                 o.extra.push("--ptxas-options=-v".into());
             }
             let start = std::time::Instant::now();
-            match nvrtc::compile(&stage.source(), &stage.name, &o) {
-                Ok(done) => {
-                    if std::env::var_os("CUPROUS_VERBOSE").is_some() {
-                        let lines: Vec<&str> =
-                            done.log.lines().filter(|l| l.contains("registers") || l.contains("spill")).collect();
-                        eprintln!("{} {arch} {:?}: {}", stage.name, start.elapsed(), lines.join(" "));
-                    }
+            match nvrtc::compile(&together(unit), &unit[0].name, &o) {
+                Ok(done) if verbose => {
+                    let telling = |l: &&str| ["Compiling", "registers", "spill"].iter().any(|w| l.contains(w));
+                    let lines: Vec<&str> = done.log.lines().filter(telling).collect();
+                    eprintln!("{} and more, {arch} {:?}:\n{}", unit[0].name, start.elapsed(), lines.join("\n"));
                 }
-                Err(e) => panic!("{e}\n{}", stage.code),
+                Ok(_) => {}
+                Err(e) => panic!("{e}"),
             }
         }
     };

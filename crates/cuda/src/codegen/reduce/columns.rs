@@ -73,7 +73,9 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     let d_tiles = lower.divisor("tiles", tiles);
     let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
     code.line("const int tx = threadIdx.x, ty = threadIdx.y;");
-    code.line(format!("const {int} block = {block}, above = quotient(block, {d_tiles}), tile = block - above * extent({d_tiles});"));
+    code.line(format!(
+        "const {int} block = {block}, above = quotient(block, {d_tiles}), tile = block - above * extent({d_tiles});"
+    ));
     code.line(format!("const {int} i{axis} = (tile * {tx} + tx) * {v};"));
     code.line(format!("const bool inside = i{axis} < {width};"));
     let n = lower.int("n", kernel.inner_size());
@@ -257,7 +259,11 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
                     let t = kernel.body[*i as usize].dtype;
                     let ty = if s.lane == lanes::Lane::Same { ctype(t).into() } else { span.vector(ctype(t)) };
                     let load = s.load(p, v, None);
-                    c.line(if guarded { format!("x{i}{sub} = e < stop ? {load} : {ty}{{}};") } else { format!("x{i}{sub} = {load};") });
+                    c.line(if guarded {
+                        format!("x{i}{sub} = e < stop ? {load} : {ty}{{}};")
+                    } else {
+                        format!("x{i}{sub} = {load};")
+                    });
                 }
             });
         };
@@ -314,7 +320,10 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
                 c.block(format!("for (int l = 0; l < {v}; l++)"), |c| {
                     c.line("#pragma unroll");
                     let test = if guard { format!("if (at + u * {ty} < stop) ") } else { String::new() };
-                    c.line(format!("for (int u = 0; u < {u}; u++) {test}{0}::one(s{1}[l], r{1}[l][u], at + u * {ty});", f.name, f.v));
+                    c.line(format!(
+                        "for (int u = 0; u < {u}; u++) {test}{0}::one(s{1}[l], r{1}[l][u], at + u * {ty});",
+                        f.name, f.v
+                    ));
                 });
             }
         };
@@ -345,7 +354,10 @@ fn down(code: &mut Code, f: &Folding, v: u32, tx: u32, ty: u32) {
             c.block("if (ty < half)", |c| {
                 c.line("#pragma unroll");
                 c.block(format!("for (int l = 0; l < {v}; l++)"), |c| {
-                    c.line(format!("s{0}[l] = {1}::merge(s{0}[l], all[((ty + half) * {v} + l) * {tx} + tx]);", f.v, f.name));
+                    c.line(format!(
+                        "s{0}[l] = {1}::merge(s{0}[l], all[((ty + half) * {v} + l) * {tx} + tx]);",
+                        f.v, f.name
+                    ));
                     c.line(format!("all[(ty * {v} + l) * {tx} + tx] = s{}[l];", f.v));
                 });
             });
@@ -377,7 +389,10 @@ fn join(
         let scratch = out.scratch(bytes as usize);
         lower.params.add(&format!("{}::state*", f.name), &format!("parts{}", f.v), scratch);
         code.line("#pragma unroll");
-        code.line(format!("for (int l = 0; l < {v}; l++) if (ty == 0) parts{0}[above * columns + column + l * {tx}] = s{0}[l];", f.v));
+        code.line(format!(
+            "for (int l = 0; l < {v}; l++) if (ty == 0) parts{0}[above * columns + column + l * {tx}] = s{0}[l];",
+            f.v
+        ));
     }
     code.line("if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;");
     for f in folds {

@@ -64,7 +64,8 @@ fn way(kernel: &Kernel, target: Target) -> Way {
     }
     let rows = kernel.outer_size();
     let sms = i64::from(target.arch.sms);
-    let row_bytes: i64 = lanes::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
+    let row_bytes: i64 =
+        lanes::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
     // Scatters of whole kernels have a launch of their own: streamed bodies do not know them.
     let scatters = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
     if let Some(held) = resident::held(kernel, target).filter(|_| !scatters)

@@ -44,7 +44,8 @@ impl Phases {
             }
             let uses = body.iter().enumerate().filter(|(_, u)| operands(&u.inst).contains(&(v as Val)));
             let first = uses.map(|(i, u)| if matches!(u.inst, Inst::Reduce { .. }) { of[i] - 1 } else { of[i] }).min();
-            let stores = body.iter().enumerate().filter(|(_, u)| matches!(u.inst, Inst::Store { buf: b, .. } if b == buf));
+            let stores =
+                body.iter().enumerate().filter(|(_, u)| matches!(u.inst, Inst::Store { buf: b, .. } if b == buf));
             of[v] = first.into_iter().chain(stores.map(|(i, _)| of[i])).min().unwrap_or(0);
         }
         Phases { of, folds, passes }

@@ -62,7 +62,10 @@ fn slot_bytes(kernel: &Kernel) -> u32 {
 /// The last pass that uses a full-level value.
 fn last_use(kernel: &Kernel, phases: &Phases, v: Val) -> u32 {
     let users = kernel.body.iter().enumerate().filter(|(_, t)| operands(&t.inst).contains(&v));
-    users.map(|(i, t)| if matches!(t.inst, Inst::Reduce { .. }) { phases.of[i] - 1 } else { phases.of[i] }).max().unwrap_or(0)
+    users
+        .map(|(i, t)| if matches!(t.inst, Inst::Reduce { .. }) { phases.of[i] - 1 } else { phases.of[i] })
+        .max()
+        .unwrap_or(0)
 }
 
 pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
@@ -139,7 +142,11 @@ pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
         span.scoped(&mut code, |c| {
             place.lines(c, &lane_vector(span, held.group));
             let stores: Vec<usize> = (0..kernel.body.len())
-                .filter(|&i| kernel.body[i].level == Level::Full && matches!(kernel.body[i].inst, Inst::Store { .. }) && phases.of[i] == p)
+                .filter(|&i| {
+                    kernel.body[i].level == Level::Full
+                        && matches!(kernel.body[i].inst, Inst::Store { .. })
+                        && phases.of[i] == p
+                })
                 .collect();
             for f in &folds {
                 c.line(format!("{} r{}[{v}];", f.element(), f.v));
@@ -156,7 +163,11 @@ pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
                         Inst::Iota { access } => {
                             let at = place.at(&mut lower, access);
                             let s = spot(&mut lower, access, axis, v.max(2), t.dtype, at.clone());
-                            let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
+                            let step = if v == 1 || s.step == "0" {
+                                String::new()
+                            } else {
+                                format!(" + l * (int64){}", s.step)
+                            };
                             lower.names.insert(i16, format!("((int64)({at}){step})"));
                         }
                         Inst::Map { .. } | Inst::Gather { .. } if phases.of[i] == p => {

@@ -22,11 +22,15 @@ fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     // One row on one axis may end within a vector.
     let partial = kernel.inner.len() == 1 && kernel.outer_size() == 1;
     let v = lanes::width(kernel, axis, last, partial, target.options.aligned);
-    let numbered = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. }));
+    let numbered =
+        kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. }));
     let most = if numbered { 8 } else { 4 * target.options.tuning.row_vectors };
     let v = v.min(most);
     let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
-    let u = (most / v).min(target.options.tuning.row_vectors).min((2 * target.options.tuning.row_vectors) / loads.min(8)).max(1);
+    let u = (most / v)
+        .min(target.options.tuning.row_vectors)
+        .min((2 * target.options.tuning.row_vectors) / loads.min(8))
+        .max(1);
     let vectors = (kernel.inner_size() / i64::from(v)).max(1);
     let mut threads = target.options.tuning.row_threads;
     while threads > 64 && i64::from(threads * u) > 2 * vectors {
@@ -205,8 +209,9 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
             (_, 1) => "u".into(),
             _ => format!("u * {v} + l"),
         };
-        let stores: Vec<usize> =
-            (0..kernel.body.len()).filter(|&i| full_level(i) && matches!(kernel.body[i].inst, Inst::Store { .. })).collect();
+        let stores: Vec<usize> = (0..kernel.body.len())
+            .filter(|&i| full_level(i) && matches!(kernel.body[i].inst, Inst::Store { .. }))
+            .collect();
         span.scoped(c, |c| {
             place.lines(c, &vector);
             for &i in &stores {
@@ -218,7 +223,11 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                         Inst::Iota { access } => {
                             let at = place.at(lower, access);
                             let s = spot(lower, access, axis, v.max(2), t.dtype, at.clone());
-                            let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
+                            let step = if v == 1 || s.step == "0" {
+                                String::new()
+                            } else {
+                                format!(" + l * (int64){}", s.step)
+                            };
                             lower.names.insert(i as Val, format!("((int64)({at}){step})"));
                         }
                         Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
