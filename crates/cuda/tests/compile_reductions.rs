@@ -139,7 +139,9 @@ fn kernels_with_phases_compile() {
         all.push(made(&b));
     }
     let all = stages(all);
-    for arch in ["sm_80", "sm_90", "sm_100"] {
-        compile_all(&all, arch, Options::default());
+    compile_all(&all, "sm_90", Options::default());
+    let few: Vec<_> = all.into_iter().step_by(3).collect();
+    for arch in ["sm_80", "sm_100"] {
+        compile_all(&few, arch, Options::default());
     }
 }

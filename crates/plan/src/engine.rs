@@ -82,8 +82,21 @@ thread_local! {
     static LEASE: std::cell::RefCell<Lease> = const { std::cell::RefCell::new(Lease { tapes: Vec::new() }) };
 }
 
+/// The process is about to end: what is still recorded will not be asked for.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Says that the process is about to end; tapes of ending threads are no longer run.
+pub fn end() {
+    ENDING.store(true, Relaxed);
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
+        if ENDING.load(Relaxed) {
+            // Handles may be gone in any order by now; the system takes all memory back.
+            self.tapes.drain(..).for_each(std::mem::forget);
+            return;
+        }
         for (engine, tape) in self.tapes.drain(..) {
             let mut state = engine.lock();
             // What a thread leaves behind pending is computed here; an error shows at the next read of the value.

@@ -29,6 +29,12 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     cli::run(argv, &host)
 }
 
+/// The interpreter is about to end.
+#[pyfunction]
+fn end() {
+    cuprous_plan::engine::end();
+}
+
 /// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on
 /// `sys.path`.
 fn find_libraries(py: Python<'_>) -> PyResult<()> {
@@ -59,6 +65,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         )*)*};
     }
     m.add_function(wrap_pyfunction!(command, m)?)?;
+    m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to update gather
             scatter reduce scan dot sort argsort searchsorted correlate pad flush synchronize explain show_code

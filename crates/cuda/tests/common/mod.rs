@@ -149,8 +149,15 @@ const BATCH: usize = 16;
 /// One translation unit of some stages, each kernel under a name of its own.
 fn together(stages: &[Stage]) -> String {
     let mut text = String::new();
-    for part in Part::ALL.iter().filter(|p| stages.iter().any(|s| s.prelude.contains(&p.text()))) {
-        text += part.text();
+    let used: Vec<&str> = stages.iter().flat_map(|s| s.prelude.iter().copied()).collect();
+    let mut prelude: Vec<&str> = Part::ALL.iter().map(|p| p.text()).filter(|p| used.contains(p)).collect();
+    for part in used {
+        if !prelude.contains(&part) {
+            prelude.push(part);
+        }
+    }
+    for part in prelude {
+        text += part;
         text.push('\n');
     }
     for (i, stage) in stages.iter().enumerate() {

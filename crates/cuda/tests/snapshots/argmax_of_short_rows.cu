@@ -3,7 +3,7 @@
 //   v0 = float32 from b0
 //   v1 = argmax of v0: int64   once a row
 //   b1 = v1   once a row
-extern "C" __global__ void __launch_bounds__(256, 4) rows_argmax_i64(
+extern "C" __global__ void __launch_bounds__(256, 8) rows_argmax_i64(
     float* b0, int64* b1, int32 n, int32 rows, int32 s0_0) {
     const int lane = threadIdx.x % 4;
     const int32 own = (int32)blockIdx.x * 64 + threadIdx.x / 4;

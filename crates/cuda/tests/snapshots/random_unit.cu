@@ -14,10 +14,10 @@ extern "C" __global__ void __launch_bounds__(256) map_random_unit32_f32(
     j = first * 4;
     left = n - j;
     vec<float, 4> y4;
-    const words4 w3 = block32((int64)(j), c0_u64, c1_u64);
+    const words4 block_3 = block32((int64)(j), c0_u64, c1_u64);
     #pragma unroll
     for (int l = 0; l < 4; l++) {
-        const float v3 = random_unit32(w3, l);
+        const float v3 = random_unit32(block_3, l);
         y4.v[l] = v3;
     }
     if (full) {

@@ -7,7 +7,7 @@
 //   v4 = sum of v3: float32   once a row
 //   v5 = divide(v3, v4): float32
 //   b1 = v5
-extern "C" __global__ void __launch_bounds__(512, 2) row_max_subtract_exp_sum_divide_f32(
+extern "C" __global__ void __launch_bounds__(512, 3) row_max_subtract_exp_sum_divide_f32(
     float* b0, float* b1, int32 n, int32 s0_0) {
     const int32 row = blockIdx.x;
     const int lane = threadIdx.x;

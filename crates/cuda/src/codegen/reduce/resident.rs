@@ -223,7 +223,10 @@ pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
     let per = i64::from(held.threads / held.group);
     let shape = Shape::linear((rows + per - 1) / per, held.threads);
     let name = kernel_name(if whole { "row" } else { "rows" }, kernel);
-    lower.finish(&name, held.threads, (1024 / held.threads).max(1), code, shape)
+    // As many blocks as registers allow: what a row keeps, and twenty more.
+    let registers = 4 * (slot_bytes(kernel) * v * held.k).div_ceil(16) + 20;
+    let blocks = ((1 << 16) / (held.threads * registers)).clamp((1024 / held.threads).max(1), 2048 / held.threads);
+    lower.finish(&name, held.threads, blocks, code, shape)
 }
 
 /// The position of the current vector's first element in its row.
