@@ -33,11 +33,11 @@ fn every_reduction_compiles() {
     if !have_nvrtc() {
         return;
     }
-    // All operations of a dtype in one kernel; shapes in turn, each dtype through half of them, f32 through all.
+    // All operations of a dtype in one kernel; shapes in turn, each dtype through a few of them, f32 through all.
     let mut all = Vec::new();
     for (i, d) in DType::ALL.into_iter().enumerate() {
         for (k, (outer, inner, strides)) in SHAPES.iter().enumerate() {
-            if (i + k) % 3 != 0 && d != DType::F32 {
+            if (i + k) % 5 != 0 && d != DType::F32 {
                 continue;
             }
             let mut b = Build::new(outer, inner);
@@ -140,7 +140,7 @@ fn kernels_with_phases_compile() {
     }
     let all = stages(all);
     compile_all(&all, "sm_90", Options::default());
-    let few: Vec<_> = all.into_iter().step_by(3).collect();
+    let few: Vec<_> = all.into_iter().step_by(5).collect();
     for arch in ["sm_80", "sm_100"] {
         compile_all(&few, arch, Options::default());
     }

@@ -110,6 +110,9 @@ impl Emit<'_> {
             buffers: body.buffers,
         };
         prune(&mut kernel);
+        if !kernel.reduces() {
+            unfold(&mut kernel);
+        }
         if !kernel.body.is_empty() {
             collapse(&mut kernel);
             self.steps.push(Step::Kernel(kernel));
@@ -321,6 +324,20 @@ fn prune(kernel: &mut Kernel) {
         }
     }
     kernel.buffers = kept;
+}
+
+/// Makes one level of the two in a kernel whose folds have turned out to be of no use.
+fn unfold(kernel: &mut Kernel) {
+    let folded = kernel.inner.len();
+    for t in &mut kernel.body {
+        if t.level == Level::Row {
+            t.level = Level::Full;
+            if let Some(access) = t.inst.access_mut() {
+                access.strides.extend(std::iter::repeat_n(0, folded));
+            }
+        }
+    }
+    kernel.outer.append(&mut kernel.inner);
 }
 
 /// Drops axes of extent 1 and merges axes that every access treats as one.

@@ -458,6 +458,13 @@ fn needed(input: &Input) -> Vec<bool> {
         if !needed[i] {
             continue;
         }
+        if input.layouts[&node.out].size == 0 {
+            // An empty value or write asks for nothing; the version before an empty write is its own.
+            needed[i] = node.is_write();
+            if !needed[i] {
+                continue;
+            }
+        }
         for (k, operand) in node.operands().iter().enumerate() {
             let replaced = k == 0 && node.is_write() && overwrites(input, i);
             if let SrcKind::Node(p) = operand.src.kind()

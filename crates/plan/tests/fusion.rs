@@ -222,6 +222,35 @@ fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
 }
 
 #[test]
+fn a_fold_that_only_an_empty_value_asks_for_is_not_computed() {
+    let b = bench(15);
+    let x = b.array(&[2, 3]);
+    let double = b.with(Fun::Multiply, &x, 2.0);
+    let sum = b.engine.reduce(ReduceOp::Sum, &double, 0b01).unwrap();
+    let none = b.map(Fun::Add, &x.view(x.layout.with(&[0, 3], &[3, 1], 0)), &sum);
+    drop(sum);
+    let program = b.program();
+    let [kernel] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!((kernel.outer.as_slice(), kernel.inner.len()), (&[6][..], 0));
+    drop((double, none));
+}
+
+#[test]
+fn a_fold_whose_write_is_overwritten_leaves_a_plain_map() {
+    let b = bench(16);
+    let (x, y) = (b.array(&[8, 9]), b.array(&[10]));
+    let part = y.view(y.layout.with(&[8], &[1], 1));
+    let sum = b.engine.reduce(ReduceOp::Sum, &x, 0b10).unwrap();
+    let kept = b.with(Fun::Multiply, &x, 2.0);
+    b.engine.update(&part, Operand::Array(&sum)).unwrap();
+    b.engine.update(&part, Operand::Weak(Number::Float(0.0))).unwrap();
+    drop(sum);
+    let program = b.program();
+    assert!(kernels(&program).iter().all(|k| k.reduces() != k.inner.is_empty()), "{program:#?}");
+    drop(kept);
+}
+
+#[test]
 fn a_result_lies_in_memory_as_its_operands_do() {
     let b = bench(13);
     let t = b.array(&[10, 20]);

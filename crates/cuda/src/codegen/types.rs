@@ -54,7 +54,8 @@ impl Default for Tuning {
             map_vectors: 2,
             row_threads: 512,
             row_vectors: 4,
-            split_blocks: 4,
+            // Whole waves of blocks, whether two or three of them fit at a time.
+            split_blocks: 6,
             resident_bytes: 160,
             column_rows: 8,
             column_height: 8,

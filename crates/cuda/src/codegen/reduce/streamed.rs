@@ -24,13 +24,14 @@ fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     let v = lanes::width(kernel, axis, last, partial, target.options.aligned);
     let numbered =
         kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. }));
-    let most = if numbered { 8 } else { 4 * target.options.tuning.row_vectors };
+    let most = if numbered { 8 } else { 16 };
     let v = v.min(most);
     let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
-    let u = (most / v)
-        .min(target.options.tuning.row_vectors)
-        .min((2 * target.options.tuning.row_vectors) / loads.min(8))
-        .max(1);
+    let mut u = (most / v).min(target.options.tuning.row_vectors).min(8 / loads.min(8)).max(1);
+    // A bare fold has registers for twice as much in flight.
+    if !numbered && v == 4 && loads == 1 && kernel.body.len() <= 8 && Phases::new(kernel).passes == 1 {
+        u *= 2;
+    }
     let vectors = (kernel.inner_size() / i64::from(v)).max(1);
     let mut threads = target.options.tuning.row_threads;
     while threads > 64 && i64::from(threads * u) > 2 * vectors {
