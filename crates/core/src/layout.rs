@@ -1,7 +1,7 @@
 //! Shapes and views: how the elements of an array lie in its storage.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -56,23 +56,41 @@ impl PartialEq for Key {
 impl Eq for Key {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, h: &mut H) {
-        (self.dtype, self.offset).hash(h);
-        self.shape.hash(h);
-        self.strides.hash(h);
+        h.write_u64(self.offset as u64 ^ (self.dtype as u64) << 56 ^ (self.shape.len() as u64) << 48);
+        self.shape.iter().chain(&self.strides).for_each(|&n| h.write_u64(n as u64));
+    }
+}
+
+/// A multiply-fold hash for short keys of the program's own making: layouts are looked up on the recording path.
+#[derive(Default)]
+struct Fold(u64);
+
+impl Hasher for Fold {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        let product = u128::from(self.0 ^ n) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product as u64) ^ (product >> 64) as u64 ^ n.rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
 /// The table of live layouts. When it has doubled since the last sweep, layouts that only the table holds are dropped,
 /// so a program that makes ever new shapes stays bounded.
 struct Interner {
-    table: HashMap<Key, LayoutRef>,
+    table: HashMap<Key, LayoutRef, BuildHasherDefault<Fold>>,
     free_ids: Vec<u32>,
     next_id: u32,
     sweep_at: usize,
 }
 
 static INTERNER: LazyLock<Mutex<Interner>> = LazyLock::new(|| {
-    Mutex::new(Interner { table: HashMap::new(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
+    Mutex::new(Interner { table: HashMap::default(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
 });
 
 /// Row-major strides of `shape`.

@@ -363,9 +363,9 @@ pub(crate) fn combination(op: ScatterOp) -> &'static str {
     }
 }
 
-/// True where 32-bit indices could overflow, with room for what lies beyond the last block's end.
+/// True where 32-bit indices could overflow, with room for what lies beyond the end in one turn of all blocks.
 fn needs_wide(kernel: &Kernel) -> bool {
-    const LIMIT: i64 = (1 << 31) - (1 << 20);
+    const LIMIT: i64 = (1 << 31) - (1 << 26);
     let extents: Vec<i64> = kernel.outer.iter().chain(&kernel.inner).copied().collect();
     let span = |access: &Access| {
         let reach = access.strides.iter().zip(&extents).map(|(s, n)| s.abs().saturating_mul(*n));

@@ -1,37 +1,37 @@
-// launched as <<<(528, 1, 1), (512, 1, 1), 0>>>
+// launched as <<<(792, 1, 1), (512, 1, 1), 0>>>
 // split_row_sum_f32
 //   v0 = float32 from b0
 //   v1 = sum of v0: float32   once a row
 //   b1 = v1   once a row
 extern "C" __global__ void __launch_bounds__(512, 2) split_row_sum_f32(
-    float* b0, float* b1, int32 n, uint32 parts_n, uint32 parts_magic, uint32 parts_shift, int32 share,
-    uint32* counters, fold_sum<float>::state* parts1) {
+    float* b0, float* b1, int32 n, uint32 parts_n, uint32 parts_magic, uint32 parts_shift, uint32* counters,
+    fold_sum<float>::state* parts1) {
     const divisor parts = {parts_n, parts_magic, parts_shift};
     const int32 row = quotient((int32)blockIdx.x, parts), part = (int32)blockIdx.x - row * extent(parts);
-    const int32 begin = part * share, stop = begin + share < n ? begin + share : n;
+    const int32 begin = part * 16384, stop = n;
     const int32 row0 = 0;
     // pass 0
     fold_sum<float>::state s1 = fold_sum<float>::empty();
-    for (int32 at = begin; at < stop; at += 8192) {
-        const bool full = at + 8192 <= stop;
-        vec<float, 4> x0[4];
+    for (int32 at = begin; at < stop; at += 16384 * extent(parts)) {
+        const bool full = at + 16384 <= stop;
+        vec<float, 4> x0[8];
         if (full) {
             #pragma unroll
-            for (int u = 0; u < 4; u++) {
+            for (int u = 0; u < 8; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
                 x0[u] = load<4>(b0 + (row0 + j));
             }
         }
         else {
             #pragma unroll
-            for (int u = 0; u < 4; u++) {
+            for (int u = 0; u < 8; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
                 x0[u] = load_some<4>(b0 + (row0 + j), stop - j);
             }
         }
-        float r1[16];
+        float r1[32];
         #pragma unroll
-        for (int u = 0; u < 4; u++) {
+        for (int u = 0; u < 8; u++) {
             const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
             #pragma unroll
             for (int l = 0; l < 4; l++) {
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) split_row_sum_f32(
         }
         if (!full) {
             #pragma unroll
-            for (int u = 0; u < 4; u++) {
+            for (int u = 0; u < 8; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) split_row_sum_f32(
                 }
             }
         }
-        fold_sum<float>::many<16>(s1, r1);
+        fold_sum<float>::many<32>(s1, r1);
     }
     __shared__ fold_sum<float>::state shared1[16];
     s1 = block_fold<fold_sum<float>, 512>(s1, shared1);
@@ -63,5 +63,5 @@ extern "C" __global__ void __launch_bounds__(512, 2) split_row_sum_f32(
     if (threadIdx.x == 0) b1[0] = v1;
 }
 
-// arguments of split_row_sum_f32: [Buffer(10), Buffer(11), I32(100000000), I32(528), I32(-130150524), I32(41), I32(189396), State(0), Scratch(0)]
-// scratch 2304 bytes, state 256 bytes
+// arguments of split_row_sum_f32: [Buffer(10), Buffer(11), I32(100000000), I32(792), I32(-1518422781), I32(41), State(0), Scratch(0)]
+// scratch 3328 bytes, state 256 bytes

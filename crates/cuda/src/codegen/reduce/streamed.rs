@@ -65,11 +65,11 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
     if splits == 1 {
         code.line(format!("const {int} row = {block}, begin = 0, stop = {n};"));
     } else {
+        // Blocks take turns along the row: at any time all of them read one stretch of memory.
         let parts = lower.divisor("parts", splits);
-        let vectors = (kernel.inner_size() + i64::from(v) - 1) / i64::from(v);
-        let share = lower.int("share", (vectors + splits - 1) / splits * i64::from(v));
+        let turn = threads * span.u * v;
         code.line(format!("const {int} row = quotient({block}, {parts}), part = {block} - row * extent({parts});"));
-        code.line(format!("const {int} begin = part * {share}, stop = begin + {share} < {n} ? begin + {share} : {n};"));
+        code.line(format!("const {int} begin = part * {turn}, stop = {n};"));
     }
     outer_indices(&mut lower, &mut code, "row");
     let place = inner_place(&mut lower, &mut code, axis);
@@ -85,7 +85,13 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
         for f in &folds {
             code.line(format!("{0}::state s{1} = {0}::empty();", f.name, f.v));
         }
-        pass(&mut lower, &mut code, &place, &folds, Pass { span, threads, axis, last: p + 1 == phases.passes });
+        pass(
+            &mut lower,
+            &mut code,
+            &place,
+            &folds,
+            Pass { span, threads, axis, split: splits > 1, last: p + 1 == phases.passes },
+        );
         for f in &folds {
             code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, threads / 32));
             code.line(format!("s{0} = block_fold<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
@@ -145,6 +151,8 @@ struct Pass {
     span: Span,
     threads: u32,
     axis: usize,
+    /// The row is split among blocks.
+    split: bool,
     last: bool,
 }
 
@@ -170,7 +178,8 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
     let (v, sub, int) = (span.v, span.sub(), lower.index());
     let turn = threads * span.u * v;
     let full_level = |i: usize| live[i] && kernel.body[i].level == Level::Full;
-    code.block(format!("for ({int} at = begin; at < stop; at += {turn})"), |c| {
+    let step = if pass.split { format!("{turn} * extent(parts)") } else { turn.to_string() };
+    code.block(format!("for ({int} at = begin; at < stop; at += {step})"), |c| {
         c.line(format!("const bool full = at + {turn} <= stop;"));
         let vector = if span.u == 1 {
             format!("at + (int32)threadIdx.x{}", scale(v))
