@@ -11,6 +11,8 @@ use cuprous_core::{
     ScatterOp, Src, Storage, Tape,
 };
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::cache::Programs;
 use crate::device::Device;
 use crate::explain::Journal;
@@ -19,7 +21,7 @@ use crate::record::{self, Memo, Operand};
 /// Nodes after which a tape ends by itself.
 const NODE_CAP: usize = 512;
 /// Nodes after which a tape that repeats itself ends, at a whole number of repetitions.
-const PERIODIC_CAP: usize = 256;
+const PERIODIC_CAP: usize = 160;
 /// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
 const BIG_WORK: u64 = 64 << 20;
 
@@ -54,6 +56,34 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) replay: Replay,
     pub(crate) stats: Stats,
+    /// What the last draw of random numbers needed: a loop draws the same again and again.
+    draw: Option<Draw>,
+}
+
+/// The layouts of a draw of random numbers.
+struct Draw {
+    fun: Fun,
+    word: LayoutRef,
+    index: LayoutRef,
+    out: LayoutRef,
+}
+
+impl Draw {
+    fn new(fun: Fun, shape: &[i64]) -> Draw {
+        let dtype = match fun {
+            Fun::RandomBits32 => DType::U32,
+            Fun::RandomBits64 => DType::U64,
+            Fun::RandomUnit32 | Fun::RandomNormal32 => DType::F32,
+            Fun::RandomPoisson | Fun::RandomBinomial => DType::I64,
+            _ => DType::F64,
+        };
+        Draw {
+            fun,
+            word: Layout::contiguous(DType::U64, &[]),
+            index: Layout::contiguous(DType::I64, shape),
+            out: Layout::contiguous(dtype, shape),
+        }
+    }
 }
 
 /// Records operations for one device and runs them.
@@ -121,6 +151,7 @@ impl Engine {
                 journal: Journal::default(),
                 replay: Replay::default(),
                 stats: Stats::default(),
+                draw: None,
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
@@ -282,34 +313,29 @@ impl Engine {
     ) -> Result<Array> {
         let operands: Vec<&Array> = parameter.into_iter().collect();
         let (mut state, tape) = self.open(&operands)?;
-        let t = &mut state.tapes[tape as usize];
-        let word = Layout::contiguous(DType::U64, &[]);
-        let index = record::iota(t, &Layout::contiguous(DType::I64, shape));
+        let s = &mut *state;
+        let t = &mut s.tapes[tape as usize];
+        let plain = match &s.draw {
+            Some(draw) if draw.fun == fun && draw.index.shape.as_slice() == shape => draw,
+            _ => s.draw.insert(Draw::new(fun, shape)),
+        };
+        let word = plain.word.clone();
+        let index = record::iota(t, &plain.index);
         let constant = |t: &mut Tape, v: u64| {
             t.constant(Scalar::new(cuprous_core::scalar::Number::Int(v.into()), DType::U64), &word)
         };
-        let (ins, dtype) = match parameter {
-            None => {
-                let (seed, offset) = (constant(t, seed), constant(t, offset));
-                let dtype = match fun {
-                    Fun::RandomBits32 => DType::U32,
-                    Fun::RandomBits64 => DType::U64,
-                    Fun::RandomUnit32 | Fun::RandomNormal32 => DType::F32,
-                    _ => DType::F64,
-                };
-                ([index, seed, offset], dtype)
-            }
+        let ins = match parameter {
+            None => [index, constant(t, seed), constant(t, offset)],
             Some(p) => {
                 // Each call has a key of its own: there is no room for an offset beside the parameter.
                 let key = constant(t, splitmix(seed ^ splitmix(offset)));
                 // SAFETY: the lock is held, foreign tapes are settled.
                 let src = unsafe { t.source(&p.storage) };
                 let layout = p.layout.broadcast_to(shape)?;
-                let dtype = if fun == Fun::RandomGamma { DType::F64 } else { DType::I64 };
-                ([index, key, In { src, layout: t.note(&layout) }], dtype)
+                [index, key, In { src, layout: t.note(&layout) }]
             }
         };
-        let out = t.push(NodeKind::Map, fun as u8, 3, &Layout::contiguous(dtype, shape), ins, self.id);
+        let out = t.push(NodeKind::Map, fun as u8, 3, &plain.out, ins, self.id);
         self.close(&mut state, tape, false, parameter.is_some_and(|p| p.storage.is_external()));
         Ok(out)
     }
@@ -357,49 +383,62 @@ impl Engine {
         self.map(Fun::Add, &[Operand::Array(index), Operand::Weak(cuprous_core::scalar::Number::Int(by.into()))], None)
     }
 
+    /// The value of an assignment to `a`, as an array that can be read through its own layout: broadcast to the
+    /// target's shape, of its dtype, and no part of the target. `None` where there is nothing to do.
+    fn assignable(self: &Arc<Engine>, a: &Array, v: &Array) -> Result<Option<Array>> {
+        self.check(v)?;
+        let (shape, dtype) = (a.shape(), a.dtype());
+        let aliased = Arc::ptr_eq(&v.storage, &a.storage);
+        if !aliased && v.dtype() == dtype && v.shape() == shape {
+            return Ok(Some(v.clone()));
+        }
+        // NumPy lets leading axes of extent 1 go when it assigns.
+        let extra = v.shape().len().saturating_sub(shape.len());
+        let mut layout = v.layout.clone();
+        if extra > 0 && v.shape()[..extra].iter().all(|&n| n == 1) {
+            layout = layout.with(&v.shape()[extra..], &v.layout.strides[extra..], v.layout.offset);
+        }
+        let refused = |_| {
+            Error::value(format!(
+                "could not broadcast input array from shape {} into shape {}",
+                show(v.shape()),
+                show(shape)
+            ))
+        };
+        let fits = layout.broadcast_to(shape).map_err(refused)?;
+        if aliased && fits.id == a.layout.id {
+            return Ok(None);
+        }
+        let overlap = aliased
+            && match (layout.span(), a.layout.span()) {
+                (Some((l1, h1)), Some((l2, h2))) => v.dtype() != dtype || (l1 <= h2 && l2 <= h1),
+                _ => false,
+            };
+        if v.dtype() != dtype || overlap {
+            let cast = self.cast(&v.view(layout), dtype)?;
+            let spread = cast.layout.broadcast_to(shape)?;
+            return Ok(Some(cast.view(spread)));
+        }
+        Ok(Some(v.view(fits)))
+    }
+
     /// Records `a[...] = value`, with broadcasting and casting. A value that overlaps the target is copied first.
     pub fn update(self: &Arc<Engine>, a: &Array, value: Operand) -> Result<()> {
-        let shape = a.shape();
         let dtype = a.dtype();
         let prepared;
         let value = match value {
-            Operand::Array(v) => {
-                self.check(v)?;
-                // NumPy lets leading axes of extent 1 go when it assigns.
-                let extra = v.shape().len().saturating_sub(shape.len());
-                let mut layout = v.layout.clone();
-                if extra > 0 && v.shape()[..extra].iter().all(|&n| n == 1) {
-                    layout = layout.with(&v.shape()[extra..], &v.layout.strides[extra..], v.layout.offset);
+            Operand::Array(v) => match self.assignable(a, v)? {
+                Some(v) => {
+                    prepared = v;
+                    Operand::Array(&prepared)
                 }
-                let fits = layout.broadcast_to(shape).map_err(|_| {
-                    Error::value(format!(
-                        "could not broadcast input array from shape {} into shape {}",
-                        show(v.shape()),
-                        show(shape)
-                    ))
-                })?;
-                let mut v = v.view(layout);
-                let aliased = Arc::ptr_eq(&v.storage, &a.storage);
-                let same = aliased && fits.id == a.layout.id;
-                if same {
-                    return Ok(());
-                }
-                let overlap = aliased
-                    && match (v.layout.span(), a.layout.span()) {
-                        (Some((l1, h1)), Some((l2, h2))) => v.dtype() != dtype || (l1 <= h2 && l2 <= h1),
-                        _ => false,
-                    };
-                if v.dtype() != dtype || overlap {
-                    v = self.cast(&v, dtype)?;
-                }
-                prepared = v;
-                Operand::Array(&prepared)
-            }
+                None => return Ok(()),
+            },
             scalar => scalar,
         };
-        let arrays: Vec<&Array> = match &value {
-            Operand::Array(v) => vec![a, v],
-            _ => vec![a],
+        let arrays: SmallVec<[&Array; 2]> = match &value {
+            Operand::Array(v) => smallvec![a, *v],
+            _ => smallvec![a],
         };
         let (mut state, tape) = self.open(&arrays)?;
         if a.layout.size == 0 {
@@ -410,10 +449,9 @@ impl Engine {
         let read = match value {
             Operand::Array(v) => {
                 external |= v.storage.is_external();
-                let layout = v.layout.broadcast_to(shape)?;
                 // SAFETY: the lock is held, foreign tapes are settled.
                 let src = unsafe { t.source(&v.storage) };
-                In { src, layout: t.note(&layout) }
+                In { src, layout: t.note(&v.layout) }
             }
             Operand::Weak(n) | Operand::Typed(n, _) => {
                 t.constant(Scalar::new(n, dtype), &Layout::contiguous(dtype, &[]))

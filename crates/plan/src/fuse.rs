@@ -48,7 +48,7 @@ pub(crate) struct Group {
 }
 
 /// Limits that keep generated code small.
-const MAX_NODES: usize = 160;
+const MAX_NODES: usize = 192;
 /// Longest row that a kernel keeps at hand between passes.
 const MAX_ROW: i64 = 1 << 15;
 /// How far ahead a node looks for a group to join.
