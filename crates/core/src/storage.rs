@@ -111,6 +111,15 @@ impl Storage {
         unsafe { (*self.buffer.get()).clone() }
     }
 
+    /// Neither computed nor to be computed: the program that would have made it did not fit into memory.
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn is_lost(&self) -> bool {
+        // SAFETY: the caller holds the lock, so nobody writes.
+        self.head.get().is_none() && unsafe { (*self.buffer.get()).is_none() }
+    }
+
     /// # Safety
     /// The engine's lock is held.
     pub unsafe fn set_buffer(&self, buffer: Buffer) {

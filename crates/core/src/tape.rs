@@ -173,6 +173,25 @@ impl Tape {
         }));
     }
 
+    /// Gives up the largest new value that somebody sees, so that the rest may fit into memory. False without one.
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn give_up_largest(&mut self) -> bool {
+        let seen = |node: usize| {
+            let storage = &self.owners[node];
+            // SAFETY: the caller holds the lock.
+            let (head, has_memory) = unsafe { (storage.head(), storage.buffer().is_some()) };
+            head == Some(Head { tape: self.index, node: node as u32 }) && !has_memory
+        };
+        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| self.owners[n].bytes);
+        if let Some(node) = largest {
+            // SAFETY: as above.
+            unsafe { self.owners[node].set_head(None) };
+        }
+        largest.is_some()
+    }
+
     /// Forgets everything recorded, after it has run (`ran`) or was given up.
     ///
     /// # Safety

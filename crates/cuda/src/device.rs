@@ -207,6 +207,10 @@ impl Device for CudaDevice {
         Ok(Box::new(EventMark(make().map_err(translate)?)))
     }
 
+    fn idle(&self) -> cuprous_core::Result<bool> {
+        self.0.stream.is_done().map_err(translate)
+    }
+
     fn stream(&self) -> u64 {
         self.0.stream.raw() as u64
     }

@@ -40,6 +40,11 @@ pub trait Device: Send + Sync {
         Ok(Box::new(Moment(Instant::now())))
     }
 
+    /// Has all work given so far been done?
+    fn idle(&self) -> Result<bool> {
+        Ok(true)
+    }
+
     /// The native handle of the stream on which all work runs; 0 where there is none.
     fn stream(&self) -> u64 {
         0

@@ -197,14 +197,21 @@ impl Engine {
         let mut state = self.lock();
         for array in operands {
             self.check(array)?;
-            // SAFETY: the lock is held.
-            if let Some(head) = unsafe { array.storage.head() }
-                && head.tape != tape
-            {
-                self.run_tape(&mut state, head.tape)?;
-            }
+            self.settle(&mut state, array, tape)?;
         }
         Ok((state, tape))
+    }
+
+    /// Sees to it that an operand is not pending on another thread's tape.
+    #[inline]
+    fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
+        // SAFETY: the caller has the state, so the lock is held.
+        match unsafe { array.storage.head() } {
+            Some(head) if head.tape != tape => self.run_tape(state, head.tape),
+            // SAFETY: as above.
+            None if unsafe { array.storage.is_lost() } => Err(lost()),
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -254,12 +261,7 @@ impl Engine {
             if let Operand::Array(a) = operand {
                 self.check(a)?;
                 external |= a.storage.is_external();
-                // SAFETY: the lock is held.
-                if let Some(head) = unsafe { a.storage.head() }
-                    && head.tape != tape
-                {
-                    self.run_tape(&mut state, head.tape)?;
-                }
+                self.settle(&mut state, a, tape)?;
             }
         }
         let s = &mut *state;
@@ -536,9 +538,7 @@ impl Engine {
             self.run_tape(&mut state, head.tape)?;
         }
         // SAFETY: as above.
-        unsafe { storage.buffer() }.ok_or_else(|| {
-            Error::runtime("the value of this array was lost when the operation that computes it failed earlier")
-        })
+        unsafe { storage.buffer() }.ok_or_else(lost)
     }
 
     /// Submits what is pending for a storage and marks it as shared with the outside.
@@ -548,20 +548,41 @@ impl Engine {
         Ok(buffer)
     }
 
-    /// Plans (or recognises) and runs a tape; on an error nothing is lost: the tape stays as it was.
+    /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
+    /// rest is computed; where it fails otherwise, its pending values are given up. Memory from before is untouched.
     fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
         let State { tapes, programs, journal, replay, stats, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
             return Ok(());
         }
-        // A fault of ours must not pass for one of the user's, nor take the process along.
-        let run = AssertUnwindSafe(|| programs.run(tape, self, *replay, journal, stats));
-        let result = catch_unwind(run).unwrap_or_else(|panic| {
-            let cause = panic.downcast_ref::<String>().map(String::as_str);
-            let cause = cause.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            Err(Error::runtime(format!("an internal error of Cuprous, please report it: {cause}")))
-        });
+        // What does not fit is given up, largest first, and the rest is computed; then the error is raised.
+        let mut no_room = None;
+        let result = loop {
+            // A fault of ours must not pass for one of the user's, nor take the process along.
+            let run = AssertUnwindSafe(|| programs.run(tape, self, *replay, journal, stats));
+            match catch_unwind(run) {
+                Ok(Err(e)) if e.kind == ErrorKind::Memory => {
+                    no_room.get_or_insert(e);
+                    // SAFETY: the lock is held.
+                    if !unsafe { tape.give_up_largest() } {
+                        break Ok(());
+                    }
+                }
+                Ok(result) => break result,
+                Err(panic) => {
+                    let cause = panic.downcast_ref::<String>().map(String::as_str);
+                    let cause = cause.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+                    break Err(Error::runtime(format!("an internal error of Cuprous, please report it: {cause}")));
+                }
+            }
+        };
+        if result.is_err() {
+            // It would fail again: let the session go on without it.
+            // SAFETY: the lock is held.
+            unsafe { tape.clear() };
+        }
+        let result = no_room.map_or(result, Err);
         self.tracking.store(tape.tracked, Relaxed);
         result
     }
@@ -638,6 +659,14 @@ impl Engine {
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         self.device.download(buffer.address() + start, to)
     }
+}
+
+#[cold]
+fn lost() -> Error {
+    Error::runtime(
+        "the value of this array was given up when the program that computes it failed or did not fit into the \
+         device's memory; compute it again",
+    )
 }
 
 /// The length of the repetition with which some nodes end, seen three times; 0 without one. A loop that never asks for

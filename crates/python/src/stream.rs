@@ -39,13 +39,11 @@ impl Stream {
 
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         let engine = devices::default_engine().or_raise()?;
-        let mark = py
-            .detach(|| {
-                engine.flush()?;
-                engine.device.mark()
-            })
-            .or_raise()?;
-        mark.done().or_raise()
+        py.detach(|| {
+            engine.flush()?;
+            engine.device.idle()
+        })
+        .or_raise()
     }
 }
 
