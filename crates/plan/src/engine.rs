@@ -127,11 +127,10 @@ impl Drop for Lease {
             self.tapes.drain(..).for_each(std::mem::forget);
             return;
         }
+        // What is pending stays: a reader finds the tape through the value, or the next thread goes on with it. Running
+        // it here would need thread-local memory that may be gone already.
         for (engine, tape) in self.tapes.drain(..) {
-            let mut state = engine.lock();
-            // What a thread leaves behind pending is computed here; an error shows at the next read of the value.
-            let _ = engine.run_tape(&mut state, tape);
-            state.free_tapes.push(tape);
+            engine.lock().free_tapes.push(tape);
             engine.threads.fetch_sub(1, Relaxed);
         }
     }

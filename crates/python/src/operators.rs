@@ -41,8 +41,10 @@ pub(crate) fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyA
         )));
     };
     let target = &slf.get().0;
-    let result = operand::map(py, fun, &[Value::Array(slf.clone()), value], None)?;
-    let (from, to) = (result.0.dtype(), target.dtype());
+    let engine = devices::of(target);
+    // Python's lock is not let go of between reading and writing: threads that add to one array lose nothing.
+    let result = engine.map(fun, &[Operand::Array(target), value.operand()], None).or_raise()?;
+    let (from, to) = (result.dtype(), target.dtype());
     if !can_cast_same_kind(from, to) {
         return Err(PyTypeError::new_err(format!(
             "Cannot cast ufunc '{}' output from dtype('{}') to dtype('{}') with casting rule 'same_kind'",
@@ -51,15 +53,14 @@ pub(crate) fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyA
             to.name()
         )));
     }
-    if result.0.shape() != target.shape() {
+    if result.shape() != target.shape() {
         return Err(PyValueError::new_err(format!(
             "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
             show(target.shape()),
-            show(result.0.shape())
+            show(result.shape())
         )));
     }
-    let engine = devices::of(target);
-    engine.update(target, Operand::Array(&result.0)).or_raise()?;
+    engine.update(target, Operand::Array(&result)).or_raise()?;
     settle(py, engine)
 }
 
