@@ -64,13 +64,15 @@ def open_device(device: str) -> ModuleType:
     return cp
 
 
-def _work(seeds: range, device: str, at_most: int, current: Synchronized, queue: Any) -> None:
+def _work(seeds: range, device: str, modes: tuple[str, ...], at_most: int, current: Synchronized, queue: Any) -> None:
     # Processes share the cores: one thread each says more than threads that wait for one another.
     os.environ.setdefault("RAYON_NUM_THREADS", "2")
-    queue.put(run_seeds(seeds, open_device(device), MODES, at_most, current))
+    queue.put(run_seeds(seeds, open_device(device), modes, at_most, current))
 
 
-def run_parallel(first: int, programs: int, device: str, processes: int, at_most: int = 10) -> Report:
+def run_parallel(
+    first: int, programs: int, device: str, processes: int, modes: tuple[str, ...] = MODES, at_most: int = 10
+) -> Report:
     """Splits the seeds over processes. A process that dies is a failure of the seed it was at; a new one goes on."""
     context = mp.get_context("spawn")
     total, start = Report(), time.perf_counter()
@@ -81,7 +83,7 @@ def run_parallel(first: int, programs: int, device: str, processes: int, at_most
         while waiting and len(running) < processes:
             seeds = waiting.pop()
             current, queue = context.Value("q", seeds.start), context.SimpleQueue()
-            worker = context.Process(target=_work, args=(seeds, device, at_most, current, queue))
+            worker = context.Process(target=_work, args=(seeds, device, modes, at_most, current, queue))
             worker.start()
             running.append((worker, current, queue, seeds))
         for entry in list(running):

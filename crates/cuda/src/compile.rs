@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::{CallOp, DType};
 use cuprous_plan::{Call, Program, Step};
 
+use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::{self, Arch, Generated, Options, Stage};
 use crate::cublaslt::{Matmul, MatmulType, Matrix};
 use crate::device::{Counters, Gpu};
@@ -98,25 +99,50 @@ fn compile_options(target: &str) -> CompileOptions {
     nvrtc_options
 }
 
-/// Compiles all code of a program for some targets (`sm_80`, …) and loads nothing: needs NVRTC and no GPU. `seen`
-/// remembers the sources that passed.
-///
-/// # Errors
-/// The first source that does not compile.
-pub fn check(program: &Program, targets: &[String], seen: &Mutex<HashSet<String>>) -> cuprous_core::Result<()> {
-    for step in &program.steps {
-        let Planned::Generated(generated) = plan_step(Arch::H200, program, step).map_err(translate)? else { continue };
-        for stage in &generated.stages {
-            let source = stage.source();
-            if !seen.lock().unwrap_or_else(|e| e.into_inner()).insert(source.clone()) {
-                continue;
-            }
-            for target in targets {
-                nvrtc::compile(&source, &stage.name, &compile_options(target)).map_err(translate)?;
+/// Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU. Cubins go to the user's cache, so a GPU of
+/// one of the targets finds them there.
+#[derive(Debug)]
+pub struct Checker {
+    targets: Vec<String>,
+    cache: DiskCache,
+    /// The sources that passed.
+    seen: Mutex<HashSet<String>>,
+}
+
+impl Checker {
+    /// A checker for targets such as `sm_90`.
+    pub fn new(targets: Vec<String>) -> Checker {
+        Checker { targets, cache: DiskCache::open_default(), seen: Mutex::default() }
+    }
+
+    /// Compiles all code of a program for each target.
+    ///
+    /// # Errors
+    /// The first source that does not compile.
+    pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
+        self.compile(program).map_err(translate)
+    }
+
+    fn compile(&self, program: &Program) -> Result<()> {
+        let identity = nvrtc::identity()?;
+        for step in &program.steps {
+            let Planned::Generated(generated) = plan_step(Arch::H200, program, step)? else { continue };
+            for stage in &generated.stages {
+                let source = stage.source();
+                if !self.seen.lock().unwrap_or_else(|e| e.into_inner()).insert(source.clone()) {
+                    continue;
+                }
+                for target in &self.targets {
+                    let options = compile_options(target);
+                    let key = CacheKey::new(&source, &options, &identity);
+                    if self.cache.get(&key).is_none() {
+                        self.cache.put(&key, &nvrtc::compile(&source, &stage.name, &options)?.cubin);
+                    }
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Functions of some stages, compiled in parallel where they are not known yet.
@@ -133,7 +159,7 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
     }
     let identity = nvrtc::identity()?;
     let one = |k: usize| -> Result<Arc<[u8]>> {
-        let key = crate::cache::CacheKey::new(&sources[k], &compile_options(&gpu.target), &identity);
+        let key = CacheKey::new(&sources[k], &compile_options(&gpu.target), &identity);
         if let Some(cubin) = gpu.cache.get(&key) {
             Counters::add(&gpu.counters.kernels_from_disk, 1);
             return Ok(cubin);

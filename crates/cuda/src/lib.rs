@@ -17,7 +17,7 @@ mod status;
 #[cfg(test)]
 mod gpu_tests;
 
-pub use compile::check;
+pub use compile::Checker;
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};
 pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};

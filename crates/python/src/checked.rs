@@ -1,7 +1,6 @@
 //! For tests on machines without a GPU: the CPU device, with all CUDA code that a GPU would run compiled beside it.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cuprous_core::{Buffer, Result};
 use cuprous_cpu::CpuDevice;
@@ -13,8 +12,7 @@ const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 /// Runs programs on the CPU and compiles them for GPUs as well; what does not compile is an error.
 struct Checked {
     cpu: CpuDevice,
-    targets: Vec<String>,
-    seen: Mutex<HashSet<String>>,
+    checker: cuprous_cuda::Checker,
 }
 
 /// The CPU device, checked where the environment asks for it.
@@ -22,8 +20,7 @@ pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
         Ok(targets) if !targets.is_empty() => Arc::new(Checked {
             cpu: CpuDevice::new(),
-            targets: targets.split(',').map(str::to_owned).collect(),
-            seen: Mutex::default(),
+            checker: cuprous_cuda::Checker::new(targets.split(',').map(str::to_owned).collect()),
         }),
         _ => Arc::new(CpuDevice::new()),
     }
@@ -46,7 +43,7 @@ impl Device for Checked {
         self.cpu.synchronize()
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        cuprous_cuda::check(program, &self.targets, &self.seen)?;
+        self.checker.check(program)?;
         self.cpu.compile(program)
     }
     fn source(&self, program: &Program) -> Result<String> {
