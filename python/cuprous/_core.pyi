@@ -257,6 +257,14 @@ def from_address(
 # --- the command line
 def cli(argv: Sequence[str]) -> int: ...
 
+class Counter:
+    """A 64-bit number that counts modulo 2**64; threads may share it."""
+
+    def __init__(self, value: int = 0) -> None: ...
+    def take(self, count: int) -> int:
+        """Adds `count` and returns the number before."""
+    value: int
+
 class Stream:
     """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting."""
 

@@ -8,6 +8,9 @@
 //!
 //! Functions whose operands differ in type have `special` rows: the devices implement them by hand.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::DType::{self, *};
 use crate::Kind;
 
@@ -281,7 +284,9 @@ impl Fun {
 
     /// The function of that name.
     pub fn from_name(name: &str) -> Option<Fun> {
-        Fun::ALL.iter().copied().find(|f| f.op().name == name)
+        static BY_NAME: LazyLock<HashMap<&str, Fun>> =
+            LazyLock::new(|| Fun::ALL.iter().map(|&f| (f.op().name, f)).collect());
+        BY_NAME.get(name).copied()
     }
 
     /// The function of that index.

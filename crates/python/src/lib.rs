@@ -3,6 +3,7 @@
 mod array;
 mod checked;
 mod cli;
+mod counter;
 mod devices;
 mod errors;
 mod functions;
@@ -53,6 +54,7 @@ fn find_libraries(py: Python<'_>) -> PyResult<()> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<array::PyArray>()?;
     m.add_class::<ufunc::PyUfunc>()?;
+    m.add_class::<counter::Counter>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;

@@ -67,20 +67,26 @@ def key_of(seed: Seed) -> int:
 
 
 class BitGenerator:
-    """What every bit generator has: a key, the number of the next block, and a lock for threads that share it."""
+    """What every bit generator has: a key and the number of the next block.
+
+    `take(blocks)` reserves that many blocks and returns the first one's number; threads may share a generator.
+    """
 
     def __init__(self, seed: Seed = None) -> None:
         self.key = key_of(seed)
-        self.offset = 0
+        self._next = _core.Counter()
+        self.take = self._next.take
         self._children = 0
         self.lock = threading.Lock()
 
-    def take(self, blocks: int) -> int:
-        """Reserves that many blocks and returns the first one's number."""
-        with self.lock:
-            first = self.offset
-            self.offset = (first + blocks) & _MASK
-        return first
+    @property
+    def offset(self) -> int:
+        """The number of the next block."""
+        return self._next.value
+
+    @offset.setter
+    def offset(self, value: int) -> None:
+        self._next.value = value
 
     @property
     def state(self) -> dict[str, Any]:
@@ -102,7 +108,7 @@ class BitGenerator:
 
     def advance(self, delta: int) -> BitGenerator:
         """Skips `delta` blocks (of four 32-bit words); negative values go back."""
-        self.take(operator.index(delta))
+        self.take(operator.index(delta) & _MASK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:

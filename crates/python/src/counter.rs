@@ -1,0 +1,33 @@
+//! The place in a stream of random numbers: threads that share it never draw the same block.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use pyo3::prelude::*;
+
+/// A 64-bit number that counts modulo 2⁶⁴.
+#[pyclass(frozen, module = "cuprous._core")]
+pub(crate) struct Counter(AtomicU64);
+
+#[pymethods]
+impl Counter {
+    #[new]
+    #[pyo3(signature = (value = 0))]
+    fn new(value: u64) -> Counter {
+        Counter(AtomicU64::new(value))
+    }
+
+    /// Adds `count` and returns the number before.
+    fn take(&self, count: u64) -> u64 {
+        self.0.fetch_add(count, Relaxed)
+    }
+
+    #[getter]
+    fn get_value(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    #[setter]
+    fn set_value(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+}
