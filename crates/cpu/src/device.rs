@@ -39,13 +39,16 @@ struct CpuProgram {
 }
 
 fn ready(program: &Program) -> Result<Vec<Ready>> {
-    let step = |step: &Step| {
-        Ok(match step {
-            Step::Kernel(kernel) => Ready::Kernel(lower(kernel)?),
-            Step::Call(call) => Ready::Call(Routine::new(call, program.buffers.len())?),
-        })
-    };
-    program.steps.iter().map(step).collect()
+    let mut ready = Vec::new();
+    for step in &program.steps {
+        for kernel in step.kernels() {
+            ready.push(Ready::Kernel(lower(kernel)?));
+        }
+        if let Step::Call(call) = step {
+            ready.push(Ready::Call(Routine::new(call, program.buffers.len())?));
+        }
+    }
+    Ok(ready)
 }
 
 impl Device for CpuDevice {

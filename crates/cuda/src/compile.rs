@@ -37,6 +37,7 @@ fn options(program: &Program) -> Options {
 fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
     Ok(match step {
         Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, arch, options(program))),
+        Step::Pack(kernels) => Planned::Generated(codegen::generate_pack(kernels, arch, options(program))),
         Step::Call(call) => match product(call) {
             Some(product) => Planned::Product(Box::new(product)),
             None => Planned::Generated(codegen::generate_call(call, arch, options(program)).ok_or_else(|| {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::Build;
 use cuprous_core::{DType, Fun, ReduceOp, ScatterOp};
-use cuprous_cuda::codegen::{Arch, Generated, Options, generate};
+use cuprous_cuda::codegen::{Arch, Generated, Options, generate, generate_pack};
 
 fn check(name: &str, generated: &Generated) {
     let mut text = generated.to_string();
@@ -41,6 +41,25 @@ fn map_dense() {
     let v = b.map(Fun::Exp, &[v]);
     b.store(v);
     kernel("map_dense", &b);
+}
+
+#[test]
+fn pack_of_maps() {
+    // Two that differ in extents alone, and one of its own kind.
+    let mut kernels = Vec::new();
+    for n in [1000, 77] {
+        let mut b = Build::new(&[n], &[]);
+        let (x, s) = (b.load(F), b.scalar(n as u32, F));
+        let v = b.map(Fun::Multiply, &[x, s]);
+        b.store(v);
+        kernels.push(b.kernel);
+    }
+    let mut b = Build::new(&[30, 8], &[]);
+    let (x, y) = (b.load(DType::F64), b.load_at(DType::F64, &[0, 1], 0));
+    let v = b.map(Fun::Add, &[x, y]);
+    b.store(v);
+    kernels.push(b.kernel);
+    check("pack_of_maps", &generate_pack(&kernels, Arch::H200, Options::default()));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use crate::fuse::{Depth, Fusion, Group, Input};
 use crate::kernel::{Access, Call, Inst, Kernel, Level, Typed, Val};
 use crate::memory;
+use crate::pack;
 use crate::program::{BufferInfo, Place, Program, Step};
 
 /// Plans a tape.
@@ -279,7 +280,7 @@ impl Emit<'_> {
             }
         }
         let mut program = Program {
-            steps: self.steps,
+            steps: pack::pack(self.steps),
             buffers: self.buffers.infos,
             arena_bytes: 0,
             outputs,

@@ -49,7 +49,7 @@ impl Journal {
         }
         self.expected.insert(self.last, nodes.to_vec());
         self.last = hash;
-        let kernels = program.steps.iter().filter(|s| matches!(s, Step::Kernel(_))).count();
+        let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
         let calls = program.steps.len() - kernels;
         self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, why });
     }

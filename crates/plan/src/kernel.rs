@@ -138,6 +138,17 @@ impl Kernel {
         self.inner.iter().product()
     }
 
+    /// Calls `f` with each of the program's buffers that the kernel touches, and whether it is written.
+    pub fn touches(&self, mut f: impl FnMut(u32, bool)) {
+        for (k, &buffer) in self.buffers.iter().enumerate() {
+            let writes = |inst: &Inst| match inst {
+                Inst::Store { buf, .. } | Inst::Scatter { buf, .. } => *buf as usize == k,
+                _ => false,
+            };
+            f(buffer, self.body.iter().any(|t| writes(&t.inst)));
+        }
+    }
+
     /// True where something is folded.
     pub fn reduces(&self) -> bool {
         self.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }))

@@ -11,6 +11,7 @@ mod explain;
 mod fuse;
 pub mod kernel;
 mod memory;
+mod pack;
 pub mod program;
 pub mod record;
 pub mod spec;

@@ -1,6 +1,6 @@
 //! The arena: scratch that intermediate values share, by lifetime.
 
-use crate::program::{Place, Program, Step};
+use crate::program::{Place, Program};
 
 const ALIGN: usize = 256;
 
@@ -12,13 +12,7 @@ pub(crate) fn place(program: &mut Program) {
             let span = life[buffer as usize].get_or_insert((step, step));
             span.1 = step;
         };
-        match s {
-            Step::Kernel(kernel) => kernel.buffers.iter().copied().for_each(&mut touch),
-            Step::Call(call) => {
-                call.ins.iter().for_each(|(b, _)| touch(*b));
-                touch(call.out.0);
-            }
-        }
+        s.touches(|buffer, _| touch(buffer));
     }
     let mut order: Vec<usize> =
         (0..life.len()).filter(|&b| matches!(program.buffers[b].place, Place::Arena(_))).collect();

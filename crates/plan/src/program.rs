@@ -27,8 +27,33 @@ pub struct BufferInfo {
 pub enum Step {
     /// A fused kernel.
     Kernel(Kernel),
+    /// Small maps of which none touches what another writes: they may run at once.
+    Pack(Vec<Kernel>),
     /// A routine on whole arrays.
     Call(Call),
+}
+
+impl Step {
+    /// Calls `f` with each of the program's buffers that the step touches, and whether it is written.
+    pub fn touches(&self, mut f: impl FnMut(u32, bool)) {
+        match self {
+            Step::Kernel(kernel) => kernel.touches(f),
+            Step::Pack(kernels) => kernels.iter().for_each(|kernel| kernel.touches(&mut f)),
+            Step::Call(call) => {
+                call.ins.iter().for_each(|&(b, _)| f(b, false));
+                f(call.out.0, true);
+            }
+        }
+    }
+
+    /// The kernels of the step.
+    pub fn kernels(&self) -> &[Kernel] {
+        match self {
+            Step::Kernel(kernel) => std::slice::from_ref(kernel),
+            Step::Pack(kernels) => kernels,
+            Step::Call(_) => &[],
+        }
+    }
 }
 
 /// The plan of one tape.

@@ -1,13 +1,18 @@
 //! The kernel IR's rules, as a program: every plan is checked against them in debug builds and in the tests.
 
+use std::collections::HashMap;
+
 use crate::kernel::{Inst, Kernel, Level};
 use crate::program::{Place, Program, Step};
 
 /// The first rule that a program breaks, in words.
 pub fn check(program: &Program) -> Result<(), String> {
     for (s, step) in program.steps.iter().enumerate() {
-        if let Step::Kernel(kernel) = step {
+        for kernel in step.kernels() {
             check_kernel(kernel, program).map_err(|fault| format!("step {s}: {fault}\n{kernel:#?}"))?;
+        }
+        if let Step::Pack(kernels) = step {
+            check_pack(kernels).map_err(|fault| format!("step {s}: {fault}\n{kernels:#?}"))?;
         }
     }
     for b in &program.buffers {
@@ -15,6 +20,27 @@ pub fn check(program: &Program) -> Result<(), String> {
             && (offset == usize::MAX || offset + b.bytes > program.arena_bytes)
         {
             return Err(format!("an arena buffer of {} bytes at {offset} was not placed", b.bytes));
+        }
+    }
+    Ok(())
+}
+
+fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
+    if kernels.len() < 2 || kernels.iter().any(Kernel::reduces) {
+        return Err("a pack is of several maps".into());
+    }
+    // Who has touched each buffer so far, and whether anybody wrote it.
+    let mut seen: HashMap<u32, (usize, bool)> = HashMap::new();
+    for (k, kernel) in kernels.iter().enumerate() {
+        let mut fault = None;
+        kernel.touches(|buffer, writes| {
+            let (by, written) = *seen.entry(buffer).or_insert((k, writes));
+            if by != k && (written || writes) {
+                fault = Some(format!("kernels {by} and {k} of a pack share buffer {buffer}, which one writes"));
+            }
+        });
+        if let Some(fault) = fault {
+            return Err(fault);
         }
     }
     Ok(())

@@ -341,3 +341,49 @@ fn a_loop_without_reads_repeats_its_programs() {
     assert_eq!((stats.nodes, stats.planned), (2100, 1), "162 nodes, 54 whole repetitions, each time");
     assert_eq!(stats.replayed, 11);
 }
+
+fn packs(program: &Program) -> Vec<usize> {
+    program.steps.iter().map(|s| s.kernels().len()).collect()
+}
+
+#[test]
+fn small_maps_of_different_shapes_are_one_step() {
+    let b = bench(17);
+    let arrays: Vec<Array> = [10, 20, 3000, 7].iter().map(|&n| b.array(&[n])).collect();
+    let kept: Vec<Array> = arrays.iter().map(|a| b.with(Fun::Multiply, a, 2.0)).collect();
+    assert_eq!(packs(&b.program()), [4]);
+    drop(kept);
+}
+
+#[test]
+fn a_map_joins_over_what_it_does_not_depend_on() {
+    let b = bench(18);
+    let (x, y, z) = (b.array(&[10]), b.array(&[64, 64]), b.array(&[30]));
+    let first = b.with(Fun::Multiply, &x, 2.0);
+    let product = b.engine.call(CallOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
+    let second = b.with(Fun::Multiply, &z, 2.0);
+    assert_eq!(packs(&b.program()), [2, 0]);
+    drop((first, product, second));
+}
+
+#[test]
+fn maps_that_depend_on_one_another_are_not_packed() {
+    let b = bench(19);
+    let (x, y) = (b.array(&[10]), b.array(&[40]));
+    // A write of x must come after the read of x, and the sum needs all of it.
+    let spread = x.view(x.layout.with(&[4, 10], &[0, 1], 0));
+    let read = b.map(Fun::Add, &spread, &y.view(y.layout.reshape(&[4, 10]).unwrap()));
+    let ten = b.with(Fun::Multiply, &x, 2.0);
+    b.engine.update(&x, Operand::Array(&ten)).unwrap();
+    let program = b.program();
+    assert!(packs(&program).iter().all(|&n| n == 1), "{program:#?}");
+    drop((read, ten));
+}
+
+#[test]
+fn large_maps_are_not_packed() {
+    let b = bench(20);
+    let kept = [1 << 20, 1 << 21].map(|n| b.with(Fun::Multiply, &b.array(&[n]), 2.0));
+    assert_eq!(packs(&b.program()), [1, 1]);
+    drop(kept);
+}

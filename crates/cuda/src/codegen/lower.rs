@@ -108,7 +108,8 @@ impl<'a> Lower<'a> {
         for (v, t) in unit.kernel.body.iter().enumerate() {
             match &t.inst {
                 Inst::Scalar { slot } => {
-                    let name = format!("c{slot}_{}", super::types::short(t.dtype));
+                    // Not called by its slot: the same kernel elsewhere on a tape has others.
+                    let name = format!("c{v}_{}", super::types::short(t.dtype));
                     lower.params.add(ctype(t.dtype), &name, Arg::Scalar { slot: *slot, dtype: t.dtype });
                     lower.names.insert(v as Val, name);
                 }
@@ -227,23 +228,59 @@ impl<'a> Lower<'a> {
 
     /// The finished stage.
     pub(crate) fn finish(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Stage {
-        let mut text = describe(&self.unit.kernel, name);
-        let head = match bounds {
+        self.piece(name, threads, bounds, code, shape).stage()
+    }
+
+    /// What a stage is made of.
+    pub(crate) fn piece(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Piece {
+        let bounds = match bounds {
             0 => String::new(),
             1 => format!(" __launch_bounds__({threads})"),
             blocks => format!(" __launch_bounds__({threads}, {blocks})"),
         };
-        text += &signature(&format!("extern \"C\" __global__ void{head} {name}"), &self.params.declared);
+        let mut body = String::new();
         for line in &self.params.prologue {
-            text += &format!("    {line}\n");
+            body += &format!("    {line}\n");
         }
-        text += &code.text;
-        text += "}\n";
-        Stage {
+        body += &code.text;
+        Piece {
             name: name.into(),
-            prelude: self.parts.texts(),
-            code: text,
+            doc: describe(&self.unit.kernel, name),
+            bounds,
+            declared: self.params.declared,
+            body,
+            parts: self.parts,
             args: self.params.args,
+            shape,
+        }
+    }
+}
+
+/// A kernel before it is a function: alone it is a stage, with others a part of one.
+pub(crate) struct Piece {
+    pub(crate) name: String,
+    /// Its operations, as a comment.
+    pub(crate) doc: String,
+    bounds: String,
+    /// Its parameters, `type name`.
+    pub(crate) declared: Vec<String>,
+    /// The statements.
+    pub(crate) body: String,
+    pub(crate) parts: Parts,
+    pub(crate) args: Vec<Arg>,
+    pub(crate) shape: Shape,
+}
+
+impl Piece {
+    /// As a launch of its own.
+    pub(crate) fn stage(self) -> Stage {
+        let Piece { name, doc, bounds, declared, body, parts, args, shape } = self;
+        let head = signature(&format!("extern \"C\" __global__ void{bounds} {name}"), &declared);
+        Stage {
+            code: format!("{doc}{head}{body}}}\n"),
+            name,
+            prelude: parts.texts(),
+            args,
             grid: shape.grid,
             block: shape.block,
             shared: shape.shared,
@@ -432,7 +469,7 @@ pub(crate) fn describe(kernel: &Kernel, name: &str) -> String {
         let d = t.dtype.name();
         let what = match &t.inst {
             Inst::Load { buf, .. } => format!("v{v} = {d} from b{buf}"),
-            Inst::Scalar { slot } => format!("v{v} = {d} constant {slot}"),
+            Inst::Scalar { .. } => format!("v{v} = {d} constant"),
             Inst::Iota { .. } => format!("v{v} = index"),
             Inst::Map { fun, args } => {
                 let args: Vec<String> = args.iter().map(|a| format!("v{a}")).collect();

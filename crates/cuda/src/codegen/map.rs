@@ -9,9 +9,9 @@ use cuprous_core::ScatterOp;
 use cuprous_plan::kernel::{Access, Inst, Level, Val};
 
 use super::lanes::{self, Lane, lane};
-use super::lower::{Lower, Shape, Target, Unit, combination, kernel_name};
+use super::lower::{Lower, Piece, Shape, Target, Unit, combination, kernel_name};
 use super::text::Code;
-use super::types::{Arg, Generated, Stage, ctype};
+use super::types::{Arg, Generated, ctype};
 
 /// Adds the stages of a kernel without reductions.
 pub(crate) fn map(unit: &Unit, target: Target, out: &mut Generated) {
@@ -23,15 +23,22 @@ pub(crate) fn map(unit: &Unit, target: Target, out: &mut Generated) {
     if let Some(len) = set.filter(|_| unit.kernel.outer_size() > 1) {
         // Of equal indices the highest iteration wins: all bid, then the winner writes and clears its bid.
         let bids = out.state(4 * len as usize);
-        out.stages.push(emit(unit, target, Pass::Bid, Some(bids), "bid"));
-        out.stages.push(emit(unit, target, Pass::Win, Some(bids), "map"));
+        out.stages.push(emit(unit, target, Pass::Bid, Some(bids), "bid").stage());
+        out.stages.push(emit(unit, target, Pass::Win, Some(bids), "map").stage());
     } else if super::tile::applies(unit) {
         out.stages.push(super::tile::emit(unit, target));
     } else {
         let sixteen = unit.kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }) && t.dtype.size() == 16);
         let locks = sixteen.then(|| out.state(4096));
-        out.stages.push(emit(unit, target, Pass::Whole, locks, "map"));
+        out.stages.push(emit(unit, target, Pass::Whole, locks, "map").stage());
     }
+}
+
+/// A kernel that is one plain launch: neither scatters nor tiles.
+pub(crate) fn plain(unit: &Unit, target: Target) -> Option<Piece> {
+    let unit = &with_an_axis(unit);
+    let scatters = unit.kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
+    (!scatters && !super::tile::applies(unit)).then(|| emit(unit, target, Pass::Whole, None, "map"))
 }
 
 /// A kernel over a single element gets an axis of extent 1.
@@ -189,7 +196,7 @@ fn vectors(unit: &Unit, target: Target, v: u32, items: i64) -> u32 {
     u
 }
 
-fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &str) -> Stage {
+fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &str) -> Piece {
     let mut lower = Lower::new(unit, target);
     let kernel = &unit.kernel;
     let rank = kernel.outer.len();
@@ -235,7 +242,7 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
     body(&mut lower, &mut code, span, axis, &spots, pass);
     let name = kernel_name(prefix, kernel);
     let blocks = (items + i64::from(tile) - 1) / i64::from(tile);
-    lower.finish(&name, t, 1, code, Shape::linear(blocks, t))
+    lower.piece(&name, t, 1, code, Shape::linear(blocks, t))
 }
 
 /// Indices per axis and, per access, the element at which each vector starts.

@@ -5,6 +5,7 @@ mod calls;
 mod lanes;
 mod lower;
 mod map;
+mod pack;
 mod prelude;
 mod reduce;
 mod text;
@@ -14,6 +15,7 @@ mod types;
 use cuprous_plan::kernel::Kernel;
 
 pub use calls::{CallTuning, generate_call, generate_call_tuned};
+pub use pack::generate_pack;
 pub use prelude::Part;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 

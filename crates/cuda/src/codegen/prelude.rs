@@ -62,6 +62,11 @@ impl Parts {
         Parts(1 << Part::Base as u32)
     }
 
+    /// Adds what another kernel needs.
+    pub(crate) fn join(&mut self, other: &Parts) {
+        self.0 |= other.0;
+    }
+
     /// Adds a part and what it stands on.
     pub(crate) fn add(&mut self, part: Part) {
         self.0 |= 1 << part as u32;

@@ -2,13 +2,13 @@
 // map_add_multiply_exp_f32
 //   v0 = float32 from b0
 //   v1 = float32 from b1
-//   v2 = float32 constant 0
+//   v2 = float32 constant
 //   v3 = add(v0, v1): float32
 //   v4 = multiply(v3, v2): float32
 //   v5 = exp(v4): float32
 //   b2 = v5
 extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
-    float* b0, float* b1, float* b2, float c0_f32, int32 n) {
+    float* b0, float* b1, float* b2, float c2_f32, int32 n) {
     const int32 first = (int32)blockIdx.x * 512 + (int32)threadIdx.x;
     const bool full = ((int32)blockIdx.x + 1) * 2048 <= n;
     int32 j[2];
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
         #pragma unroll
         for (int l = 0; l < 4; l++) {
             const float v3 = add(x0[u].v[l], x1[u].v[l]);
-            const float v4 = mul(v3, c0_f32);
+            const float v4 = mul(v3, c2_f32);
             const float v5 = exp_(v4);
             y6[u].v[l] = v5;
         }

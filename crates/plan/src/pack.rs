@@ -1,0 +1,69 @@
+//! Packing: small maps of different shapes that do not depend on one another become one step, so one launch.
+//!
+//! A launch costs more than such a map itself: 3.7 µs on a stream and 0.75 µs in a graph (H200), where 65,536 elements
+//! take less than one.
+
+use crate::kernel::{Inst, Kernel};
+use crate::program::Step;
+
+/// Elements of the largest map that is packed.
+const MAX_ELEMENTS: i64 = 1 << 16;
+/// Maps in one step.
+const MAX_KERNELS: usize = 16;
+/// How far ahead of its own place a map may run.
+const LOOK_BACK: usize = 16;
+
+/// Brings small maps together: each joins the nearest step before it that takes it, if it depends on none in between.
+pub(crate) fn pack(steps: Vec<Step>) -> Vec<Step> {
+    let mut packed: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        match step {
+            Step::Kernel(kernel) if is_small_map(&kernel) => match host(&packed, &kernel) {
+                Some(at) => join(&mut packed[at], kernel),
+                None => packed.push(Step::Kernel(kernel)),
+            },
+            other => packed.push(other),
+        }
+    }
+    packed
+}
+
+fn is_small_map(kernel: &Kernel) -> bool {
+    !kernel.reduces()
+        && kernel.outer_size() <= MAX_ELEMENTS
+        && !kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }))
+}
+
+fn host(packed: &[Step], kernel: &Kernel) -> Option<usize> {
+    for (at, step) in packed.iter().enumerate().rev().take(LOOK_BACK) {
+        if !independent(step, kernel) {
+            return None;
+        }
+        let has_room = match step {
+            Step::Kernel(first) => is_small_map(first),
+            Step::Pack(kernels) => kernels.len() < MAX_KERNELS,
+            Step::Call(_) => false,
+        };
+        if has_room {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Neither writes what the other touches.
+fn independent(step: &Step, kernel: &Kernel) -> bool {
+    let mut independent = true;
+    step.touches(|theirs, they_write| {
+        kernel.touches(|ours, we_write| independent &= ours != theirs || !(they_write || we_write));
+    });
+    independent
+}
+
+fn join(step: &mut Step, kernel: Kernel) {
+    match step {
+        Step::Pack(kernels) => kernels.push(kernel),
+        Step::Kernel(first) => *step = Step::Pack(vec![first.clone(), kernel]),
+        Step::Call(_) => unreachable!("calls take no maps"),
+    }
+}
