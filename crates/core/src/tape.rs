@@ -1,7 +1,7 @@
 //! What a thread has recorded since its last program.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use crate::storage::Head;
@@ -28,7 +28,8 @@ pub struct Tape {
     pub consts: Vec<Scalar>,
     /// Each layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
-    /// Notes where in the user's program each operation stands; on after a program that was not recognised.
+    /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
+    /// [`ALWAYS`] says so.
     pub tracked: bool,
     /// Numbers of those places, one a node, if `tracked`.
     pub places: Vec<u32>,
@@ -45,6 +46,9 @@ pub static WHERE: OnceLock<fn() -> u32> = OnceLock::new();
 /// Spells the place of a number.
 pub static SPELL: OnceLock<fn(u32) -> String> = OnceLock::new();
 
+/// Notes places at all times, so that every error at run time can name lines; set once by the language's side.
+pub static ALWAYS: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     static PLACE: Cell<u32> = const { Cell::new(0) };
 }
@@ -52,6 +56,14 @@ thread_local! {
 /// Asks for the place that is recording now. Asking may run the user's language, so no lock may be held.
 pub fn note_place() {
     PLACE.set(WHERE.get().map_or(0, |place| place()));
+}
+
+/// The place of a number as ` (file:line)`.
+pub fn spell(place: Option<&u32>) -> String {
+    match (place, SPELL.get()) {
+        (Some(&place), Some(spell)) => format!(" ({})", spell(place)),
+        _ => String::new(),
+    }
 }
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
@@ -67,7 +79,7 @@ impl Tape {
             leaves: Vec::new(),
             consts: Vec::new(),
             layouts: Vec::new(),
-            tracked: false,
+            tracked: ALWAYS.load(Relaxed),
             places: Vec::new(),
             contended: false,
             period: 0,
@@ -118,6 +130,16 @@ impl Tape {
         storage.tape_refs().set(storage.tape_refs().get() + 1);
         self.leaves.push(storage.clone());
         Src::leaf(slot)
+    }
+
+    /// Notes places from now on, or no longer.
+    pub fn track(&mut self, on: bool) {
+        self.tracked = on || ALWAYS.load(Relaxed);
+    }
+
+    /// Where operation `node` was recorded, ` (file:line)`; nothing if that was not noted.
+    pub fn place(&self, node: usize) -> String {
+        spell(self.places.get(node))
     }
 
     #[inline]
@@ -173,11 +195,11 @@ impl Tape {
         }));
     }
 
-    /// Gives up the largest new value that somebody sees, so that the rest may fit into memory. False without one.
+    /// Gives up the largest new value that somebody sees, so that the rest may fit into memory; its node.
     ///
     /// # Safety
     /// The engine's lock is held.
-    pub unsafe fn give_up_largest(&mut self) -> bool {
+    pub unsafe fn give_up_largest(&mut self) -> Option<usize> {
         let seen = |node: usize| {
             let storage = &self.owners[node];
             // SAFETY: the caller holds the lock.
@@ -189,7 +211,7 @@ impl Tape {
             // SAFETY: as above.
             unsafe { self.owners[node].set_head(None) };
         }
-        largest.is_some()
+        largest
     }
 
     /// Forgets everything recorded, after it has run (`ran`) or was given up.

@@ -81,6 +81,8 @@ pub enum CudaError {
         total: u64,
         /// The largest free block in the pool.
         largest_free: u64,
+        /// The largest blocks in use, largest first.
+        largest_live: Vec<u64>,
     },
     /// This process was forked from one that had started CUDA.
     Forked {
@@ -155,10 +157,12 @@ impl fmt::Display for CudaError {
                 "[cuda] the NVIDIA driver supports CUDA {}.{}, and CUDA {}.{} is needed; install a newer driver",
                 found.0, found.1, needed.0, needed.1
             ),
-            CudaError::OutOfMemory { requested, live, limit, total, largest_free } => {
+            CudaError::OutOfMemory { requested, live, limit, total, largest_free, largest_live } => {
                 write!(f, "[cuda] out of memory: {} requested, {} in use, ", bytes(*requested), bytes(*live))?;
                 write!(f, "{} held, largest free block {}", bytes(*total), bytes(*largest_free))?;
-                limit.map_or(Ok(()), |limit| write!(f, ", limit {}", bytes(limit)))
+                limit.map_or(Ok(()), |limit| write!(f, ", limit {}", bytes(limit)))?;
+                let sizes: Vec<String> = largest_live.iter().map(|&n| bytes(n)).collect();
+                if sizes.is_empty() { Ok(()) } else { write!(f, "; largest arrays in use: {}", sizes.join(", ")) }
             }
             CudaError::Forked { parent } => write!(
                 f,
@@ -217,11 +221,13 @@ mod tests {
             limit: Some(1 << 30),
             total: 1 << 20,
             largest_free: 0,
+            largest_live: vec![300, 200],
         }
         .to_string();
         assert_eq!(
             text,
-            "[cuda] out of memory: 3.00 GiB requested, 512 B in use, 1.00 MiB held, largest free block 0 B, limit 1.00 GiB"
+            "[cuda] out of memory: 3.00 GiB requested, 512 B in use, 1.00 MiB held, largest free block 0 B, limit 1.00 GiB; \
+             largest arrays in use: 300 B, 200 B"
         );
     }
 }

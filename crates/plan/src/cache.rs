@@ -64,7 +64,7 @@ impl Programs {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         if !self.live.contains(&true) {
-            tape.tracked = false;
+            tape.track(false);
             // SAFETY: as above; nobody sees any of it.
             unsafe { tape.clear() };
             return Ok(());
@@ -90,7 +90,7 @@ impl Programs {
             Some(at) => {
                 stats.replayed += 1;
                 journal.replayed(hash);
-                tape.tracked = false;
+                tape.track(false);
                 at
             }
             None => {
@@ -98,7 +98,7 @@ impl Programs {
                 let entry = self.plan(hash, tape, engine)?;
                 journal.planned(hash, &entry.key.nodes, &tape.places, &entry.program);
                 // Should the next program be new as well, the journal can say which line made it so.
-                tape.tracked = true;
+                tape.track(true);
                 stats.planned += 1;
                 self.count += 1;
                 self.nodes += tape.nodes.len();

@@ -1,5 +1,6 @@
 //! One device's engine: the tapes of all threads, the programs they became, and the lock around both.
 
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,14 +9,14 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::{
     Array, Buffer, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, Node, NodeKind, ReduceOp, Result, Scalar,
-    ScatterOp, Src, Storage, Tape,
+    ScatterOp, Src, Storage, Tape, tape,
 };
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::cache::Programs;
 use crate::device::Device;
-use crate::explain::Journal;
+use crate::explain::{self, Journal};
 use crate::record::{self, Memo, Operand};
 
 /// Nodes after which a tape ends by itself.
@@ -154,7 +155,7 @@ impl Engine {
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
-            tracking: AtomicBool::new(false),
+            tracking: AtomicBool::new(tape::ALWAYS.load(Relaxed)),
         })
     }
 
@@ -562,11 +563,11 @@ impl Engine {
             let run = AssertUnwindSafe(|| programs.run(tape, self, *replay, journal, stats));
             match catch_unwind(run) {
                 Ok(Err(e)) if e.kind == ErrorKind::Memory => {
-                    no_room.get_or_insert(e);
+                    let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
-                    if !unsafe { tape.give_up_largest() } {
-                        break Ok(());
-                    }
+                    let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
+                    let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].bytes);
+                    let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
                 }
                 Ok(result) => break result,
                 Err(panic) => {
@@ -576,6 +577,7 @@ impl Engine {
                 }
             }
         };
+        let result = result.map_err(|error| Error { message: error.message + &whereabouts(tape), ..error });
         if result.is_err() {
             // It would fail again: let the session go on without it.
             // SAFETY: the lock is held.
@@ -658,6 +660,23 @@ impl Engine {
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         self.device.download(buffer.address() + start, to)
     }
+}
+
+/// The operations of a program that failed, and where they were recorded.
+#[cold]
+fn whereabouts(tape: &Tape) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::from("\nThis happened while computing");
+    for (k, node) in tape.nodes.iter().take(SHOWN).enumerate() {
+        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, explain::name(node), tape.place(k));
+    }
+    if tape.nodes.len() > SHOWN {
+        let _ = write!(text, " and {} more", tape.nodes.len() - SHOWN);
+    }
+    if tape.places.is_empty() {
+        text += "; with CUPROUS_PLACES=1 in the environment the lines of your program are named";
+    }
+    text
 }
 
 #[cold]

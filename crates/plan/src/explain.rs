@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
-use cuprous_core::tape::SPELL;
+use cuprous_core::tape::spell;
 use cuprous_core::{Node, NodeKind};
 
 use crate::program::{Program, Step};
@@ -93,25 +93,18 @@ fn difference(before: &[Node], now: &[Node], places: &[u32]) -> String {
             } else {
                 format!("{} of other operands", name(b))
             };
-            format!("operation {} of {} differs from last time: {what}{}", k + 1, now.len(), place(k, places))
+            format!("operation {} of {} differs from last time: {what}{}", k + 1, now.len(), spell(places.get(k)))
         }
         None if before.len() != now.len() => {
             let last = now.len().min(before.len()).saturating_sub(1);
-            format!("{} operations instead of {}{}", now.len(), before.len(), place(last, places))
+            format!("{} operations instead of {}{}", now.len(), before.len(), spell(places.get(last)))
         }
         None => "the same operations, but other values are still in use or other memory is read".into(),
     }
 }
 
-/// Where an operation was recorded, if that was noted.
-fn place(node: usize, places: &[u32]) -> String {
-    match (places.get(node), SPELL.get()) {
-        (Some(&place), Some(spell)) => format!(" ({})", spell(place)),
-        _ => String::new(),
-    }
-}
-
-fn name(node: &Node) -> String {
+/// The operation's name.
+pub(crate) fn name(node: &Node) -> String {
     match node.kind {
         NodeKind::Map => node.map_fun().op().name.into(),
         NodeKind::Reduce => format!("{:?}", node.reduce_op()).to_lowercase(),

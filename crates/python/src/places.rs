@@ -1,9 +1,10 @@
-//! Where in the user's program an operation is recorded, for `explain()`.
+//! Where in the user's program an operation is recorded, for `explain()` and for errors at run time.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{LazyLock, Mutex};
 
-use cuprous_core::tape::{SPELL, WHERE};
+use cuprous_core::tape::{ALWAYS, SPELL, WHERE};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -15,6 +16,8 @@ static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Default::default);
 
 /// Tells the engine how to ask.
 pub(crate) fn install() {
+    let always = std::env::var_os("CUPROUS_PLACES").is_some_and(|value| !value.is_empty() && value != "0");
+    ALWAYS.store(always, Relaxed);
     let _ = WHERE.set(here);
     let _ = SPELL.set(spell);
 }

@@ -288,7 +288,15 @@ impl<S: SegmentSource> Pool<S> {
             limit: self.limit,
             total: stats.total_bytes,
             largest_free: stats.largest_free,
+            largest_live: self.largest_live(5),
         }
+    }
+
+    fn largest_live(&self, count: usize) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.live.keys().filter_map(|&at| self.block_bytes(DevPtr(at))).collect();
+        sizes.sort_unstable_by_key(|&bytes| std::cmp::Reverse(bytes));
+        sizes.truncate(count);
+        sizes
     }
 }
 

@@ -20,7 +20,14 @@ impl Fake {
 impl SegmentSource for Fake {
     fn allocate(&mut self, bytes: u64) -> Result<u64> {
         if self.held + bytes > self.capacity {
-            return Err(CudaError::OutOfMemory { requested: bytes, live: 0, limit: None, total: 0, largest_free: 0 });
+            return Err(CudaError::OutOfMemory {
+                requested: bytes,
+                live: 0,
+                limit: None,
+                total: 0,
+                largest_free: 0,
+                largest_live: Vec::new(),
+            });
         }
         let address = self.next;
         self.next += bytes.next_multiple_of(DRIVER_PAGE) + DRIVER_PAGE;
@@ -171,8 +178,9 @@ fn the_limit_holds_and_the_error_has_the_figures() {
     pool.set_limit(Some(100 << 20));
     let a = pool.alloc(60 << 20).expect("below the limit");
     let error = pool.alloc(50 << 20).expect_err("beyond the limit");
-    let CudaError::OutOfMemory { requested, live, limit, total, .. } = error else { panic!("{error}") };
+    let CudaError::OutOfMemory { requested, live, limit, total, largest_live, .. } = error else { panic!("{error}") };
     assert_eq!((requested, live, limit, total), (50 << 20, 60 << 20, Some(100 << 20), 60 << 20));
+    assert_eq!(largest_live, [60 << 20]);
     assert!(pool.free(a));
     pool.alloc(96 << 20).expect("the free segment is given back first");
     assert_eq!(pool.stats().total_bytes, 96 << 20);
