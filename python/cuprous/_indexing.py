@@ -265,9 +265,9 @@ def getitem(a: ndarray, key: Any) -> ndarray:
     mask = _whole_mask(a, key)
     if mask is not None and mask.ndim == a.ndim:
         return select_flat(mask.reshape(-1), a.reshape(-1))
-    plan = _Plan(a, key, for_read=True)
-    result = _core.gather(plan.view, plan.offsets)
-    return result if plan.axes is None else result.transpose(plan.axes)
+    read = _Plan(a, key, for_read=True)
+    result = _core.gather(read.view, read.offsets)
+    return result if read.axes is None else _core.owner(result.transpose(read.axes))
 
 
 def _basic_key(key: Any) -> tuple[Any, ...] | None:
@@ -326,25 +326,43 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
     _core.update(a, _core.map("where", wide, source, a))
 
 
-def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
-    """Writes (or folds) values at the places that any key names."""
+def is_basic_key(key: Any) -> bool:
+    """Whether a key names a view: slices, integers, new axes and an ellipsis only."""
+    return _basic_key(key) is not None
+
+
+def plan(a: ndarray, key: Any) -> _Plan:
+    """The places that any key names."""
     basic = _basic_key(key)
     # the trivial mask `True` in front makes an index array of a basic key
-    plan = _Plan(a, key if basic is None else (True, *basic))
+    return _Plan(a, key if basic is None else (True, *basic))
+
+
+def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """Values to be written, in the shape of the places for them.
+
+    Raises:
+        ValueError: if they do not fit.
+    """
+    try:
+        fits = broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    while not fits and value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+        fits = value.shape == shape
+    if not fits:
+        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
+                         f"result of shape {shape}")  # fmt: skip
+    return value if value.shape == shape else _core.broadcast_to(value, shape)
+
+
+def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
+    """Writes (or folds) values at the places that any key names."""
+    places = plan(a, key)
     if isinstance(value, ndarray):
-        try:
-            fits = broadcast_shapes(value.shape, plan.shape) == plan.shape
-        except ValueError:
-            fits = False
-        while not fits and value.ndim > len(plan.shape) and value.shape[0] == 1:
-            value = value[0]
-            fits = value.shape == plan.shape
-        if not fits:
-            raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
-                             f"result of shape {plan.shape}")  # fmt: skip
-        value = astype(value, a.dtype_name)
-        value = value if value.shape == plan.shape else _core.broadcast_to(value, plan.shape)
-    _core.scatter(plan.view, plan.offsets, value, op)
+        value = broadcast_value(astype(value, a.dtype_name), places.shape)
+    _core.scatter(places.view, places.offsets, value, op)
 
 
 def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
