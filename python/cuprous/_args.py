@@ -198,14 +198,63 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
-    """`a` in a memory order ("C", "F", "A" or "K"); copied where it lies otherwise, or always if `fresh`."""
+    """`a` in a memory order ("C" or "F"; "A" and "K" ask for none); copied where it lies otherwise, or if `fresh`."""
     letter = order_letter(order)
-    if not fresh and (
-        letter == "K" or (letter in "CA" and a.is_c_contiguous) or (letter in "FA" and a.is_f_contiguous)
-    ):
+    if not fresh and (letter in "AK" or (letter == "C" and a.is_c_contiguous) or (letter == "F" and a.is_f_contiguous)):
         return a
-    axes = axis_order(a, letter)
-    return a.copy() if axes is None else a.transpose(axes).copy().transpose(inverse(axes))
+    return a.copy(letter)
+
+
+def cast_in_order(a: ndarray, dtype: str, order: str | None) -> ndarray:
+    """A cast copy in a memory order ("C", "F", "A" or "K", the last two of the uncast array)."""
+    letter = order_letter(order)
+    return with_order(_core.cast(a, dtype), fortran_or_c(a) if letter == "A" else letter)
+
+
+def fortran_or_c(*arrays: ndarray) -> str:
+    """Order "A": "F" if all arrays are Fortran-contiguous and not all C-contiguous as well, otherwise "C"."""
+    fortran = all(a.is_f_contiguous for a in arrays) and not all(a.is_c_contiguous for a in arrays)
+    return "F" if fortran else "C"
+
+
+def check_subok(subok: Any) -> None:
+    """NumPy's check of a ufunc's `subok`. There are no subclasses that it could let through.
+
+    Raises:
+        TypeError: for anything but a bool.
+    """
+    if not isinstance(subok, bool):
+        raise TypeError("'subok' must be a boolean")
+
+
+def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in the memory of several arrays; where they disagree, in C order.
+
+    None where that is C order. (NumPy's `PyArray_CreateMultiSortedStridePerm`.)
+    """
+    if all(a.is_c_contiguous for a in arrays):
+        return None
+    known = [(a.shape, a.element_strides) for a in arrays]
+    order: list[int] = []
+    for axis in range(arrays[0].ndim):
+        place = len(order)
+        for i in range(len(order) - 1, -1, -1):
+            other = order[i]
+            pairs = [(abs(t[axis]), abs(t[other])) for s, t in known if s[axis] != 1 and s[other] != 1]
+            if pairs and not all(mine > its for mine, its in pairs):
+                break
+            if pairs:
+                place = i
+        order.insert(place, axis)
+    return None if order == list(range(len(order))) else tuple(order)
+
+
+def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
+    """A new array with arbitrary contents, whose axes lie in memory in that order, the slowest first (None: C)."""
+    if axes is None:
+        return _core.empty(shape, dtype)
+    upright = _core.empty([shape[i] for i in axes], dtype)
+    return _core.owner(upright.transpose(inverse(tuple(axes))))
 
 
 def unimplemented(function: str, **arguments: Any) -> None:

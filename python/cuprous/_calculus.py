@@ -10,8 +10,10 @@ from cuprous._args import (
     Axes,
     array,
     astype,
+    axis_order,
     common_dtype,
     is_scalar,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
@@ -102,7 +104,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         steps = diff(astype(x, _dtypes.inexact(x.dtype_name))).reshape(
             tuple(-1 if i == axis else 1 for i in range(f.ndim))
         )
-    result = _core.empty(f.shape, f.dtype_name)
+    result = laid_out(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
         _core.update(result[_slice(f.ndim, axis, start, stop)], value)

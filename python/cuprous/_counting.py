@@ -61,10 +61,10 @@ def argwhere(a: ArrayLike) -> ndarray:
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), "int64")
     parts = nonzero(a)
-    result = _core.empty((parts[0].size, a.ndim), "int64")
+    rows = _core.empty((a.ndim, parts[0].size), "int64")
     for i, part in enumerate(parts):
-        _core.update(result[:, i], part)
-    return result
+        _core.update(rows[i], part)
+    return rows.T
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:

@@ -20,6 +20,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    with_order,
     write_out,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, nonzero, split_index
@@ -187,7 +188,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     result = _core.broadcast_to(astype(parts[0], name), shape)
     for i, part in enumerate(parts[1:], 1):
         result = _core.map("where", index == i, astype(part, name), result)
-    return write_out(out, result.copy() if len(parts) == 1 else result, "choose")
+    return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
@@ -211,7 +212,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = _core.map("where", condition, choice, result)
-    return result
+    return with_order(result, "C")
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
@@ -233,7 +234,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
         conditions.append(~covered)
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = _core.full(x.shape, 0, x.dtype_name)
+    result = _creation.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if callable(function):
             chosen = x[condition]

@@ -16,6 +16,7 @@ from cuprous._args import (
     as_shape,
     axis_error,
     axis_order,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
@@ -127,7 +128,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
 
 
 def broadcast_to(array_: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
-    """A view of an array repeated to a shape, with zero strides.
+    """A view of an array repeated to a shape, with zero strides. (There are no subclasses that `subok` could pass on.)
 
     Raises:
         ValueError: if the shape does not fit.
@@ -136,7 +137,7 @@ def broadcast_to(array_: ArrayLike, shape: Shape, subok: bool = False) -> ndarra
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
-    """Views of arrays repeated to their common shape."""
+    """Views of arrays repeated to their common shape. (There are no subclasses that `subok` could pass on.)"""
     arrays = [array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
@@ -229,11 +230,11 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         if n and s % n:
             s %= n
             front = (slice(None),) * i
-            rolled = _core.empty(a.shape, a.dtype_name)
+            rolled = laid_out(a.shape, a.dtype_name, axis_order(a, "K"))
             _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
             _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
             result = rolled
-    return result.copy() if result is a else result
+    return a.copy("K") if result is a else result
 
 
 def _total_shift(shift: Any) -> int:
@@ -291,7 +292,19 @@ def size(a: ArrayLike, axis: Axes = None) -> int:
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays' byte ranges overlap in one storage."""
+    """Whether two arrays' byte ranges overlap in one storage. Where `max_work` is not 0 (bounds only), exact."""
+    _check_work(max_work)
+    if max_work not in (None, 0):
+        return shares_memory(a, b)
+    return _bounds_overlap(a, b)
+
+
+def _check_work(max_work: Any) -> None:
+    if max_work is not None and not hasattr(max_work, "__index__"):
+        raise ValueError("max_work must be an integer")
+
+
+def _bounds_overlap(a: Any, b: Any) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or not a.shares_storage(b) or not (a.size and b.size):
         return False
     (low, high), (first, last) = a.span(), b.span()
@@ -299,9 +312,16 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
 
 
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays have an element's memory in common (exact; `max_work` limits nothing here)."""
-    if not may_share_memory(a, b):
+    """Whether two arrays have an element's memory in common; `max_work` 0 compares bounds only.
+
+    Raises:
+        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it.
+    """
+    _check_work(max_work)
+    if not _bounds_overlap(a, b):
         return False
+    if max_work == 0:
+        return True
     if a.is_c_contiguous and b.is_c_contiguous:
         return True
     import numpy as np
@@ -311,7 +331,8 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     high = max(a.span()[1], b.span()[1])
     storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
     views = [np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)]
-    return bool(np.shares_memory(views[0], views[1]))
+    work: Any = max_work  # NumPy's stubs know two numbers only
+    return bool(np.shares_memory(views[0], views[1], work))
 
 
 def _first(a: ndarray) -> int:

@@ -13,7 +13,9 @@ from cuprous._args import (
     astype,
     broadcast_shapes,
     check_casting,
+    check_subok,
     common_dtype,
+    fortran_or_c,
     is_numpy_array,
     is_scalar,
     ndarray,
@@ -77,6 +79,7 @@ def matmul(
         ValueError: if the inner extents differ.
     """
     unimplemented("matmul", axes=(axes, None), axis=(axis, None))
+    check_subok(subok)
     if isinstance(x1, (list, tuple)) or isinstance(x2, (list, tuple)) or is_numpy_array(x1) or is_numpy_array(x2):
         raise unsupported(x1 if not isinstance(x1, ndarray) else x2)
     a, b = array(x1), array(x2)
@@ -86,6 +89,7 @@ def matmul(
             check_casting(x.dtype_name, name, casting, f"ufunc 'matmul' input {i}")
         a, b = astype(a, name), astype(b, name)
     result = _matmul(a, b)
+    order = fortran_or_c(a, b) if order == "A" else order
     return with_order(result, order) if out is None else write_out(out, result, "matmul", casting)
 
 
@@ -246,9 +250,9 @@ def cross(
         return third
     a2 = a[..., 2] if a.shape[-1] == 3 else a0 * 0
     b2 = b[..., 2] if b.shape[-1] == 3 else b0 * 0
-    from cuprous._joining import stack
-
-    result = stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third), -1)
+    result = _core.empty((*third.shape, 3), third.dtype_name)
+    for i, part in enumerate((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third)):
+        _core.update(result[..., i], part)
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 

@@ -11,6 +11,8 @@ from cuprous._args import (
     Axis,
     array,
     astype,
+    axis_order,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
@@ -330,12 +332,12 @@ def average(
     name = _core.promote_types(a.dtype_name, w.dtype_name)
     if _dtypes.kind(a.dtype_name) in "biu":
         name = _core.promote_types(name, "float64")
-    a, w = astype(a, name), _core.broadcast_to(astype(w, name), a.shape)
+    a, w = astype(a, name), astype(w, name)
     total = sum(w, axis, keepdims=keepdims)
     if bool(any(total == 0)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = sum(a * w, axis, keepdims=keepdims) / total
-    return (result, total) if returned else result
+    return (result, _core.broadcast_to(total, result.shape).copy()) if returned else result
 
 
 # --- running folds
@@ -374,8 +376,11 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
         return _running(op, x, axis, dtype, out, op)
     result = _running(op, x, axis, _sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
-    longer = _core.full((*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :]), first, result.dtype_name)
-    _core.update(longer[(slice(None),) * i + (slice(1, None),)], result)
+    shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
+    longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    front = (slice(None),) * i
+    _core.update(longer[(*front, slice(0, 1))], first)
+    _core.update(longer[(*front, slice(1, None))], result)
     return _finish(longer, op, None, out)
 
 
