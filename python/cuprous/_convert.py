@@ -29,7 +29,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
         return with_order(_copied(x, name, order), order)
     if name is not None and shared.dtype_name != name:
         _forbid_copy(copy)
-        return cast_in_order(shared, name, order)
+        return cast_in_order(shared, name, "K" if order == "A" else order)  # as NumPy has it
     if copy:
         return with_order(shared, order, fresh=True)
     result = with_order(shared, order)

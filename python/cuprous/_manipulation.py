@@ -292,16 +292,15 @@ def size(a: ArrayLike, axis: Axes = None) -> int:
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays' byte ranges overlap in one storage. Where `max_work` is not 0 (bounds only), exact."""
-    _check_work(max_work)
-    if max_work not in (None, 0):
-        return shares_memory(a, b)
-    return _bounds_overlap(a, b)
+    """Whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it."""
+    if max_work is None or not _bounds_overlap(a, b):
+        return _bounds_overlap(a, b)
+    from numpy.exceptions import TooHardError
 
-
-def _check_work(max_work: Any) -> None:
-    if max_work is not None and not hasattr(max_work, "__index__"):
-        raise ValueError("max_work must be an integer")
+    try:
+        return shares_memory(a, b, max_work)
+    except TooHardError:
+        return True
 
 
 def _bounds_overlap(a: Any, b: Any) -> bool:
@@ -312,16 +311,15 @@ def _bounds_overlap(a: Any, b: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays have an element's memory in common; `max_work` 0 compares bounds only.
+    """Whether two arrays have an element's memory in common.
 
     Raises:
-        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it.
+        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it (None: it is always decided).
     """
-    _check_work(max_work)
+    if max_work is not None and not hasattr(max_work, "__index__"):
+        raise ValueError("max_work must be an integer")
     if not _bounds_overlap(a, b):
         return False
-    if max_work == 0:
-        return True
     if a.is_c_contiguous and b.is_c_contiguous:
         return True
     import numpy as np

@@ -257,8 +257,8 @@ class Flags:
 
     @property
     def farray(self) -> bool:
-        """Fortran- and not C-contiguous (NumPy's word for `fnc` of a writable array)."""
-        return self.fnc
+        """Not C-contiguous: NumPy says so of every other array that is aligned or can be written."""
+        return not self.c_contiguous
 
     @property
     def num(self) -> int:

@@ -80,7 +80,7 @@ def _total(
     if wide == "bool":
         op = "max" if op == "sum" else "min"
     axes = _axes(axis, a.ndim)
-    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy()
+    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
 
 
@@ -113,7 +113,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
             )
         a = _masked(a, where, initial)
     if axes == ():
-        result = a.copy()
+        result = a.copy("K")
     elif initial is not None and _folded(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), initial, a.dtype_name)
     else:
@@ -193,7 +193,7 @@ def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every:
     a = _masked(a, where, every)
     axes = _axes(axis, a.ndim)
     if axes == ():
-        result = a.copy()
+        result = a.copy("K")
     elif _folded(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
