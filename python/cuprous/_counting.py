@@ -81,7 +81,14 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         a, axis = a.reshape(-1), 0
-    return write_out(out, take(a, flatnonzero(mask), normalize_axis(axis, a.ndim)), "compress")
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    if mask.size > n:
+        beyond = flatnonzero(mask[n:])
+        if beyond.size:
+            raise IndexError(f"index {n + int(beyond[0])} is out of bounds for axis {axis} with size {n}")
+        mask = mask[:n]
+    return write_out(out, take(a, flatnonzero(mask), axis), "compress")
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
