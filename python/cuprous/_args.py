@@ -232,7 +232,10 @@ def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
 
     None where that is C order. (NumPy's `PyArray_CreateMultiSortedStridePerm`.)
     """
-    if all(a.is_c_contiguous for a in arrays):
+    for a in arrays:
+        if not a.is_c_contiguous:
+            break
+    else:
         return None
     known = [(a.shape, a.element_strides) for a in arrays]
     order: list[int] = []

@@ -52,7 +52,10 @@ class NpzFile:
 
 
 def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False) -> Any:
-    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed."""
+    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed.
+
+    `mmap_mode` is how the file is read on its way to the device; writes to the array do not reach the file.
+    """
     import numpy as np
 
     loaded = np.load(file, mmap_mode=mmap_mode, allow_pickle=allow_pickle)

@@ -36,8 +36,12 @@ def astype(
     mine = self.dtype_name
     if casting != "unsafe":
         check_casting(mine, name, casting, "array data")
-    operator.index(subok)  # checked as NumPy does; there are no subclasses to pass on
-    result = with_order(self, order, fresh=copy) if name == mine else cast_in_order(self, name, order)
+    if subok is not True:
+        operator.index(subok)  # checked as NumPy does; there are no subclasses to pass on
+    if name == mine:
+        result = with_order(self, order, fresh=copy)
+    else:
+        result = _core.cast(self, name) if order == "K" else cast_in_order(self, name, order)
     if device is not None:
         from cuprous._device import device_word
 

@@ -51,12 +51,12 @@ def _check_operands(args: tuple[Any, ...]) -> None:
 
 def _keywords(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
     """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
-    check_subok(kwargs.get("subok", True))
-    casting = kwargs.get("casting", "same_kind")
+    if "subok" in kwargs:
+        check_subok(kwargs["subok"])
+    casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
     if casting not in _CASTINGS:
         raise ValueError(f"[{name}] casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
-    order = order_letter(kwargs.get("order", "K"))
-    if order == "A":
+    if order != "K" and order_letter(order) == "A":
         order = fortran_or_c(*(x for x in args if isinstance(x, ndarray)))
     return kwargs.get("where", True), casting, order
 
