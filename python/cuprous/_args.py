@@ -16,7 +16,13 @@ Shape: TypeAlias = "int | Sequence[int]"
 Axis: TypeAlias = "int | None"
 Axes: TypeAlias = "int | Sequence[int] | None"
 
+#: NumPy's words where differences of bool arrays are asked for.
+NO_BOOLEAN_SUBTRACT = (
+    "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
+    "logical_xor function instead."
+)
 _PYTHON_SCALARS = (bool, int, float, complex)
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def is_numpy_array(x: object) -> bool:
@@ -160,17 +166,41 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
     return out
 
 
-def check_out_shape(out: Any, shape: tuple[int, ...], name: str) -> None:
-    """Raises ValueError unless `out` is None or has exactly that shape (folds do not broadcast into `out`)."""
-    if isinstance(out, ndarray) and out.shape != shape:
-        raise ValueError(f"[{name}] output parameter has shape {out.shape}, expected {shape}")
+def write_exactly(out: Any, result: ndarray, name: str) -> ndarray:
+    """As `write_out`, but the shapes must be equal (folds do not broadcast into `out`)."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(target, ndarray) and target.shape != result.shape:
+        raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
+                         f"expected {result.shape}")  # fmt: skip
+    return write_out(out, result, name)
+
+
+def truth_mask(where: Any) -> Any:
+    """The mask of `where=`: True, or a bool array.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+    if where is True:
+        return True
+    mask = array(where)
+    check_casting(mask.dtype_name, "bool", "safe", "array data")
+    return mask
+
+
+def check_rule(casting: str) -> None:
+    """Raises ValueError unless it is the name of a casting rule."""
+    if casting not in _CASTINGS:
+        raise ValueError(f"casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
 
 
 def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -> str:
     """A memory order in upper case; None is the default."""
     if order is None:
         return default
-    letter = order.upper() if isinstance(order, str) else ""
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
     if len(letter) != 1 or letter not in allowed:
         raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
     return letter

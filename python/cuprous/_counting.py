@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, Axes, Axis, array, astype, ndarray, normalize_axis, write_out
+from cuprous._args import ArrayLike, Axes, Axis, array, astype, check_casting, ndarray, normalize_axis, write_exactly
 from cuprous._reductions import sum as sum_
 
 
@@ -88,7 +88,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         if beyond.size:
             raise IndexError(f"index {n + int(beyond[0])} is out of bounds for axis {axis} with size {n}")
         mask = mask[:n]
-    return write_out(out, take(a, flatnonzero(mask), axis), "compress")
+    return write_exactly(out, take(a, flatnonzero(mask), axis), "compress")
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
@@ -115,6 +115,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
         if int(running[-1]):
             raise ValueError("Cannot insert from an empty array!")
         return
+    check_casting(values.dtype_name, arr.dtype_name, "safe", "array data")
     chosen = gather_flat(values, _core.map("remainder", _core.map("maximum", running - 1, 0), values.size))
     _core.update(
         arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr)
@@ -130,6 +131,7 @@ def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
         raise ValueError("putmask: mask and data must be the same size")
     if source.size == 0 or a.size == 0:
         return
+    check_casting(source.dtype_name, a.dtype_name, "safe", "array data")
     flat = source.reshape(-1)
     if flat.size != 1 and source.shape != a.shape:
         flat = gather_flat(flat, _core.map("remainder", _core.iota((a.size,), (1,), 0), flat.size))

@@ -146,9 +146,12 @@ def asarray(
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True) -> ndarray:
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
     """The same as `asarray`: there are no subclasses."""
-    return asarray(a, dtype, order, blocking=blocking)
+    return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
 
 
 def asfarray(a: Any, dtype: Any = float) -> ndarray:
@@ -419,7 +422,8 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
     """A matrix with ones at and below the k-th diagonal."""
-    return _core.cast(_core.map("less_equal", _core.iota((N, N if M is None else M), (-1, 1), 0), k),
+    rows, columns = max(N, 0), max(N if M is None else M, 0)
+    return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
                       _dtypes.name_of(dtype))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_out
+from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_exactly, write_out
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
@@ -57,7 +57,7 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
         result = _core.map("rint", a * 10.0**decimals) / 10.0**decimals
     else:
         result = _core.map("rint", a / 10.0**-decimals) * 10.0**-decimals
-    return write_out(out, result, "round")
+    return write_exactly(out, result, "round")
 
 
 around = round
@@ -170,6 +170,8 @@ def sinc(x: ArrayLike) -> ndarray:
 def i0(x: ArrayLike) -> ndarray:
     """Modified Bessel function of the first kind, order 0."""
     x = array(x)
+    if _dtypes.kind(x.dtype_name) == "c":
+        raise TypeError("i0 not supported for complex values")
     return _core.map("i0", x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
 
 

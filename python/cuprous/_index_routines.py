@@ -14,6 +14,7 @@ from cuprous._args import (
     as_shape,
     astype,
     broadcast_shapes,
+    check_casting,
     common_dtype,
     is_scalar,
     ndarray,
@@ -112,7 +113,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
         ValueError: if an index is out of bounds.
     """
     index, dims = array(indices), as_shape(shape)
-    if _dtypes.kind(index.dtype_name) not in "iu":
+    if _dtypes.kind(index.dtype_name) not in "biu":
         raise TypeError("only int indices permitted")
     index = astype(index, "int64")
     size = 1
@@ -142,11 +143,11 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     """
     shape = as_shape(dims)
     given = [array(m) for m in multi_index]
+    if len(given) != len(shape):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
     if any(_dtypes.kind(m.dtype_name) not in "biu" for m in given):
         raise TypeError("only int indices permitted")
     parts = [astype(m, "int64") for m in given]
-    if len(parts) != len(shape):
-        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
     order = _letter(order)
     result: Any = 0
@@ -174,9 +175,13 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     from cuprous._indexing import bounded
 
     index = array(a)
+    if _dtypes.kind(index.dtype_name) not in "biu":
+        check_casting(index.dtype_name, "int64", "safe", "array data")
     parts = (
         [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
     )
+    if not parts:
+        raise ValueError("0-length sequence.")
     name = common_dtype(parts)
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
@@ -188,6 +193,8 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     result = _core.broadcast_to(astype(parts[0], name), shape)
     for i, part in enumerate(parts[1:], 1):
         result = _core.map("where", index == i, astype(part, name), result)
+    if isinstance(out, ndarray) and out.shape != shape:
+        raise TypeError("choose: invalid shape for output array.")
     return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
 
 

@@ -15,12 +15,13 @@ from cuprous._args import (
     array,
     astype,
     broadcast_shapes,
+    check_casting,
     is_numpy_array,
     is_scalar,
     ndarray,
     normalize_axis,
     operand,
-    write_out,
+    write_exactly,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, select_flat, split_index
 
@@ -379,17 +380,21 @@ def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
     if mode not in _MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     if not isinstance(indices, ndarray):
-        if mode == "raise":
-            return _host_index(indices, n, axis)
-        from cuprous._convert import convert
+        import numpy as np
 
-        indices = convert(indices)
+        host = np.asarray(indices)
+        host = host if host.size else host.astype(np.int64)
+        check_casting(host.dtype.name, "int64", "same_kind", "array data")
+        if mode == "raise":
+            return _host_index(host.astype(np.int64), n, axis)
+        indices = _core.from_numpy(host)
+    check_casting(indices.dtype_name, "int64", "same_kind", "array data")
+    indices = astype(indices, "int64")
     if mode == "raise":
         return wrapped(indices, n, axis)
-    index = astype(indices, "int64")
     if mode == "wrap":
-        return index % n
-    return _core.map("minimum", _core.map("maximum", index, 0), n - 1)
+        return indices % n
+    return _core.map("minimum", _core.map("maximum", indices, 0), n - 1)
 
 
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
@@ -415,7 +420,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
         shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
         grid = _core.iota(shape, (*strides[:axis], *(0,) * index.ndim, *strides[axis + 1 :]), 0)
         scaled = grid + scaled.reshape(index.shape + (1,) * after)
-    return write_out(out, _core.gather(a, scaled), "take")
+    return write_exactly(out, _core.gather(a, scaled), "take")
 
 
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
@@ -462,10 +467,16 @@ def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
     return _core.iota(shape, strides, 0) + index * own
 
 
+def _check_flat(indices: Any) -> None:
+    if getattr(indices, "ndim", 1) != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+
+
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
     """For each 1-d slice along an axis, its elements at that slice's indices."""
     a = array(arr)
     if axis is None:
+        _check_flat(indices)
         a, axis = a.reshape(-1), 0
     return _core.gather(a, _along_axis(a, indices, normalize_axis(axis, a.ndim)))
 
@@ -473,6 +484,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
     """For each 1-d slice along an axis, writes values at that slice's indices."""
     if axis is None:
+        _check_flat(indices)
         put(arr, indices, values)
         return
     offsets = _along_axis(arr, indices, normalize_axis(axis, arr.ndim))

@@ -15,6 +15,7 @@ from cuprous._args import (
     astype,
     axis_order,
     check_casting,
+    check_rule,
     common_dtype,
     fortran_or_c,
     is_numpy_array,
@@ -43,6 +44,7 @@ def concatenate(
     Raises:
         ValueError: if there are none, or their other extents differ.
     """
+    check_rule(casting)
     parts = _arrays(arrays)
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -201,7 +203,9 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """As `array_split`, but parts of a number of sections must have equal length."""
     ary = array(ary)
-    sections = indices_or_sections if isinstance(indices_or_sections, int) else 0
+    sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
+    if sections == 0:
+        raise ZeroDivisionError("integer modulo by zero")
     if sections > 0 and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
@@ -291,14 +295,18 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
 
 def _positions(obj: Any, n: int) -> list[int]:
     """Index-like `obj` as host integers, unchecked."""
+    import numpy as np
+
     from cuprous._interop import asnumpy
 
     if isinstance(obj, slice):
         return list(range(*obj.indices(n)))
-    host = asnumpy(obj) if isinstance(obj, ndarray) else obj
-    if getattr(getattr(host, "dtype", None), "kind", "i") not in "iub":
+    host = np.asarray(asnumpy(obj) if isinstance(obj, ndarray) else obj)
+    if host.dtype.kind == "b" and host.ndim:
+        host = host.nonzero()[0]
+    if host.dtype.kind not in "iub" and host.size:
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    return [operator.index(i) for i in host] if hasattr(host, "__len__") else [operator.index(host)]
+    return [int(i) for i in host.reshape(-1)]
 
 
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:

@@ -22,6 +22,7 @@ from cuprous._args import (
     normalize_axis,
     order_letter,
 )  # fmt: skip
+from cuprous._args import array as _as_array
 from cuprous._args import broadcast_shapes as _broadcast_shapes
 
 
@@ -72,6 +73,8 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     """A view with axes moved to other places, the rest in order."""
     a = array(a)
+    if source is None or destination is None:
+        raise TypeError("'NoneType' object is not iterable")
     sources = normalize_axes(source, a.ndim, "source")
     targets = normalize_axes(destination, a.ndim, "destination")
     if len(sources) != len(targets):
@@ -103,6 +106,8 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     """A view with axes of length one inserted."""
     a = array(a)
+    if axis is None:
+        raise TypeError("'NoneType' object cannot be interpreted as an integer")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     places = normalize_axes(axis, a.ndim + count)
     rest = iter(a.shape)
@@ -127,13 +132,13 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
     return _core.as_strided(a, [a.shape[i] for i in kept], [strides[i] for i in kept], 0)
 
 
-def broadcast_to(array_: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
     """A view of an array repeated to a shape, with zero strides. (There are no subclasses that `subok` could pass on.)
 
     Raises:
         ValueError: if the shape does not fit.
     """
-    return _core.broadcast_to(array(array_), as_shape(shape))
+    return _core.broadcast_to(_as_array(array), as_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
@@ -246,6 +251,8 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> ndarray:
     from cuprous._counting import flatnonzero
 
     filt = array(filt)
+    if set(trim.lower()) - {*"fb"}:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     if filt.ndim == 0:
         return filt
     if filt.ndim != 1 or axis not in (None, 0, -1):
@@ -340,9 +347,11 @@ def _first(a: ndarray) -> int:
 
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
     """Writes an array into another, where the mask holds."""
-    from cuprous._args import check_casting, operand
+    from cuprous._args import check_casting, check_rule, operand, truth_mask
     from cuprous._convert import convert
 
+    check_rule(casting)
+    where = truth_mask(where)
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
     source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)
@@ -353,9 +362,6 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
             raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
     if where is not True:
-        where = operand(where)
-        if isinstance(where, ndarray) and where.dtype_name != "bool":
-            check_casting(where.dtype_name, "bool", "safe", "array data")
         source = source if isinstance(source, ndarray) else _core.full((), source, dst.dtype_name)
         source = _core.map("where", where, _core.cast(source, dst.dtype_name), dst)
     _core.update(dst, source)

@@ -190,6 +190,11 @@ def iterate(self: ndarray) -> Iterator[ndarray]:
     return (self[i] for i in range(self.shape[0]))
 
 
+def clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None) -> ndarray:
+    """The elements limited to an interval; either bound may be None."""
+    return _elementwise.clip(self, min, max, out)
+
+
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
     """Slices along an axis where a condition holds."""
     return _counting.compress(condition, self, axis, out)
@@ -383,7 +388,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sort": _sorting.write_sorted,
     "choose": _index_routines.choose, "diagonal": _index_routines.diagonal, "dot": _products.dot,
     "nonzero": _counting.nonzero, "put": _indexing.put, "take": _indexing.take, "trace": _products.trace,
-    "clip": _elementwise.clip, "round": _elementwise.round, "ravel": _manipulation.ravel,
+    "round": _elementwise.round, "ravel": _manipulation.ravel,
     "squeeze": _manipulation.squeeze, "swapaxes": _manipulation.swapaxes,
     "scatter_add": _indexing.scatter_add, "scatter_max": _indexing.scatter_max, "scatter_min": _indexing.scatter_min,
     "toDlpack": _interop.to_dlpack,
@@ -393,7 +398,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _METHODS: dict[str, Any] = {
     "astype": astype, "view": view, "flatten": flatten, "fill": fill, "tolist": tolist, "tobytes": tobytes,
     "tofile": tofile, "dump": dump, "dumps": dumps, "byteswap": byteswap, "partition": partition,
-    "compress": compress, "repeat": repeat, "get": _interop.get, "set": _interop.set, "to_device": to_device,
+    "clip": clip, "compress": compress, "repeat": repeat, "to_device": to_device,
+    "get": _interop.get, "set": _interop.set,
     "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device, "__reduce__": _interop.reduce,

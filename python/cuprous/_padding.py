@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _reductions
-from cuprous._args import ArrayLike, array, astype, axis_order, laid_out, ndarray
+from cuprous._args import ArrayLike, astype, axis_order, laid_out, ndarray
+from cuprous._args import array as _as_array
 
 #: NumPy's modes -> the engine's edges.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}
@@ -39,11 +40,11 @@ def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
     """An array extended at its edges.
 
     Args:
-        array_: the array.
+        array: the array.
         pad_width: how many elements before and after, for all axes or per axis.
         mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean",
             "median", "empty", or a function as NumPy's.
@@ -52,7 +53,7 @@ def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any
     Raises:
         ValueError: for negative widths, unknown modes and arguments that the mode does not have.
     """
-    a = array(array_)
+    a = _as_array(array)
     widths = _pairs(pad_width, a.ndim, operator.index)
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")

@@ -13,6 +13,7 @@ from cuprous._args import (
     array,
     astype,
     check_casting,
+    check_rule,
     check_subok,
     fortran_or_c,
     is_numpy_array,
@@ -21,6 +22,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    truth_mask,
     unsupported,
     with_order,
     write_out,
@@ -39,7 +41,6 @@ _IDENTITIES: dict[str, Any] = {
 _ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -49,13 +50,12 @@ def _check_operands(args: tuple[Any, ...]) -> None:
             raise unsupported(x)
 
 
-def _keywords(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
+def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
     """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
     if "subok" in kwargs:
         check_subok(kwargs["subok"])
     casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
-    if casting not in _CASTINGS:
-        raise ValueError(f"[{name}] casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
+    check_rule(casting)
     if order != "K" and order_letter(order) == "A":
         order = fortran_or_c(*(x for x in args if isinstance(x, ndarray)))
     return kwargs.get("where", True), casting, order
@@ -83,9 +83,7 @@ def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: di
 def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
     """Applies `where=`, `out=` and `order=` to a computed result."""
     if where is not True:
-        mask = operand(where)
-        if isinstance(mask, ndarray) and mask.dtype_name != "bool":
-            check_casting(mask.dtype_name, "bool", "safe", "where mask")
+        mask = truth_mask(where)
         base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name)
         if isinstance(out, ndarray):
             check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
@@ -120,7 +118,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     out = _take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
     _check_operands(args)
-    where, casting, order = _keywords(name, args, kwargs)
+    where, casting, order = _keywords(args, kwargs)
     dtype = _signature_dtype(kwargs)
     if dtype is not None and _core.result_dtype(name, *args) == "bool":
         if _dtypes.name_of(dtype) != "bool":
@@ -199,7 +197,7 @@ def reduce(
                 "so to use a where mask one has to specify 'initial'"
             )
         filler = _core.full((), initial if identity is None else identity, a.dtype_name)
-        a = _core.map("where", operand(where), a, filler)
+        a = _core.map("where", truth_mask(where), a, filler)
     folded = 1
     for i in axes:
         folded *= a.shape[i]
@@ -332,7 +330,7 @@ class TwoOutputs:
         outs = _take_outs(name, self.nin, 2, args, kwargs)
         args = args[: self.nin]
         _check_operands(args)
-        where, casting, order = _keywords(name, args, kwargs)
+        where, casting, order = _keywords(args, kwargs)
         dtype = _loop_dtype(name, args, _signature_dtype(kwargs), casting)
         first, second = self._compute(*args, dtype=dtype)
         return (
