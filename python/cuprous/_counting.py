@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, Axes, Axis, array, astype, check_casting, ndarray, normalize_axis, write_exactly
+from cuprous._args import (
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    astype,
+    check_casting,
+    is_numpy_array,
+    ndarray,
+    normalize_axis,
+    write_exactly,
+)
 from cuprous._reductions import sum as sum_
 
 
@@ -96,6 +107,17 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     return compress(array(condition).reshape(-1), array(arr).reshape(-1))
 
 
+def _values(values: ArrayLike, dtype: str) -> ndarray:
+    """Values for an array of a dtype: arrays must cast to it safely, numbers and lists become it."""
+    from cuprous._convert import convert
+
+    if not isinstance(values, ndarray) and not is_numpy_array(values):
+        return convert(values, dtype)
+    values = array(values)
+    check_casting(values.dtype_name, dtype, "safe", "array data")
+    return values
+
+
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Writes values, in turn and repeated as needed, where the mask holds.
 
@@ -105,7 +127,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     from cuprous._indexing import gather_flat
 
     where = astype(array(mask), "bool").reshape(-1)
-    values = array(vals).reshape(-1)
+    values = _values(vals, arr.dtype_name).reshape(-1)
     if where.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     if not where.size:
@@ -115,7 +137,6 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
         if int(running[-1]):
             raise ValueError("Cannot insert from an empty array!")
         return
-    check_casting(values.dtype_name, arr.dtype_name, "safe", "array data")
     chosen = gather_flat(values, _core.map("remainder", _core.map("maximum", running - 1, 0), values.size))
     _core.update(
         arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr)
@@ -126,12 +147,11 @@ def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask holds."""
     from cuprous._indexing import gather_flat
 
-    where, source = astype(array(mask), "bool"), array(values)
+    where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
     if where.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if source.size == 0 or a.size == 0:
         return
-    check_casting(source.dtype_name, a.dtype_name, "safe", "array data")
     flat = source.reshape(-1)
     if flat.size != 1 and source.shape != a.shape:
         flat = gather_flat(flat, _core.map("remainder", _core.iota((a.size,), (1,), 0), flat.size))
