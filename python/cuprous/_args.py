@@ -16,7 +16,13 @@ Shape: TypeAlias = "int | Sequence[int]"
 Axis: TypeAlias = "int | None"
 Axes: TypeAlias = "int | Sequence[int] | None"
 
+#: NumPy's words where differences of bool arrays are asked for.
+NO_BOOLEAN_SUBTRACT = (
+    "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
+    "logical_xor function instead."
+)
 _PYTHON_SCALARS = (bool, int, float, complex)
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def is_numpy_array(x: object) -> bool:
@@ -160,17 +166,41 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
     return out
 
 
-def check_out_shape(out: Any, shape: tuple[int, ...], name: str) -> None:
-    """Raises ValueError unless `out` is None or has exactly that shape (folds do not broadcast into `out`)."""
-    if isinstance(out, ndarray) and out.shape != shape:
-        raise ValueError(f"[{name}] output parameter has shape {out.shape}, expected {shape}")
+def write_exactly(out: Any, result: ndarray, name: str) -> ndarray:
+    """As `write_out`, but the shapes must be equal (folds do not broadcast into `out`)."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(target, ndarray) and target.shape != result.shape:
+        raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
+                         f"expected {result.shape}")  # fmt: skip
+    return write_out(out, result, name)
+
+
+def truth_mask(where: Any) -> Any:
+    """The mask of `where=`: True, or a bool array.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+    if where is True:
+        return True
+    mask = array(where)
+    check_casting(mask.dtype_name, "bool", "safe", "array data")
+    return mask
+
+
+def check_rule(casting: str) -> None:
+    """Raises ValueError unless it is the name of a casting rule."""
+    if casting not in _CASTINGS:
+        raise ValueError(f"casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
 
 
 def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -> str:
     """A memory order in upper case; None is the default."""
     if order is None:
         return default
-    letter = order.upper() if isinstance(order, str) else ""
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
     if len(letter) != 1 or letter not in allowed:
         raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
     return letter
@@ -198,14 +228,66 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
-    """`a` in a memory order ("C", "F", "A" or "K"); copied where it lies otherwise, or always if `fresh`."""
+    """`a` in a memory order ("C" or "F"; "A" and "K" ask for none); copied where it lies otherwise, or if `fresh`."""
     letter = order_letter(order)
-    if not fresh and (
-        letter == "K" or (letter in "CA" and a.is_c_contiguous) or (letter in "FA" and a.is_f_contiguous)
-    ):
+    if not fresh and (letter in "AK" or (letter == "C" and a.is_c_contiguous) or (letter == "F" and a.is_f_contiguous)):
         return a
-    axes = axis_order(a, letter)
-    return a.copy() if axes is None else a.transpose(axes).copy().transpose(inverse(axes))
+    return a.copy(letter)
+
+
+def cast_in_order(a: ndarray, dtype: str, order: str | None) -> ndarray:
+    """A cast copy in a memory order ("C", "F", "A" or "K", the last two of the uncast array)."""
+    letter = order_letter(order)
+    return with_order(_core.cast(a, dtype), fortran_or_c(a) if letter == "A" else letter)
+
+
+def fortran_or_c(*arrays: ndarray) -> str:
+    """Order "A": "F" if all arrays are Fortran-contiguous and not all C-contiguous as well, otherwise "C"."""
+    fortran = all(a.is_f_contiguous for a in arrays) and not all(a.is_c_contiguous for a in arrays)
+    return "F" if fortran else "C"
+
+
+def check_subok(subok: Any) -> None:
+    """NumPy's check of a ufunc's `subok`. There are no subclasses that it could let through.
+
+    Raises:
+        TypeError: for anything but a bool.
+    """
+    if not isinstance(subok, bool):
+        raise TypeError("'subok' must be a boolean")
+
+
+def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in the memory of several arrays; where they disagree, in C order.
+
+    None where that is C order. (NumPy's `PyArray_CreateMultiSortedStridePerm`.)
+    """
+    for a in arrays:
+        if not a.is_c_contiguous:
+            break
+    else:
+        return None
+    known = [(a.shape, a.element_strides) for a in arrays]
+    order: list[int] = []
+    for axis in range(arrays[0].ndim):
+        place = len(order)
+        for i in range(len(order) - 1, -1, -1):
+            other = order[i]
+            pairs = [(abs(t[axis]), abs(t[other])) for s, t in known if s[axis] != 1 and s[other] != 1]
+            if pairs and not all(mine > its for mine, its in pairs):
+                break
+            if pairs:
+                place = i
+        order.insert(place, axis)
+    return None if order == list(range(len(order))) else tuple(order)
+
+
+def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
+    """A new array with arbitrary contents, whose axes lie in memory in that order, the slowest first (None: C)."""
+    if axes is None:
+        return _core.empty(shape, dtype)
+    upright = _core.empty([shape[i] for i in axes], dtype)
+    return _core.owner(upright.transpose(inverse(tuple(axes))))
 
 
 def unimplemented(function: str, **arguments: Any) -> None:

@@ -6,12 +6,16 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
+    NO_BOOLEAN_SUBTRACT,
     ArrayLike,
     Axes,
     array,
     astype,
+    axis_order,
+    check_casting,
     common_dtype,
     is_scalar,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
@@ -67,6 +71,8 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
     """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates."""
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
+    if f.dtype_name == "bool":
+        raise TypeError(NO_BOOLEAN_SUBTRACT)
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     if not varargs:
@@ -102,7 +108,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         steps = diff(astype(x, _dtypes.inexact(x.dtype_name))).reshape(
             tuple(-1 if i == axis else 1 for i in range(f.ndim))
         )
-    result = _core.empty(f.shape, f.dtype_name)
+    result = laid_out(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
         _core.update(result[_slice(f.ndim, axis, start, stop)], value)
@@ -267,6 +273,7 @@ def cov(
             raise ValueError("y has more than 2 dimensions")
         x = concatenate((x, y.reshape((1, -1)) if y.ndim < 2 else y if rowvar else y.T), 0)
     x = astype(x, _core.promote_types(x.dtype_name, "float64") if dtype is None else _dtypes.name_of(dtype))
+    check_casting("float64", x.dtype_name, "same_kind", "ufunc 'subtract' output")
     if ddof is None:
         ddof = 0 if bias else 1
     w: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ndarray, order_letter, with_order
+from cuprous._args import cast_in_order, common_dtype, ndarray, order_letter, with_order
 
 _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -29,7 +29,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
         return with_order(_copied(x, name, order), order)
     if name is not None and shared.dtype_name != name:
         _forbid_copy(copy)
-        return with_order(_core.cast(shared, name), order)
+        return cast_in_order(shared, name, "K" if order == "A" else order)  # as NumPy has it
     if copy:
         return with_order(shared, order, fresh=True)
     result = with_order(shared, order)
@@ -84,7 +84,7 @@ def _copied(x: Any, name: str | None, order: str) -> ndarray:
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))
     if order == "F" or (order in "AK" and host.flags.f_contiguous and not host.flags.c_contiguous):
-        return _core.from_numpy(host.T).T
+        return _core.owner(_core.from_numpy(host.T).T)
     return _core.from_numpy(host)
 
 
@@ -109,8 +109,6 @@ def _on_device(x: Any) -> bool:
 
 def _from_nested(x: Any, name: str | None) -> ndarray:
     """Stacks nested lists that hold device arrays."""
-    from cuprous._joining import stack
-
     parts = [convert(item, name) for item in x]
     shapes = {part.shape for part in parts}
     if len(shapes) > 1:
@@ -118,7 +116,11 @@ def _from_nested(x: Any, name: str | None) -> ndarray:
             "setting an array element with a sequence. The requested array has an inhomogeneous shape "
             f"after 1 dimensions: its parts have shapes {', '.join(map(str, sorted(shapes)))}"
         )
-    return stack(parts)
+    wanted = common_dtype(parts)
+    result = _core.empty((len(parts), *parts[0].shape), wanted if name is None else name)
+    for i, part in enumerate(parts):
+        _core.update(result[i], part)
+    return result
 
 
 def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:

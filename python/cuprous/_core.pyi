@@ -31,6 +31,9 @@ class ndarray:
     def dtype(self) -> np.dtype[Any]: ...
     @property
     def T(self) -> ndarray: ...
+    @property
+    def base(self) -> ndarray | None:
+        """Of a view the array whose memory it shows; None for an array that was the first to show its memory."""
 
     # --- what only the engine knows
     @property
@@ -58,7 +61,7 @@ class ndarray:
     def reshape(self, *shape: Any, order: str = "C") -> ndarray: ...
     def transpose(self, *axes: Any) -> ndarray: ...
     def copy(self, order: str = "C") -> ndarray:
-        """A C-contiguous copy, computed when needed."""
+        """A copy, computed when needed. "K" keeps the order of the axes in memory."""
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
@@ -129,7 +132,8 @@ def result_dtype(name: str, *operands: Operand) -> str:
     """The dtype that `map` would return. Raises TypeError where NumPy has no loop."""
 
 def cast(a: ndarray, dtype: str) -> ndarray:
-    """A new array of that dtype by C's casts (complex -> real drops the imaginary part); always a fresh storage."""
+    """A new array of that dtype by C's casts (complex -> real drops the imaginary part); always a fresh storage, whose
+    axes lie in memory in the order of a's."""
 
 def promote_types(a: str, b: str) -> str: ...
 def can_cast(a: str, b: str, casting: str) -> bool:
@@ -169,6 +173,9 @@ def as_strided(
 def broadcast_to(a: ndarray, shape: Sequence[int]) -> ndarray:
     """A view with zero strides."""
 
+def owner(a: ndarray) -> ndarray:
+    """The same array without a base: for a result that was laid out as a view of a hidden array."""
+
 def update(a: ndarray, value: Operand) -> None:
     """a[...] = value: broadcasts, casts unsafely; overlapping source and target behave as if copied first."""
 
@@ -182,10 +189,11 @@ def scatter(a: ndarray, index: ndarray, value: Operand, op: str = "set") -> None
 # --- folds
 def reduce(op: str, a: ndarray, axes: Sequence[int] | None, keepdims: bool = False) -> ndarray:
     """ "sum", "prod", "max", "min", "argmax", "argmin" (int64), "m2" (sum of squared deviations from the mean).
-    Computes in a's dtype (float16 accumulates in float32). None folds all axes. An empty max raises ValueError."""
+    Computes in a's dtype (float16 accumulates in float32). None folds all axes. An empty max raises ValueError.
+    What is left lies in memory in the order of a's axes ("argmax" and "argmin" in C order)."""
 
 def scan(op: str, a: ndarray, axis: int) -> ndarray:
-    """Running "sum", "prod", "max", "min" in a's dtype."""
+    """Running "sum", "prod", "max", "min" in a's dtype; lies in memory as a does."""
 
 # --- whole-array routines
 def dot(a: ndarray, b: ndarray) -> ndarray:
@@ -266,7 +274,8 @@ class Counter:
     value: int
 
 class Stream:
-    """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting."""
+    """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting.
+    `synchronize` and `query` ask about Cuprous' work and what others gave to this stream."""
 
     def __init__(self, pointer: int | None = None, non_blocking: bool = False) -> None: ...
     @property

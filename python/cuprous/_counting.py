@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, Axes, Axis, array, astype, ndarray, normalize_axis, write_out
+from cuprous._args import (
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    astype,
+    check_casting,
+    is_numpy_array,
+    ndarray,
+    normalize_axis,
+    write_exactly,
+)
 from cuprous._reductions import sum as sum_
 
 
@@ -61,10 +72,10 @@ def argwhere(a: ArrayLike) -> ndarray:
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), "int64")
     parts = nonzero(a)
-    result = _core.empty((parts[0].size, a.ndim), "int64")
+    rows = _core.empty((a.ndim, parts[0].size), "int64")
     for i, part in enumerate(parts):
-        _core.update(result[:, i], part)
-    return result
+        _core.update(rows[i], part)
+    return rows.T
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
@@ -81,12 +92,30 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         a, axis = a.reshape(-1), 0
-    return write_out(out, take(a, flatnonzero(mask), normalize_axis(axis, a.ndim)), "compress")
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    if mask.size > n:
+        beyond = flatnonzero(mask[n:])
+        if beyond.size:
+            raise IndexError(f"index {n + int(beyond[0])} is out of bounds for axis {axis} with size {n}")
+        mask = mask[:n]
+    return write_exactly(out, take(a, flatnonzero(mask), axis), "compress")
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     """Elements of the flattened array where the flattened condition holds."""
     return compress(array(condition).reshape(-1), array(arr).reshape(-1))
+
+
+def _values(values: ArrayLike, dtype: str) -> ndarray:
+    """Values for an array of a dtype: arrays must cast to it safely, numbers and lists become it."""
+    from cuprous._convert import convert
+
+    if not isinstance(values, ndarray) and not is_numpy_array(values):
+        return convert(values, dtype)
+    values = array(values)
+    check_casting(values.dtype_name, dtype, "safe", "array data")
+    return values
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
@@ -98,7 +127,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     from cuprous._indexing import gather_flat
 
     where = astype(array(mask), "bool").reshape(-1)
-    values = array(vals).reshape(-1)
+    values = _values(vals, arr.dtype_name).reshape(-1)
     if where.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     if not where.size:
@@ -118,7 +147,7 @@ def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask holds."""
     from cuprous._indexing import gather_flat
 
-    where, source = astype(array(mask), "bool"), array(values)
+    where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
     if where.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if source.size == 0 or a.size == 0:

@@ -15,6 +15,7 @@ from cuprous._args import (
     axis_order,
     inverse,
     is_scalar,
+    laid_out,
     ndarray,
     normalize_axis,
     order_letter,
@@ -28,7 +29,7 @@ def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
     name = "float64" if dtype is None else _dtypes.name_of(dtype)
     if order_letter(order, "CF", "C") == "C":
         return _core.full(dims, value, name)
-    return _core.full(dims[::-1], value, name).T
+    return _core.owner(_core.full(dims[::-1], value, name).T)
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
@@ -37,8 +38,7 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
     dims = as_shape(shape)
     if device is not None:
         return _on_device(empty(shape, dtype, order), device)
-    result = _core.empty(dims if order == "C" else dims[::-1], _dtypes.name_of(dtype))
-    return result if order == "C" else result.T
+    return laid_out(dims, _dtypes.name_of(dtype), None if order == "C" else range(len(dims) - 1, -1, -1))
 
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
@@ -76,7 +76,9 @@ def _fit(value: Any, dtype: Any) -> Any:
 
 
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
-    a = array(a)  # there are no subclasses that `subok` could ask for
+    a = array(a)
+    if subok is not None:
+        operator.index(subok)  # checked as NumPy does; there are no subclasses to ask for
     dims = a.shape if shape is None else as_shape(shape)
     order = order_letter(order)
     name = a.dtype_name if dtype is None else _dtypes.name_of(dtype)
@@ -87,7 +89,7 @@ def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: S
         axes = axis_order(a, order)
     laid = dims if axes is None else tuple(dims[i] for i in axes)
     result = _core.empty(laid, name) if value is None else full(laid, value, name)
-    return _on_device(result if axes is None else result.transpose(inverse(axes)), device)
+    return _on_device(result if axes is None else _core.owner(result.transpose(inverse(axes))), device)
 
 
 def empty_like(
@@ -144,9 +146,12 @@ def asarray(
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True) -> ndarray:
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
     """The same as `asarray`: there are no subclasses."""
-    return asarray(a, dtype, order, blocking=blocking)
+    return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
 
 
 def asfarray(a: Any, dtype: Any = float) -> ndarray:
@@ -159,7 +164,10 @@ def array_(
     obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = True, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array from anything array-like; `ndmin` puts axes of length one in front."""
+    """A new array from anything array-like; `ndmin` puts axes of length one in front.
+
+    There are no subclasses that `subok` could pass on, and a transfer never outlives the call, `blocking` or not.
+    """
     result = convert(obj, dtype, order or "K", copy)
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
@@ -204,7 +212,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
-    """A copy of an array."""
+    """A copy of an array. There are no subclasses that `subok` could keep."""
     return _with_order(array(a), order, fresh=True)
 
 
@@ -414,7 +422,8 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
     """A matrix with ones at and below the k-th diagonal."""
-    return _core.cast(_core.map("less_equal", _core.iota((N, N if M is None else M), (-1, 1), 0), k),
+    rows, columns = max(N, 0), max(N if M is None else M, 0)
+    return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
                       _dtypes.name_of(dtype))  # fmt: skip
 
 

@@ -105,7 +105,7 @@ class MemoryPool:
         _core.set_memory_limit(self._name, size)
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Gives back what is not in use."""
+        """Gives back what is not in use: of every `stream`, since all work is on one."""
         _core.trim_memory(self._name)
 
     def free_all_free(self) -> None:
@@ -143,13 +143,19 @@ def fuse(func: _F, /) -> _F: ...
 @overload
 def fuse(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
 def fuse(*args: Any, **kwargs: Any) -> Any:
-    """A decorator that does nothing: every operation is fused anyway. It keeps CuPy's code running."""
-    if args and callable(args[0]):
-        return args[0]
-    return lambda func: func
+    """A decorator that does nothing: every operation is fused anyway. It keeps CuPy's code running.
+
+    Raises:
+        TypeError: for other arguments than CuPy's: a function, or `kernel_name`.
+    """
+    if unknown := kwargs.keys() - {"kernel_name"}:
+        raise TypeError(f"fuse() got an unexpected keyword argument '{min(unknown)}'")
+    if len(args) > 1 or not all(map(callable, args)):
+        raise TypeError("fuse() takes one function, or none")
+    return args[0] if args else lambda func: func
 
 
-def show_config(*, _full: bool = False) -> None:
+def show_config() -> None:
     """Prints versions, devices and memory."""
     for name, value in config().items():
         print(f"{name:<24}: {value}")

@@ -158,6 +158,8 @@ def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: 
             return steps
         if any(not isinstance(s, (tuple, list)) for s in optimize if s != "einsum_path"):
             raise TypeError(f"Did not understand the path: {optimize}")
+    if isinstance(optimize, str) and optimize not in ("greedy", "optimal"):
+        raise KeyError(f"Path name {optimize} not found")
     remaining = list(terms)
     path = []
     while len(remaining) > 1:
@@ -190,9 +192,10 @@ def einsum(
 ) -> ndarray:  # fmt: skip
     """Sums of products by Einstein's notation: `einsum("ij,jk->ik", a, b)`, or with lists of axis numbers.
 
-    Pairs are contracted in a greedy order unless `optimize` is False (from the left) or a path.
+    Pairs are contracted in a greedy order unless `optimize` is False (from the left) or a path ("optimal" is greedy).
 
     Raises:
+        KeyError: if `optimize` is a word that NumPy does not know.
         ValueError: for subscripts that do not fit the operands.
     """
     if not operands:

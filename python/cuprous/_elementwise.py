@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_out
+from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_exactly, write_out
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
@@ -35,7 +35,7 @@ def clip(
         if bound is None:
             continue
         result = _core.map(name, result, operand(bound))
-    return write_out(out, a.copy() if result is a else result, "clip")
+    return write_out(out, a.copy("K") if result is a else result, "clip")
 
 
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
@@ -47,7 +47,7 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
         result = _core.cast(a, "float16")
     elif letter in "iu":
         if decimals >= 0:
-            result = a.copy()
+            result = a.copy("K")
         else:
             unit = 10.0**-decimals
             result = _core.cast(_core.map("rint", _core.cast(a, "float64") / unit) * unit, name)
@@ -57,7 +57,7 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
         result = _core.map("rint", a * 10.0**decimals) / 10.0**decimals
     else:
         result = _core.map("rint", a / 10.0**-decimals) * 10.0**-decimals
-    return write_out(out, result, "round")
+    return write_exactly(out, result, "round")
 
 
 around = round
@@ -92,12 +92,12 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     x = array(x)
     letter = _dtypes.kind(x.dtype_name)
     if letter == "c":
-        result = x.copy() if copy else x
+        result = x.copy("K") if copy else x
         for part in (real(result), imag(result)):
             nan_to_num(part, False, nan, posinf, neginf)
         return result
     if letter != "f":
-        return x.copy() if copy else x
+        return x.copy("K") if copy else x
     greatest = _finite_max(x.dtype_name)
     result = _core.map("where", _core.map("isnan", x), nan, x)
     result = _core.map("where", x == math.inf, greatest if posinf is None else posinf, result)
@@ -170,6 +170,8 @@ def sinc(x: ArrayLike) -> ndarray:
 def i0(x: ArrayLike) -> ndarray:
     """Modified Bessel function of the first kind, order 0."""
     x = array(x)
+    if _dtypes.kind(x.dtype_name) == "c":
+        raise TypeError("i0 not supported for complex values")
     return _core.map("i0", x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
 
 
@@ -197,7 +199,7 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     correction = folded - steps
     correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
                            correction)  # fmt: skip
-    result = astype(p, name).copy()
+    result = astype(p, name).copy("K")
     tail = result[(slice(None),) * i + (slice(1, None),)]
     _core.update(tail, tail + cumsum(correction, axis=i))
     return result

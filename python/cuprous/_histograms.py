@@ -49,13 +49,16 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
 
 
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
-    """The edges that `histogram` uses: `bins` equal ones over the range of the data, or those given.
+    """The edges that `histogram` uses: `bins` equal ones over the range of the data, or those given. What the weights
+    are does not move an edge.
 
     Raises:
         NotImplementedError: for bins chosen by name ("auto", ...).
         ValueError: for edges that do not rise, or a bad range.
     """
     a = array(a)
+    if weights is not None and array(weights).shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
     if isinstance(bins, str):
         raise NotImplementedError(f"[histogram] bins={bins!r}: choosing bins by name is not supported; pass a number")
     if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):

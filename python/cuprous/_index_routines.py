@@ -14,12 +14,14 @@ from cuprous._args import (
     as_shape,
     astype,
     broadcast_shapes,
+    check_casting,
     common_dtype,
     is_scalar,
     ndarray,
     normalize_axis,
     operand,
     order_letter,
+    with_order,
     write_out,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, nonzero, split_index
@@ -111,7 +113,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
         ValueError: if an index is out of bounds.
     """
     index, dims = array(indices), as_shape(shape)
-    if _dtypes.kind(index.dtype_name) not in "iu":
+    if _dtypes.kind(index.dtype_name) not in "biu":
         raise TypeError("only int indices permitted")
     index = astype(index, "int64")
     size = 1
@@ -141,11 +143,11 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     """
     shape = as_shape(dims)
     given = [array(m) for m in multi_index]
+    if len(given) != len(shape):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
     if any(_dtypes.kind(m.dtype_name) not in "biu" for m in given):
         raise TypeError("only int indices permitted")
     parts = [astype(m, "int64") for m in given]
-    if len(parts) != len(shape):
-        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
     order = _letter(order)
     result: Any = 0
@@ -173,9 +175,13 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     from cuprous._indexing import bounded
 
     index = array(a)
+    if _dtypes.kind(index.dtype_name) not in "biu":
+        check_casting(index.dtype_name, "int64", "safe", "array data")
     parts = (
         [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
     )
+    if not parts:
+        raise ValueError("0-length sequence.")
     name = common_dtype(parts)
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
@@ -187,7 +193,9 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     result = _core.broadcast_to(astype(parts[0], name), shape)
     for i, part in enumerate(parts[1:], 1):
         result = _core.map("where", index == i, astype(part, name), result)
-    return write_out(out, result.copy() if len(parts) == 1 else result, "choose")
+    if isinstance(out, ndarray) and out.shape != shape:
+        raise TypeError("choose: invalid shape for output array.")
+    return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
@@ -211,7 +219,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = _core.map("where", condition, choice, result)
-    return result
+    return with_order(result, "C")
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
@@ -233,7 +241,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
         conditions.append(~covered)
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = _core.full(x.shape, 0, x.dtype_name)
+    result = _creation.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if callable(function):
             chosen = x[condition]

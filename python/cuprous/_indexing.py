@@ -15,12 +15,13 @@ from cuprous._args import (
     array,
     astype,
     broadcast_shapes,
+    check_casting,
     is_numpy_array,
     is_scalar,
     ndarray,
     normalize_axis,
     operand,
-    write_out,
+    write_exactly,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, select_flat, split_index
 
@@ -265,9 +266,9 @@ def getitem(a: ndarray, key: Any) -> ndarray:
     mask = _whole_mask(a, key)
     if mask is not None and mask.ndim == a.ndim:
         return select_flat(mask.reshape(-1), a.reshape(-1))
-    plan = _Plan(a, key, for_read=True)
-    result = _core.gather(plan.view, plan.offsets)
-    return result if plan.axes is None else result.transpose(plan.axes)
+    read = _Plan(a, key, for_read=True)
+    result = _core.gather(read.view, read.offsets)
+    return result if read.axes is None else _core.owner(result.transpose(read.axes))
 
 
 def _basic_key(key: Any) -> tuple[Any, ...] | None:
@@ -326,25 +327,43 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
     _core.update(a, _core.map("where", wide, source, a))
 
 
-def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
-    """Writes (or folds) values at the places that any key names."""
+def is_basic_key(key: Any) -> bool:
+    """Whether a key names a view: slices, integers, new axes and an ellipsis only."""
+    return _basic_key(key) is not None
+
+
+def plan(a: ndarray, key: Any) -> _Plan:
+    """The places that any key names."""
     basic = _basic_key(key)
     # the trivial mask `True` in front makes an index array of a basic key
-    plan = _Plan(a, key if basic is None else (True, *basic))
+    return _Plan(a, key if basic is None else (True, *basic))
+
+
+def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """Values to be written, in the shape of the places for them.
+
+    Raises:
+        ValueError: if they do not fit.
+    """
+    try:
+        fits = broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    while not fits and value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+        fits = value.shape == shape
+    if not fits:
+        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
+                         f"result of shape {shape}")  # fmt: skip
+    return value if value.shape == shape else _core.broadcast_to(value, shape)
+
+
+def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
+    """Writes (or folds) values at the places that any key names."""
+    places = plan(a, key)
     if isinstance(value, ndarray):
-        try:
-            fits = broadcast_shapes(value.shape, plan.shape) == plan.shape
-        except ValueError:
-            fits = False
-        while not fits and value.ndim > len(plan.shape) and value.shape[0] == 1:
-            value = value[0]
-            fits = value.shape == plan.shape
-        if not fits:
-            raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
-                             f"result of shape {plan.shape}")  # fmt: skip
-        value = astype(value, a.dtype_name)
-        value = value if value.shape == plan.shape else _core.broadcast_to(value, plan.shape)
-    _core.scatter(plan.view, plan.offsets, value, op)
+        value = broadcast_value(astype(value, a.dtype_name), places.shape)
+    _core.scatter(places.view, places.offsets, value, op)
 
 
 def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
@@ -361,17 +380,21 @@ def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
     if mode not in _MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     if not isinstance(indices, ndarray):
-        if mode == "raise":
-            return _host_index(indices, n, axis)
-        from cuprous._convert import convert
+        import numpy as np
 
-        indices = convert(indices)
+        host = np.asarray(indices)
+        host = host if host.size else host.astype(np.int64)
+        check_casting(host.dtype.name, "int64", "same_kind", "array data")
+        if mode == "raise":
+            return _host_index(host.astype(np.int64), n, axis)
+        indices = _core.from_numpy(host)
+    check_casting(indices.dtype_name, "int64", "same_kind", "array data")
+    indices = astype(indices, "int64")
     if mode == "raise":
         return wrapped(indices, n, axis)
-    index = astype(indices, "int64")
     if mode == "wrap":
-        return index % n
-    return _core.map("minimum", _core.map("maximum", index, 0), n - 1)
+        return indices % n
+    return _core.map("minimum", _core.map("maximum", indices, 0), n - 1)
 
 
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
@@ -397,7 +420,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
         shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
         grid = _core.iota(shape, (*strides[:axis], *(0,) * index.ndim, *strides[axis + 1 :]), 0)
         scaled = grid + scaled.reshape(index.shape + (1,) * after)
-    return write_out(out, _core.gather(a, scaled), "take")
+    return write_exactly(out, _core.gather(a, scaled), "take")
 
 
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
@@ -444,10 +467,16 @@ def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
     return _core.iota(shape, strides, 0) + index * own
 
 
+def _check_flat(indices: Any) -> None:
+    if getattr(indices, "ndim", 1) != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+
+
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
     """For each 1-d slice along an axis, its elements at that slice's indices."""
     a = array(arr)
     if axis is None:
+        _check_flat(indices)
         a, axis = a.reshape(-1), 0
     return _core.gather(a, _along_axis(a, indices, normalize_axis(axis, a.ndim)))
 
@@ -455,6 +484,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
     """For each 1-d slice along an axis, writes values at that slice's indices."""
     if axis is None:
+        _check_flat(indices)
         put(arr, indices, values)
         return
     offsets = _along_axis(arr, indices, normalize_axis(axis, arr.ndim))

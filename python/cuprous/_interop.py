@@ -24,7 +24,8 @@ def refuse_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> 
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
-    """A NumPy array of anything: device arrays are copied to the host, the rest goes through `numpy.asarray`."""
+    """A NumPy array of anything: device arrays are copied to the host (see `ndarray.get`), the rest goes through
+    `numpy.asarray`."""
     if isinstance(a, ndarray):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
     import numpy as np
@@ -41,11 +42,26 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
     return out
 
 
+def wait_for(function: str, stream: Any) -> None:
+    """Waits for what others gave to a stream, before memory that they may use is read or written.
+
+    Raises:
+        TypeError: if it is no stream.
+    """
+    if stream is None:
+        return
+    if not hasattr(stream, "synchronize"):
+        raise TypeError(f"[{function}] stream must be a cuprous.cuda.Stream or None, not {type(stream)}")
+    stream.synchronize()
+
+
 def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
     """A NumPy array with the elements.
 
-    All work runs in order on one stream and the copy is finished on return, whatever `stream` and `blocking` say.
+    All work of Cuprous runs in order on one stream; of a `stream` named, what others gave it is waited for. The copy is
+    finished on return, `blocking` or not.
     """
+    wait_for("get", stream)
     order = order_letter(order)
     if out is not None:
         if not is_numpy_array(out):
@@ -61,14 +77,17 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 
 
 def set(self: ndarray, arr: Any, stream: Any = None) -> None:
-    """Copies a NumPy array of the same shape and dtype into this one."""
+    """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named."""
     if not is_numpy_array(arr):
         raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
     if arr.dtype != self.dtype:
         raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
     if arr.shape != self.shape:
         raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+    wait_for("set", stream)
     _core.update(self, _core.from_numpy(arr, self.device_name))
+    if stream is not None:
+        _core.synchronize()
 
 
 # --- NumPy's protocols

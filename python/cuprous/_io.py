@@ -51,11 +51,17 @@ class NpzFile:
         self.close()
 
 
-def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False) -> Any:
-    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed."""
+def load(
+    file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_imports: bool = True, encoding: Any = "ASCII", *,
+    max_header_size: int = 10000,
+) -> Any:  # fmt: skip
+    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed.
+
+    `mmap_mode` is how the file is read on its way to the device; writes to the array do not reach the file.
+    """
     import numpy as np
 
-    loaded = np.load(file, mmap_mode=mmap_mode, allow_pickle=allow_pickle)
+    loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(loaded, np.lib.npyio.NpzFile):
         return NpzFile(loaded)
     return _to_device(_with_bfloat16(loaded)) if isinstance(loaded, np.ndarray) else loaded

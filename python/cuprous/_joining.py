@@ -13,12 +13,18 @@ from cuprous._args import (
     Axis,
     array,
     astype,
+    axis_order,
     check_casting,
+    check_rule,
     common_dtype,
+    fortran_or_c,
     is_numpy_array,
+    joint_order,
+    laid_out,
     ndarray,
     normalize_axis,
     unsupported,
+    with_order,
     write_out,
 )  # fmt: skip
 
@@ -38,6 +44,7 @@ def concatenate(
     Raises:
         ValueError: if there are none, or their other extents differ.
     """
+    check_rule(casting)
     parts = _arrays(arrays)
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -69,7 +76,7 @@ def concatenate(
     if dtype is not None:
         for part in parts:
             check_casting(part.dtype_name, name, casting, "array data")
-    result = _core.empty((*first[:axis], length, *first[axis + 1 :]), name)
+    result = laid_out((*first[:axis], length, *first[axis + 1 :]), name, joint_order(parts))
     front = (slice(None),) * axis
     start = 0
     for part in parts:
@@ -196,7 +203,9 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """As `array_split`, but parts of a number of sections must have equal length."""
     ary = array(ary)
-    sections = indices_or_sections if isinstance(indices_or_sections, int) else 0
+    sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
+    if sections == 0:
+        raise ZeroDivisionError("integer modulo by zero")
     if sections > 0 and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
@@ -236,6 +245,8 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
     ndim = max(A.ndim, len(times))
     times = (1,) * (ndim - len(times)) + times
     shape = (1,) * (ndim - A.ndim) + A.shape
+    if times == (1,) * ndim:
+        return A.copy("K").reshape(shape)
     paired = [k for r, n in zip(times, shape, strict=True) for k in (r, n)]
     source = A.reshape(tuple(k for n in shape for k in (1, n)))
     return _core.broadcast_to(source, paired).copy().reshape(tuple(r * n for r, n in zip(times, shape, strict=True)))
@@ -284,19 +295,24 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
 
 def _positions(obj: Any, n: int) -> list[int]:
     """Index-like `obj` as host integers, unchecked."""
+    import numpy as np
+
     from cuprous._interop import asnumpy
 
     if isinstance(obj, slice):
         return list(range(*obj.indices(n)))
-    host = asnumpy(obj) if isinstance(obj, ndarray) else obj
-    if getattr(getattr(host, "dtype", None), "kind", "i") not in "iub":
+    host = np.asarray(asnumpy(obj) if isinstance(obj, ndarray) else obj)
+    if host.dtype.kind == "b" and host.ndim:
+        host = host.nonzero()[0]
+    if host.dtype.kind not in "iub" and host.size:
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    return [operator.index(i) for i in host] if hasattr(host, "__len__") else [operator.index(host)]
+    return [int(i) for i in host.reshape(-1)]
 
 
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     """An array without the slices at some positions; flattened unless an axis is named."""
-    from cuprous._counting import compress
+    import numpy as np
+
     from cuprous._indexing import mask_of
 
     arr = array(arr)
@@ -304,18 +320,18 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     n = arr.shape[axis]
+    front = (slice(None),) * axis
     mask = mask_of(obj)
     if mask is not None:
         if mask.shape != (n,):
             raise ValueError(
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
             )
-        return compress(_core.map("logical_not", mask), arr, axis)
+        return arr[(*front, _core.map("logical_not", mask))]
     places = [_checked(i, n, axis) for i in _positions(obj, n)]
-    keep = _core.full((n,), True, "bool")
-    if places:
-        keep[places] = False
-    return compress(keep, arr, axis)
+    result = arr[(*front, np.delete(np.arange(n), places))]
+    # NumPy indexes for several places, and copies into a new array otherwise.
+    return with_order(result, fortran_or_c(arr)) if len(places) == 1 or isinstance(obj, slice) else result
 
 
 def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
@@ -342,9 +358,12 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
             source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
             source = moveaxis(source, 0, axis)
         count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1
-        piece = _core.broadcast_to(source, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
+        result = laid_out((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
         front = (slice(None),) * axis
-        return concatenate((arr[(*front, slice(None, place))], piece, arr[(*front, slice(place, None))]), axis)
+        _core.update(result[(*front, slice(None, place))], arr[(*front, slice(None, place))])
+        _core.update(result[(*front, slice(place, place + count))], source)
+        _core.update(result[(*front, slice(place + count, None))], arr[(*front, slice(place, None))])
+        return result
     total = n + len(places)
     order = sorted(range(len(places)), key=lambda i: places[i])
     new = [0] * len(places)
@@ -352,7 +371,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
         new[i] = places[i] + rank
     taken = set(new)
     old = [i for i in range(total) if i not in taken]
-    result = _core.empty((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name)
+    result = laid_out((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
     front = (slice(None),) * axis
     result[(*front, old)] = arr
     if new:

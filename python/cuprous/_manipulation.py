@@ -16,11 +16,13 @@ from cuprous._args import (
     as_shape,
     axis_error,
     axis_order,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
     order_letter,
 )  # fmt: skip
+from cuprous._args import array as _as_array
 from cuprous._args import broadcast_shapes as _broadcast_shapes
 
 
@@ -71,6 +73,8 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     """A view with axes moved to other places, the rest in order."""
     a = array(a)
+    if source is None or destination is None:
+        raise TypeError("'NoneType' object is not iterable")
     sources = normalize_axes(source, a.ndim, "source")
     targets = normalize_axes(destination, a.ndim, "destination")
     if len(sources) != len(targets):
@@ -102,6 +106,8 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     """A view with axes of length one inserted."""
     a = array(a)
+    if axis is None:
+        raise TypeError("'NoneType' object cannot be interpreted as an integer")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     places = normalize_axes(axis, a.ndim + count)
     rest = iter(a.shape)
@@ -126,17 +132,17 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
     return _core.as_strided(a, [a.shape[i] for i in kept], [strides[i] for i in kept], 0)
 
 
-def broadcast_to(array_: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
-    """A view of an array repeated to a shape, with zero strides.
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
+    """A view of an array repeated to a shape, with zero strides. (There are no subclasses that `subok` could pass on.)
 
     Raises:
         ValueError: if the shape does not fit.
     """
-    return _core.broadcast_to(array(array_), as_shape(shape))
+    return _core.broadcast_to(_as_array(array), as_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
-    """Views of arrays repeated to their common shape."""
+    """Views of arrays repeated to their common shape. (There are no subclasses that `subok` could pass on.)"""
     arrays = [array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
@@ -229,11 +235,11 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         if n and s % n:
             s %= n
             front = (slice(None),) * i
-            rolled = _core.empty(a.shape, a.dtype_name)
+            rolled = laid_out(a.shape, a.dtype_name, axis_order(a, "K"))
             _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
             _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
             result = rolled
-    return result.copy() if result is a else result
+    return a.copy("K") if result is a else result
 
 
 def _total_shift(shift: Any) -> int:
@@ -245,6 +251,8 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> ndarray:
     from cuprous._counting import flatnonzero
 
     filt = array(filt)
+    if set(trim.lower()) - {*"fb"}:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     if filt.ndim == 0:
         return filt
     if filt.ndim != 1 or axis not in (None, 0, -1):
@@ -291,7 +299,18 @@ def size(a: ArrayLike, axis: Axes = None) -> int:
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays' byte ranges overlap in one storage."""
+    """Whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it."""
+    if max_work is None or not _bounds_overlap(a, b):
+        return _bounds_overlap(a, b)
+    from numpy.exceptions import TooHardError
+
+    try:
+        return shares_memory(a, b, max_work)
+    except TooHardError:
+        return True
+
+
+def _bounds_overlap(a: Any, b: Any) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or not a.shares_storage(b) or not (a.size and b.size):
         return False
     (low, high), (first, last) = a.span(), b.span()
@@ -299,8 +318,14 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
 
 
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays have an element's memory in common (exact; `max_work` limits nothing here)."""
-    if not may_share_memory(a, b):
+    """Whether two arrays have an element's memory in common.
+
+    Raises:
+        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it (None: it is always decided).
+    """
+    if max_work is not None and not hasattr(max_work, "__index__"):
+        raise ValueError("max_work must be an integer")
+    if not _bounds_overlap(a, b):
         return False
     if a.is_c_contiguous and b.is_c_contiguous:
         return True
@@ -311,7 +336,8 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     high = max(a.span()[1], b.span()[1])
     storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
     views = [np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)]
-    return bool(np.shares_memory(views[0], views[1]))
+    work: Any = max_work  # NumPy's stubs know two numbers only
+    return bool(np.shares_memory(views[0], views[1], work))
 
 
 def _first(a: ndarray) -> int:
@@ -321,9 +347,11 @@ def _first(a: ndarray) -> int:
 
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
     """Writes an array into another, where the mask holds."""
-    from cuprous._args import check_casting, operand
+    from cuprous._args import check_casting, check_rule, operand, truth_mask
     from cuprous._convert import convert
 
+    check_rule(casting)
+    where = truth_mask(where)
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
     source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)
@@ -334,9 +362,6 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
             raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
     if where is not True:
-        where = operand(where)
-        if isinstance(where, ndarray) and where.dtype_name != "bool":
-            check_casting(where.dtype_name, "bool", "safe", "array data")
         source = source if isinstance(source, ndarray) else _core.full((), source, dst.dtype_name)
         source = _core.map("where", where, _core.cast(source, dst.dtype_name), dst)
     _core.update(dst, source)

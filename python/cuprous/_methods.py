@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ from cuprous import (
     _sorting,
     _ufunc_methods,
 )
-from cuprous._args import axis_order, check_casting, inverse, is_scalar, ndarray, order_letter, with_order
+from cuprous._args import cast_in_order, check_casting, is_scalar, ndarray, with_order
 from cuprous._convert import convert
 
 
@@ -35,13 +36,12 @@ def astype(
     mine = self.dtype_name
     if casting != "unsafe":
         check_casting(mine, name, casting, "array data")
+    if subok is not True:
+        operator.index(subok)  # checked as NumPy does; there are no subclasses to pass on
     if name == mine:
         result = with_order(self, order, fresh=copy)
     else:
-        axes = axis_order(self, order_letter(order))
-        result = (
-            _core.cast(self, name) if axes is None else _core.cast(self.transpose(axes), name).transpose(inverse(axes))
-        )
+        result = _core.cast(self, name) if order == "K" else cast_in_order(self, name, order)
     if device is not None:
         from cuprous._device import device_word
 
@@ -135,7 +135,7 @@ def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
     """The elements with their bytes reversed."""
     parts = 2 if self.dtype_name.startswith("complex") else 1
     size = self.itemsize // parts
-    source = self.copy()
+    source = self.copy("A")
     raw = _core.as_strided(source, (source.size * parts, size), (size, 1), 0, "uint8") if source.size else source
     swapped = raw[:, ::-1].copy() if source.size else source
     if source.size:
@@ -157,17 +157,24 @@ def conjugate(self: ndarray) -> ndarray:
 
 
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
-    """The array on another device ("cpu", "cuda"); itself if it is there already."""
+    """The array on another device ("cpu", "cuda"), after a `stream`'s work; itself if it is there already."""
     from cuprous._device import device_word
 
+    _interop.wait_for("to_device", stream)
     word = device_word(device)
     return self if word.split(":")[0] == self.device_name else _core.to_device(self, word)
 
 
 def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
-    """`__array_namespace__`: the module `cuprous`."""
+    """`__array_namespace__`: the module `cuprous`, for the versions of the standard that NumPy names.
+
+    Raises:
+        ValueError: for another version.
+    """
     import cuprous
 
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
     return cuprous
 
 
@@ -181,6 +188,11 @@ def iterate(self: ndarray) -> Iterator[ndarray]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     return (self[i] for i in range(self.shape[0]))
+
+
+def clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None) -> ndarray:
+    """The elements limited to an interval; either bound may be None."""
+    return _elementwise.clip(self, min, max, out)
 
 
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
@@ -219,14 +231,16 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
 
 
 class Flags:
-    """How an array lies in memory, by attribute and by NumPy's keys."""
+    """How an array lies in memory, by attribute and by NumPy's keys. Arrays are always aligned and can be written."""
 
-    __slots__ = ("c_contiguous", "f_contiguous")
-    writeable = True
+    __slots__ = ("c_contiguous", "f_contiguous", "owndata")
+    writeable = aligned = behaved = True
+    writebackifcopy = False
 
     def __init__(self, array: ndarray) -> None:
         self.c_contiguous = array.is_c_contiguous
         self.f_contiguous = array.is_f_contiguous
+        self.owndata = array.base is None and not array.is_external
 
     @property
     def forc(self) -> bool:
@@ -238,27 +252,52 @@ class Flags:
         """Fortran- and not C-contiguous."""
         return self.f_contiguous and not self.c_contiguous
 
+    @property
+    def contiguous(self) -> bool:
+        """C-contiguous."""
+        return self.c_contiguous
+
+    carray = contiguous
+
+    @property
+    def fortran(self) -> bool:
+        """Fortran-contiguous."""
+        return self.f_contiguous
+
+    @property
+    def farray(self) -> bool:
+        """Not C-contiguous: NumPy says so of every other array that is aligned or can be written."""
+        return not self.c_contiguous
+
+    @property
+    def num(self) -> int:
+        """The flags as bits of NumPy's C interface."""
+        return sum(bit for bit, flag in _FLAG_BITS.items() if getattr(self, flag))
+
     def __getitem__(self, key: str) -> bool:
         if key not in _FLAGS:
             raise KeyError("Unknown flag")
         return bool(getattr(self, _FLAGS[key]))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and other.num == self.num
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
-        return "".join(f"  {key} : {self[key]}\n" for key in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE"))
+        shown = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+        return "".join(f"  {key} : {self[key]}\n" for key in shown)
 
 
 _FLAGS = {
-    "C_CONTIGUOUS": "c_contiguous",
-    "C": "c_contiguous",
-    "CONTIGUOUS": "c_contiguous",
-    "F_CONTIGUOUS": "f_contiguous",
-    "F": "f_contiguous",
-    "FORTRAN": "f_contiguous",
-    "WRITEABLE": "writeable",
-    "W": "writeable",
-    "FORC": "forc",
-    "FNC": "fnc",
-}
+    "C_CONTIGUOUS": "c_contiguous", "C": "c_contiguous", "CONTIGUOUS": "c_contiguous",
+    "F_CONTIGUOUS": "f_contiguous", "F": "f_contiguous", "FORTRAN": "f_contiguous",
+    "OWNDATA": "owndata", "O": "owndata", "WRITEABLE": "writeable", "W": "writeable",
+    "ALIGNED": "aligned", "A": "aligned", "WRITEBACKIFCOPY": "writebackifcopy", "X": "writebackifcopy",
+    "BEHAVED": "behaved", "B": "behaved", "CARRAY": "carray", "CA": "carray", "FARRAY": "farray", "FA": "farray",
+    "FORC": "forc", "FNC": "fnc",
+}  # fmt: skip
+_FLAG_BITS = {0x1: "c_contiguous", 0x2: "f_contiguous", 0x4: "owndata", 0x100: "aligned", 0x400: "writeable"}
 
 
 class MemoryPointer:
@@ -349,7 +388,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sort": _sorting.write_sorted,
     "choose": _index_routines.choose, "diagonal": _index_routines.diagonal, "dot": _products.dot,
     "nonzero": _counting.nonzero, "put": _indexing.put, "take": _indexing.take, "trace": _products.trace,
-    "clip": _elementwise.clip, "round": _elementwise.round, "ravel": _manipulation.ravel,
+    "round": _elementwise.round, "ravel": _manipulation.ravel,
     "squeeze": _manipulation.squeeze, "swapaxes": _manipulation.swapaxes,
     "scatter_add": _indexing.scatter_add, "scatter_max": _indexing.scatter_max, "scatter_min": _indexing.scatter_min,
     "toDlpack": _interop.to_dlpack,
@@ -359,7 +398,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _METHODS: dict[str, Any] = {
     "astype": astype, "view": view, "flatten": flatten, "fill": fill, "tolist": tolist, "tobytes": tobytes,
     "tofile": tofile, "dump": dump, "dumps": dumps, "byteswap": byteswap, "partition": partition,
-    "compress": compress, "repeat": repeat, "get": _interop.get, "set": _interop.set, "to_device": to_device,
+    "clip": clip, "compress": compress, "repeat": repeat, "to_device": to_device,
+    "get": _interop.get, "set": _interop.set,
     "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device, "__reduce__": _interop.reduce,
@@ -375,7 +415,7 @@ _PROPERTIES: dict[str, property] = {
     "imag": property(_elementwise.imag, _set_imag, doc="The imaginary part; a view of complex arrays."),
     "mT": property(_manipulation.matrix_transpose, doc="A view with the last two axes exchanged."),
     "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
-    "flags": property(Flags, doc="Contiguity."),
+    "flags": property(Flags, doc="Contiguity, ownership and what else NumPy's flags say."),
     "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes, _reductions
-from cuprous._args import ArrayLike, Axes, Axis, array, ndarray, write_out
+from cuprous._args import ArrayLike, Axes, Axis, array, ndarray, truth_mask, write_exactly
 from cuprous._reductions import all as all_
 from cuprous._reductions import any as any_
 
@@ -22,7 +22,17 @@ def _split(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
 def _both(valid: ndarray | None, where: Any) -> Any:
     if valid is None:
         return where
-    return valid if where is True else _core.map("logical_and", valid, where)
+    return valid if where is True else _core.map("logical_and", valid, truth_mask(where))
+
+
+def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
+    """Raises TypeError for a moment of floats in integers."""
+    if _dtypes.kind(a.dtype_name) not in "fc":
+        return
+    if dtype is not None and _dtypes.kind(_dtypes.name_of(dtype)) not in "fc":
+        raise TypeError("If a is inexact, then dtype must be inexact")
+    if isinstance(out, ndarray) and _dtypes.kind(out.dtype_name) not in "fc":
+        raise TypeError("If a is inexact, then out must be inexact")
 
 
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
@@ -45,7 +55,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, init
     if valid is not None and initial is None:
         nothing = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
         result = _core.map("where", nothing, _core.full((), float("nan"), result.dtype_name), result)
-    return write_out(out, result, f"nan{name}")
+    return write_exactly(out, result, f"nan{name}")
 
 
 def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
@@ -89,6 +99,7 @@ def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
             where: Any = True) -> ndarray:  # fmt: skip
     """Mean over axes of what is not NaN."""
     a, valid = _split(a, 0)
+    _check_inexact(a, dtype, out)
     return _reductions.mean(a, axis, dtype, out, keepdims, where=_both(valid, where))
 
 
@@ -111,6 +122,7 @@ def nanstd(
 def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any,
             mean: Any, correction: Any) -> ndarray:  # fmt: skip
     filled, valid = _split(a, 0)
+    _check_inexact(filled, dtype, out)
     mask = _both(valid, where)
     freedom = ddof if correction is None else correction
     if mask is True or freedom == 0:
@@ -121,7 +133,7 @@ def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: flo
     count = _reductions.sum(mask, axis, keepdims=keepdims)
     # too few values for the degrees of freedom: NaN, as NumPy
     nan = _core.full((), float("nan"), result.dtype_name)
-    return write_out(out, _core.map("where", count <= freedom, nan, result), f"nan{name}")
+    return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}")
 
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:

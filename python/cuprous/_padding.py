@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _reductions
-from cuprous._args import ArrayLike, array, astype, ndarray
+from cuprous._args import ArrayLike, astype, axis_order, laid_out, ndarray
+from cuprous._args import array as _as_array
 
 #: NumPy's modes -> the engine's edges.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}
@@ -39,11 +40,11 @@ def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
     """An array extended at its edges.
 
     Args:
-        array_: the array.
+        array: the array.
         pad_width: how many elements before and after, for all axes or per axis.
         mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean",
             "median", "empty", or a function as NumPy's.
@@ -52,7 +53,7 @@ def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any
     Raises:
         ValueError: for negative widths, unknown modes and arguments that the mode does not have.
     """
-    a = array(array_)
+    a = _as_array(array)
     widths = _pairs(pad_width, a.ndim, operator.index)
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
@@ -71,6 +72,8 @@ def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any
                 raise ValueError(f"can't extend empty axis {i} using modes other than 'constant' or 'empty'")
         if a.size == 0:
             return _frame(a, widths)[0]
+        if axis_order(a, "A") is not None:  # the engine writes in C order
+            return _core.owner(pad(a.T, widths[::-1], mode).T)
         return _core.pad(a, [w[0] for w in widths], [w[1] for w in widths], _EDGES[mode], 0.0)
     result, center = _frame(a, widths)
     if mode == "empty":
@@ -86,7 +89,8 @@ def pad(array_: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any
 def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[slice, ...]]:
     """A new array of the padded shape with `a` in the middle, and where that is."""
     shape = [b + n + c for n, (b, c) in zip(a.shape, widths, strict=True)]
-    result = _core.full(shape, 0, a.dtype_name)
+    result = laid_out(shape, a.dtype_name, axis_order(a, "A"))
+    _core.update(result, 0)
     center = tuple(slice(b, b + n) for n, (b, _) in zip(a.shape, widths, strict=True))
     if a.size:
         _core.update(result[center], a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -13,11 +14,15 @@ from cuprous._args import (
     astype,
     broadcast_shapes,
     check_casting,
+    check_rule,
+    check_subok,
     common_dtype,
+    fortran_or_c,
     is_numpy_array,
     is_scalar,
     ndarray,
     normalize_axis,
+    order_letter,
     unimplemented,
     unsupported,
     with_order,
@@ -67,6 +72,24 @@ def _matmul(a: ndarray, b: ndarray) -> ndarray:
     return result
 
 
+def _gufunc(
+    name: str, compute: Callable[[ndarray, ndarray], ndarray], x1: ArrayLike, x2: ArrayLike, out: Any, casting: str,
+    order: str, dtype: Any, subok: Any,
+) -> ndarray:  # fmt: skip
+    """A product as a call of NumPy's generalized ufunc of that name."""
+    check_subok(subok)
+    check_rule(casting)
+    order = order_letter(order)
+    a, b = array(x1), array(x2)
+    common = common_dtype((a, b)) if dtype is None else _dtypes.name_of(dtype)
+    for i, x in enumerate((a, b)):
+        check_casting(x.dtype_name, common, casting, f"ufunc '{name}' input {i}")
+    result = compute(astype(a, common), astype(b, common))
+    if out is not None:
+        return write_out(out, result, name, casting)
+    return with_order(result, fortran_or_c(a, b) if order == "A" else order)
+
+
 def matmul(
     x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
@@ -79,14 +102,7 @@ def matmul(
     unimplemented("matmul", axes=(axes, None), axis=(axis, None))
     if isinstance(x1, (list, tuple)) or isinstance(x2, (list, tuple)) or is_numpy_array(x1) or is_numpy_array(x2):
         raise unsupported(x1 if not isinstance(x1, ndarray) else x2)
-    a, b = array(x1), array(x2)
-    if dtype is not None:
-        name = _dtypes.name_of(dtype)
-        for i, x in enumerate((a, b)):
-            check_casting(x.dtype_name, name, casting, f"ufunc 'matmul' input {i}")
-        a, b = astype(a, name), astype(b, name)
-    result = _matmul(a, b)
-    return with_order(result, order) if out is None else write_out(out, result, "matmul", casting)
+    return _gufunc("matmul", _matmul, x1, x2, out, casting, order, dtype, subok)
 
 
 def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
@@ -103,6 +119,9 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
         if a.shape[-1] != b.shape[contracted]:
             raise ValueError(_misaligned(a, b, a.ndim - 1, contracted))
         result = tensordot(a, b, ((a.ndim - 1,), (contracted,)))
+    if isinstance(out, ndarray) and (out.shape != result.shape or out.dtype_name != result.dtype_name):
+        raise ValueError(f"[dot] output array is not acceptable: it has shape {out.shape} and dtype {out.dtype_name}, "
+                         f"expected {result.shape} and {result.dtype_name}")  # fmt: skip
     return write_out(out, result, "dot")
 
 
@@ -148,14 +167,13 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
         first, second = ([x] if isinstance(x, int) else list(x) for x in axes)
     else:
         n = operator.index(axes)
-        first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
+        first, second = list(range(-n, 0)), list(range(n))
     if len(first) != len(second):
         raise ValueError("shape-mismatch for sum")
-    if any(not -a.ndim <= i < a.ndim for i in first) or any(not -b.ndim <= i < b.ndim for i in second):
-        raise IndexError("tuple index out of range")
+    for i, j in zip(first, second, strict=True):
+        if a.shape[i] != b.shape[j]:  # or IndexError
+            raise ValueError("shape-mismatch for sum")
     first, second = [i % a.ndim for i in first], [i % b.ndim for i in second]
-    if any(a.shape[i] != b.shape[j] for i, j in zip(first, second, strict=True)):
-        raise ValueError("shape-mismatch for sum")
     left = [i for i in range(a.ndim) if i not in first]
     right = [i for i in range(b.ndim) if i not in second]
     k = math.prod(a.shape[i] for i in first)
@@ -188,18 +206,24 @@ def _conjugated(a: ndarray) -> ndarray:
     return _core.map("conjugate", a) if _dtypes.kind(a.dtype_name) == "c" else a
 
 
-def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, out: ndarray | None = None) -> ndarray:
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, axis: int = -1, casting: str = "same_kind",
+    order: str = "K", dtype: Any = None, subok: bool = True, axes: Any = None,
+) -> ndarray:  # fmt: skip
     """Inner products of vectors along an axis, the first conjugated; other axes broadcast."""
-    a, b = array(x1), array(x2)
-    if axis != -1:
-        a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
-    if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
-        raise ValueError(
-            f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}"
-        )
-    name = common_dtype((a, b))
-    product = _core.map("multiply", _conjugated(astype(a, name)), astype(b, name))
-    return write_out(out, sum_(product, -1, name), "vecdot")
+    unimplemented("vecdot", axes=(axes, None))
+    axis = operator.index(axis)
+
+    def compute(a: ndarray, b: ndarray) -> ndarray:
+        if axis != -1:
+            a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+        if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
+            raise ValueError(
+                f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}"
+            )
+        return sum_(_core.map("multiply", _conjugated(a), b), -1, a.dtype_name)
+
+    return _gufunc("vecdot", compute, x1, x2, out, casting, order, dtype, subok)
 
 
 def _check_core(name: str, which: int, a: ndarray, ndim: int) -> None:
@@ -209,20 +233,34 @@ def _check_core(name: str, which: int, a: ndarray, ndim: int) -> None:
         )
 
 
-def matvec(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
+def matvec(
+    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
+) -> ndarray:  # fmt: skip
     """Products of matrices with vectors; other axes broadcast."""
-    a, b = array(x1), array(x2)
-    _check_core("matvec", 0, a, 2)
-    _check_core("matvec", 1, b, 1)
-    return write_out(out, _matmul(a, b.reshape((*b.shape, 1)))[..., 0], "matvec")
+    unimplemented("matvec", axes=(axes, None), axis=(axis, None))
+
+    def compute(a: ndarray, b: ndarray) -> ndarray:
+        _check_core("matvec", 0, a, 2)
+        _check_core("matvec", 1, b, 1)
+        return _matmul(a, b.reshape((*b.shape, 1)))[..., 0]
+
+    return _gufunc("matvec", compute, x1, x2, out, casting, order, dtype, subok)
 
 
-def vecmat(x1: ArrayLike, x2: ArrayLike, /, *, out: ndarray | None = None) -> ndarray:
+def vecmat(
+    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
+) -> ndarray:  # fmt: skip
     """Products of conjugated vectors with matrices; other axes broadcast."""
-    a, b = array(x1), array(x2)
-    _check_core("vecmat", 0, a, 1)
-    _check_core("vecmat", 1, b, 2)
-    return write_out(out, _matmul(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :], "vecmat")
+    unimplemented("vecmat", axes=(axes, None), axis=(axis, None))
+
+    def compute(a: ndarray, b: ndarray) -> ndarray:
+        _check_core("vecmat", 0, a, 1)
+        _check_core("vecmat", 1, b, 2)
+        return _matmul(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :]
+
+    return _gufunc("vecmat", compute, x1, x2, out, casting, order, dtype, subok)
 
 
 def cross(
@@ -246,9 +284,9 @@ def cross(
         return third
     a2 = a[..., 2] if a.shape[-1] == 3 else a0 * 0
     b2 = b[..., 2] if b.shape[-1] == 3 else b0 * 0
-    from cuprous._joining import stack
-
-    result = stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third), -1)
+    result = _core.empty((*third.shape, 3), third.dtype_name)
+    for i, part in enumerate((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third)):
+        _core.update(result[..., i], part)
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, Axes, array, astype, ndarray, normalize_axes, write_out
+from cuprous._args import (
+    NO_BOOLEAN_SUBTRACT,
+    ArrayLike,
+    Axes,
+    array,
+    astype,
+    ndarray,
+    normalize_axes,
+    write_exactly,
+    write_out,
+)
 from cuprous._indexing import take_along_axis
 from cuprous._reductions import mean
 
@@ -95,13 +105,17 @@ def _quantile(
     floating = _dtypes.kind(a.dtype_name) == "f"
     exact = method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
     if not exact:
+        if a.dtype_name == "bool":
+            raise TypeError(NO_BOOLEAN_SUBTRACT)
         wide = a.dtype_name if floating else "float64"
         a = astype(a, wide if q_dtype is None else _core.promote_types(a.dtype_name, q_dtype))
     ordered = _sorted_last(a, axes)
     n = ordered.shape[-1]
-    if n == 0:
+    if n == 0 and not skip_nan:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-    if skip_nan and floating:
+    if n == 0:
+        parts = [_core.full(ordered.shape[:-1], math.nan, ordered.dtype_name) for _ in fractions]
+    elif skip_nan and floating:
         parts = [_skipping(ordered, f, method) for f in fractions]
     else:
         parts = [_at_rank(ordered, min(max(_rank(method, n, f), 0), n - 1)) for f in fractions]
@@ -207,7 +221,7 @@ def median(
             result = _core.map("where", _core.map("isnan", last), last, result)
     if keepdims:
         result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    return write_out(out, result, "median")
+    return write_exactly(out, result, "median")
 
 
 def nanmedian(

@@ -11,11 +11,15 @@ from cuprous._args import (
     Axis,
     array,
     astype,
+    axis_order,
+    check_casting,
+    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
     operand,
-    write_out,
+    truth_mask,
+    write_exactly,
 )  # fmt: skip
 
 _reduce = _core.reduce
@@ -34,22 +38,14 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
 
 def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
     """`a` where the mask holds, `filler` elsewhere."""
-    return a if where is True else _core.map("where", operand(where), a, _core.full((), filler, a.dtype_name))
+    return a if where is True else _core.map("where", truth_mask(where), a, _core.full((), filler, a.dtype_name))
 
 
 def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
     if initial is not None:
         result = _core.map(ufunc, result, _core.full((), operand(initial), result.dtype_name)
                            if not isinstance(initial, ndarray) else initial)  # fmt: skip
-    return result if out is None else _write(out, result, ufunc)
-
-
-def _write(out: Any, result: ndarray, name: str) -> ndarray:
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    if isinstance(target, ndarray) and target.shape != result.shape:
-        raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
-                         f"expected {result.shape}")  # fmt: skip
-    return write_out(out, result, name)
+    return result if out is None else write_exactly(out, result, ufunc)
 
 
 def _sum_dtype(name: str, dtype: Any, out: Any) -> str:
@@ -78,7 +74,7 @@ def _total(
     if wide == "bool":
         op = "max" if op == "sum" else "min"
     axes = _axes(axis, a.ndim)
-    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy()
+    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
 
 
@@ -104,6 +100,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     ufunc = "maximum" if greatest else "minimum"
     axes = _axes(axis, a.ndim)
     if where is not True:
+        where = truth_mask(where)
         if initial is None:
             raise ValueError(
                 f"reduction operation '{ufunc}' does not have an identity, "
@@ -111,7 +108,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
             )
         a = _masked(a, where, initial)
     if axes == ():
-        result = a.copy()
+        result = a.copy("K")
     elif initial is not None and _folded(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), initial, a.dtype_name)
     else:
@@ -191,7 +188,7 @@ def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every:
     a = _masked(a, where, every)
     axes = _axes(axis, a.ndim)
     if axes == ():
-        result = a.copy()
+        result = a.copy("K")
     elif _folded(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
@@ -224,7 +221,7 @@ def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any)
     """Elements per fold: an int, or an array where a mask decides."""
     if where is True:
         return _folded(a.shape, axes)
-    mask = _core.broadcast_to(astype(array(where), "bool"), a.shape)
+    mask = _core.broadcast_to(truth_mask(where), a.shape)
     return _reduce("sum", _core.cast(mask, "int64"), axes, keepdims)
 
 
@@ -245,7 +242,7 @@ def mean(
     result = total / _count(a, axes, keepdims, where)
     if result.dtype_name != returned:
         result = _core.cast(result, returned)
-    return result if out is None else _write(out, result, "mean")
+    return result if out is None else write_exactly(out, result, "mean")
 
 
 def _spread(
@@ -256,36 +253,40 @@ def _spread(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    a = array(a)
+    given = a = array(a)
     wide, returned = _working(a.dtype_name, dtype)
     returned = _dtypes.component(returned)
     if wide != a.dtype_name:
         a = _core.cast(a, wide)
     axes = _axes(axis, a.ndim)
     count = _count(a, axes, keepdims, where)
-    plain = where is True and known is None and axes != () and _dtypes.kind(wide) != "c" and count
+    plain = where is True and known is None and axes != () and _dtypes.kind(wide) == "f" and count
     if plain:
         squares = _reduce("m2", a, axes, keepdims)
     else:
-        center = mean(a, axis, keepdims=True, where=where) if known is None else array(known)
-        deviations = a - center
+        center = mean(given, axis, dtype, keepdims=True, where=where) if known is None else array(known)
+        deviations = (a if _dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
         if _dtypes.kind(wide) == "c":
             from cuprous._elementwise import imag, real
 
             squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
         else:
             squares = deviations * deviations
-        squares = _masked(squares, where, 0)
+        squares = astype(_masked(squares, where, 0), _dtypes.component(wide))
         squares = _reduce("sum", squares, axes, keepdims) if axes != () else squares
     freedom = _core.map("maximum", count - ddof, 0) if isinstance(count, ndarray) else count - ddof
     if not isinstance(freedom, ndarray) and freedom < 0:
         freedom = 0
     result = squares / freedom
     if root:
+        if _dtypes.kind(returned) not in "fc":  # NumPy's odd one: the variance is an integer, too
+            result = _core.cast(result, returned)
+            if result.ndim:
+                check_casting("float64", returned, "same_kind", "ufunc 'sqrt' output")
         result = _core.map("sqrt", result)
     if result.dtype_name != returned:
         result = _core.cast(result, returned)
-    return result if out is None else _write(out, result, name)
+    return result if out is None else write_exactly(out, result, name)
 
 
 def var(
@@ -330,12 +331,12 @@ def average(
     name = _core.promote_types(a.dtype_name, w.dtype_name)
     if _dtypes.kind(a.dtype_name) in "biu":
         name = _core.promote_types(name, "float64")
-    a, w = astype(a, name), _core.broadcast_to(astype(w, name), a.shape)
+    a, w = astype(a, name), astype(w, name)
     total = sum(w, axis, keepdims=keepdims)
     if bool(any(total == 0)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = sum(a * w, axis, keepdims=keepdims) / total
-    return (result, total) if returned else result
+    return (result, _core.broadcast_to(total, result.shape).copy()) if returned else result
 
 
 # --- running folds
@@ -374,8 +375,11 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
         return _running(op, x, axis, dtype, out, op)
     result = _running(op, x, axis, _sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
-    longer = _core.full((*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :]), first, result.dtype_name)
-    _core.update(longer[(slice(None),) * i + (slice(1, None),)], result)
+    shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
+    longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    front = (slice(None),) * i
+    _core.update(longer[(*front, slice(0, 1))], first)
+    _core.update(longer[(*front, slice(1, None))], result)
     return _finish(longer, op, None, out)
 
 

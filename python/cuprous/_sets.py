@@ -130,7 +130,8 @@ def isin(
     element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
     kind: str | None = None,
 ) -> ndarray:  # fmt: skip
-    """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here."""
+    """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here: they change
+    NumPy's speed and memory, not its result."""
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, tests = array(element), array(test_elements).reshape(-1)

@@ -12,6 +12,7 @@ from cuprous._args import (
     array,
     astype,
     axis_order,
+    check_casting,
     common_dtype,
     inverse,
     ndarray,
@@ -71,7 +72,7 @@ def argsort(
 
 def _check_kth(kth: Any, n: int) -> None:
     for k in kth if isinstance(kth, (list, tuple)) else [kth]:
-        if not -n <= operator.index(k) < max(n, 1):
+        if not -n <= operator.index(k) < n and n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
 
 
@@ -98,6 +99,8 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     parts = [array(k) for k in keys]
     if not parts:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(p.shape != parts[0].shape for p in parts):
+        raise ValueError("all keys need to be the same shape")
     if parts[0].ndim == 0:
         return _core.full((), 0, "int64")
     axis = normalize_axis(axis, parts[0].ndim)
@@ -149,6 +152,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     x = array(x)
     if _dtypes.kind(x.dtype_name) == "c":
         raise TypeError("x may not be complex")
+    check_casting(edges.dtype_name, "float64", "same_kind", "array data")
     if edges.size > 1:
         if not bool(any_(edges[1:] < edges[:-1])):
             rising = True

@@ -13,11 +13,16 @@ from cuprous._args import (
     array,
     astype,
     check_casting,
+    check_rule,
+    check_subok,
+    fortran_or_c,
     is_numpy_array,
     ndarray,
     normalize_axes,
     normalize_axis,
     operand,
+    order_letter,
+    truth_mask,
     unsupported,
     with_order,
     write_out,
@@ -34,7 +39,6 @@ _IDENTITIES: dict[str, Any] = {
 }  # fmt: skip
 #: ufuncs that may be folded in any grouping.
 _ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
-_SCATTERS = {"add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
@@ -44,6 +48,17 @@ def _check_operands(args: tuple[Any, ...]) -> None:
     for x in args:
         if is_numpy_array(x) or isinstance(x, (list, tuple)):
             raise unsupported(x)
+
+
+def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
+    """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
+    if "subok" in kwargs:
+        check_subok(kwargs["subok"])
+    casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+    check_rule(casting)
+    if order != "K" and order_letter(order) == "A":
+        order = fortran_or_c(*(x for x in args if isinstance(x, ndarray)))
+    return kwargs.get("where", True), casting, order
 
 
 def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -68,9 +83,7 @@ def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: di
 def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
     """Applies `where=`, `out=` and `order=` to a computed result."""
     if where is not True:
-        mask = operand(where)
-        if isinstance(mask, ndarray) and mask.dtype_name != "bool":
-            check_casting(mask.dtype_name, "bool", "safe", "where mask")
+        mask = truth_mask(where)
         base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name)
         if isinstance(out, ndarray):
             check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
@@ -105,14 +118,14 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     out = _take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
     _check_operands(args)
-    casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+    where, casting, order = _keywords(args, kwargs)
     dtype = _signature_dtype(kwargs)
     if dtype is not None and _core.result_dtype(name, *args) == "bool":
         if _dtypes.name_of(dtype) != "bool":
             raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
         dtype = None
     result = _core.map(name, *args, dtype=_loop_dtype(name, args, dtype, casting))
-    return _finish(name, result, out, kwargs.get("where", True), order, casting)
+    return _finish(name, result, out, where, order, casting)
 
 
 # --- reduce and its like
@@ -184,12 +197,12 @@ def reduce(
                 "so to use a where mask one has to specify 'initial'"
             )
         filler = _core.full((), initial if identity is None else identity, a.dtype_name)
-        a = _core.map("where", operand(where), a, filler)
+        a = _core.map("where", truth_mask(where), a, filler)
     folded = 1
     for i in axes:
         folded *= a.shape[i]
     if not axes:
-        result = a.copy()
+        result = a.copy("K")
     elif folded == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
@@ -239,7 +252,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
         return write_out(out, _core.scan(scans[name], a, i), name)
     n = a.shape[i]
     order = (i, *(j for j in range(a.ndim) if j != i))
-    result = a.copy()
+    result = a.copy("K")
     moved = result.transpose(order)
     if name in _ASSOCIATIVE:
         step = 1
@@ -260,37 +273,6 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     if isinstance(a, ndarray) and isinstance(b, ndarray):
         a = a.reshape(a.shape + (1,) * b.ndim)
     return self(a, b, **kwargs)
-
-
-def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
-    """Applies the ufunc in place at indices; an index that occurs twice takes effect twice.
-
-    Raises:
-        NotImplementedError: for binary ufuncs other than add, subtract, multiply, maximum and minimum.
-    """
-    from cuprous import _indexing
-
-    if not isinstance(a, ndarray):
-        raise TypeError("first operand must be array")
-    name = self.__name__
-    if self.nin == 1:
-        if b is not None:
-            raise ValueError("second operand provided when ufunc is unary")
-        a[indices] = self(a[indices])
-        return
-    if b is None:
-        raise ValueError("second operand needed for ufunc")
-    value = b if isinstance(b, (bool, int, float, complex)) else array(b)
-    if name != "subtract" and name not in _SCATTERS:
-        raise NotImplementedError(f"[ufunc.at] {name}.at is not supported; only {', '.join(_SCATTERS)} and subtract")
-    loop = [_core.empty((), x.dtype_name) if isinstance(x, ndarray) else x for x in (a, value)]
-    wanted = _core.result_dtype(name, *loop)
-    modular = name in ("add", "subtract", "multiply") and {_dtypes.kind(wanted), _dtypes.kind(a.dtype_name)} <= {*"iu"}
-    if not modular:  # where sums wrap it is the same whether operands or results are cast
-        check_casting(wanted, a.dtype_name, "same_kind", f"ufunc '{name}' output")
-    if name == "subtract":
-        name, value = "add", -astype(array(value), a.dtype_name)
-    _indexing.scatter_into(a, indices, value, _SCATTERS[name])
 
 
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
@@ -314,6 +296,8 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
 
 def attach() -> None:
     """Gives the native type the methods above and NumPy's attributes."""
+    from cuprous._ufunc_at import at
+
     native: Any = _core.ufunc
     for method in (reduce, accumulate, outer, at, reduceat):
         setattr(native, method.__name__, method)
@@ -346,10 +330,9 @@ class TwoOutputs:
         outs = _take_outs(name, self.nin, 2, args, kwargs)
         args = args[: self.nin]
         _check_operands(args)
-        casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+        where, casting, order = _keywords(args, kwargs)
         dtype = _loop_dtype(name, args, _signature_dtype(kwargs), casting)
         first, second = self._compute(*args, dtype=dtype)
-        where = kwargs.get("where", True)
         return (
             _finish(name, first, outs[0], where, order, casting),
             _finish(name, second, outs[1], where, order, casting),

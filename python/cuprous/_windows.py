@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core, _creation
-from cuprous._args import ArrayLike, Axis, array, astype, ndarray, normalize_axis
+from cuprous._args import ArrayLike, Axis, array, astype, fortran_or_c, ndarray, normalize_axis, with_order
 from cuprous._manipulation import moveaxis
 from cuprous._reductions import sum as sum_
 
@@ -89,7 +89,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
     bits = _core.full((*moved.shape[:-1], -(-n // 8) * 8), 0, "uint8")
     _core.update(bits[..., :n], moved)
     packed = sum_(bits.reshape((*moved.shape[:-1], -(-n // 8), 8)) * weights, -1, "uint8")
-    return moveaxis(packed, -1, axis)
+    return with_order(moveaxis(packed, -1, axis), fortran_or_c(a))
 
 
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
@@ -115,7 +115,7 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
             longer = _core.full((*moved.shape[:-1], wanted), 0, "uint8")
             _core.update(longer[..., :total], bits)
             bits = longer
-    return moveaxis(bits, -1, axis)
+    return with_order(moveaxis(bits, -1, axis), fortran_or_c(a))
 
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser", "packbits", "polyval", "unpackbits"]

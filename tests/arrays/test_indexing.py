@@ -244,6 +244,10 @@ def test_masks_by_function() -> None:
     check(lambda xp, x: xp.extract(x > 0, x), a)
     check(lambda xp, x: xp.compress([True, False, True], x, axis=0), a)
     check(lambda xp, x: xp.compress([True, False, True], x), a)
+    check(lambda xp, x: xp.compress([True, False, True, False, False, False], x, axis=0), a)
+    # An error on every device, unlike index arrays that are there already.
+    with pytest.raises(IndexError, match="index 21 is out of bounds for axis 0 with size 12"):
+        cp.compress(cp.asarray(np.arange(30) > 20), cp.asarray(a))
 
 
 def test_choose_select_piecewise() -> None:

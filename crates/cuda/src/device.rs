@@ -148,6 +148,14 @@ impl Drop for Block {
     }
 }
 
+impl CudaDevice {
+    /// A stream by the handle that its owner gave out.
+    fn foreign(&self, handle: u64) -> Stream {
+        // SAFETY: whoever hands over a stream keeps it alive, in the primary context, while it is waited for.
+        unsafe { Stream::from_raw(self.0.context, handle as usize) }
+    }
+}
+
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
         "cuda"
@@ -209,6 +217,14 @@ impl Device for CudaDevice {
 
     fn idle(&self) -> cuprous_core::Result<bool> {
         self.0.stream.is_done().map_err(translate)
+    }
+
+    fn wait_for(&self, stream: u64) -> cuprous_core::Result<()> {
+        self.0.context.make_current().and_then(|()| self.foreign(stream).synchronize()).map_err(translate)
+    }
+
+    fn is_done(&self, stream: u64) -> cuprous_core::Result<bool> {
+        self.0.context.make_current().and_then(|()| self.foreign(stream).is_done()).map_err(translate)
     }
 
     fn stream(&self) -> u64 {

@@ -45,6 +45,18 @@ pub trait Device: Send + Sync {
         Ok(true)
     }
 
+    /// Waits for what others gave to the stream with that native handle.
+    fn wait_for(&self, stream: u64) -> Result<()> {
+        let _ = stream;
+        Ok(())
+    }
+
+    /// Has all that others gave to that stream been done?
+    fn is_done(&self, stream: u64) -> Result<bool> {
+        let _ = stream;
+        Ok(true)
+    }
+
     /// The native handle of the stream on which all work runs; 0 where there is none.
     fn stream(&self) -> u64 {
         0

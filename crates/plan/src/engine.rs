@@ -342,8 +342,21 @@ impl Engine {
         Ok(out)
     }
 
-    /// Records a fold over `axes` (bits); the result has the other axes.
+    /// Records a fold over `axes` (bits); the result has the other axes, and they lie in memory as the array's do.
     pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
+        // Indices count in the array's own order (and NumPy returns them in row-major order).
+        if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
+            && let Some(order) = record::lying(a)
+        {
+            let upright = a.view(a.layout.permute(&order));
+            let folded = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
+            let out = self.reduce(op, &upright, folded)?;
+            let kept = |k: &usize| axes >> k & 1 == 0;
+            let places: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
+            let left: SmallVec<[usize; 6]> =
+                order.iter().filter(|k| kept(k)).map(|k| places.binary_search(k).expect("it is kept")).collect();
+            return Ok(out.view(out.layout.permute(&record::inverse(&left))));
+        }
         let (mut state, tape) = self.open(&[a])?;
         let t = &mut state.tapes[tape as usize];
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();

@@ -293,7 +293,17 @@ fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
     order
 }
 
-fn inverse(order: &[usize]) -> SmallVec<[usize; 6]> {
+/// The order of an array's axes in memory, outermost first; `None` where that is their own order.
+pub fn lying(a: &Array) -> Option<SmallVec<[usize; 6]>> {
+    if a.layout.is_c_contiguous() {
+        return None;
+    }
+    let order = memory_order(&[Operand::Array(a)], a.shape());
+    (!order.is_sorted()).then_some(order)
+}
+
+/// The permutation that undoes another.
+pub fn inverse(order: &[usize]) -> SmallVec<[usize; 6]> {
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
     for (place, &axis) in order.iter().enumerate() {
         at[axis] = place;

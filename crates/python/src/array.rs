@@ -2,7 +2,8 @@
 
 use cuprous_core::layout::show;
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Dims, Fun, Scalar};
+use cuprous_core::{Array, DType, Dims, Fun, Layout, Scalar};
+use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
@@ -15,7 +16,20 @@ use crate::{devices, hooks, index, numpy};
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
-pub(crate) struct PyArray(pub(crate) Array);
+pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>);
+
+impl PyArray {
+    /// An array that is the first to show its memory.
+    pub(crate) fn own(array: Array) -> PyArray {
+        PyArray(array, None)
+    }
+
+    /// A view of another array's memory; its base is the array that showed the memory first.
+    pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
+        let base = of.get().1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
+        PyArray(array, Some(base))
+    }
+}
 
 #[pymethods]
 impl PyArray {
@@ -68,9 +82,15 @@ impl PyArray {
 
     #[getter]
     #[pyo3(name = "T")]
-    fn transposed(&self) -> PyArray {
-        let axes: Vec<usize> = (0..self.0.layout.ndim()).rev().collect();
-        PyArray(self.0.view(self.0.layout.permute(&axes)))
+    fn transposed(slf: &Bound<'_, Self>) -> PyArray {
+        let array = &slf.get().0;
+        let axes: Vec<usize> = (0..array.layout.ndim()).rev().collect();
+        PyArray::view(slf, array.view(array.layout.permute(&axes)))
+    }
+
+    #[getter]
+    fn base(&self, py: Python<'_>) -> Option<Py<PyArray>> {
+        self.1.as_ref().map(|base| base.clone_ref(py))
     }
 
     #[getter]
@@ -180,7 +200,7 @@ impl PyArray {
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let array = &slf.get().0;
         match index::basic(&array.layout, key)? {
-            Some(layout) => Ok(Py::new(slf.py(), PyArray(array.view(layout)))?.into_any()),
+            Some(layout) => Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout)))?.into_any()),
             None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),
         }
     }
@@ -258,21 +278,25 @@ impl PyArray {
         let array = &slf.get().0;
         let dims = index::dims_argument(shape)?;
         let dims = fill_in(&dims, array)?;
-        match order {
-            "C" | "K" => reshaped(slf.py(), array, &dims),
-            "A" if !array.layout.is_f_contiguous() || array.layout.is_c_contiguous() => {
-                reshaped(slf.py(), array, &dims)
-            }
-            "F" | "A" => {
-                // Column-major order is row-major order of the transposed array.
-                let reversed = |n: usize| (0..n).rev().collect::<Vec<_>>();
-                let t = array.view(array.layout.permute(&reversed(array.layout.ndim())));
-                let back: Dims = dims.iter().rev().copied().collect();
-                let r = reshaped(slf.py(), &t, &back)?.0;
-                Ok(PyArray(r.view(r.layout.permute(&reversed(dims.len())))))
-            }
-            _ => Err(PyValueError::new_err(format!("order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"))),
-        }
+        let column_major = match order {
+            "C" => false,
+            "F" => true,
+            "A" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
+            "K" => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
+            _ => return Err(PyValueError::new_err(format!("order must be one of 'C', 'F', or 'A' (got '{order}')"))),
+        };
+        let result = if column_major {
+            // Column-major order is row-major order of the transposed array.
+            let reversed = |n: usize| (0..n).rev().collect::<Vec<_>>();
+            let t = array.view(array.layout.permute(&reversed(array.layout.ndim())));
+            let back: Dims = dims.iter().rev().copied().collect();
+            let r = reshaped(slf.py(), &t, &back)?;
+            r.view(r.layout.permute(&reversed(dims.len())))
+        } else {
+            reshaped(slf.py(), array, &dims)?
+        };
+        let shared = std::sync::Arc::ptr_eq(&result.storage, &array.storage);
+        Ok(if shared { PyArray::view(slf, result) } else { PyArray::own(result) })
     }
 
     #[pyo3(signature = (*axes))]
@@ -289,43 +313,58 @@ impl PyArray {
             let mut seen = vec![false; ndim];
             given.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect::<PyResult<_>>()?
         };
-        Ok(PyArray(array.view(array.layout.permute(&order))))
+        Ok(PyArray::view(slf, array.view(array.layout.permute(&order))))
     }
 
     #[pyo3(signature = (order = "C"))]
     fn copy(slf: &Bound<'_, Self>, order: &str) -> PyResult<PyArray> {
-        let py = slf.py();
         let array = &slf.get().0;
-        let engine = devices::of(array);
-        let column_major = match order {
-            "C" => false,
-            "F" => true,
-            "A" | "K" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
+        let layout = &array.layout;
+        let upright: Vec<usize> = (0..layout.ndim()).collect();
+        let axes = match order {
+            "C" => upright,
+            "A" if !layout.is_f_contiguous() || layout.is_c_contiguous() => upright,
+            "F" | "A" => upright.into_iter().rev().collect(),
+            "K" => by_stride(layout),
             _ => {
                 return Err(PyValueError::new_err(format!(
                     "order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"
                 )));
             }
         };
-        if column_major {
-            let axes: Vec<usize> = (0..array.layout.ndim()).rev().collect();
-            let t = array.view(array.layout.permute(&axes));
-            let copy = finish(py, engine, engine.cast(&t, t.dtype()))?.0;
-            return Ok(PyArray(copy.view(copy.layout.permute(&axes))));
-        }
-        finish(py, engine, engine.cast(array, array.dtype()))
+        laid(slf.py(), array, array.dtype(), &axes)
     }
 }
 
+/// The axes from the slowest to the fastest in memory, as NumPy's order "K" copies them.
+pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..layout.ndim()).collect();
+    if !layout.is_c_contiguous() {
+        axes.sort_by_key(|&k| -layout.strides[k].abs());
+    }
+    axes
+}
+
+/// A fresh array of `dtype` with the same elements; its axes lie in memory in the order `axes`, the slowest first.
+pub(crate) fn laid(py: Python<'_>, array: &Array, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
+    let engine = devices::of(array);
+    if axes.is_sorted() {
+        return finish(py, engine, engine.cast(array, dtype));
+    }
+    let upright = array.view(array.layout.permute(axes));
+    let out = finish(py, engine, engine.cast(&upright, dtype))?.0;
+    Ok(PyArray::own(out.view(out.layout.permute(&record::inverse(axes)))))
+}
+
 /// A view with another shape, or a copy where strides cannot say it.
-pub(crate) fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<PyArray> {
+fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
     if let Some(layout) = array.layout.reshape(shape) {
-        return Ok(PyArray(array.view(layout)));
+        return Ok(array.view(layout));
     }
     let engine = devices::of(array);
     let copy = finish(py, engine, engine.cast(array, array.dtype()))?.0;
     let layout = copy.layout.reshape(shape).expect("a copy is contiguous");
-    Ok(PyArray(copy.view(layout)))
+    Ok(copy.view(layout))
 }
 
 /// A shape with one extent possibly left open as -1.

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, by_stride, laid};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::operand::{self, Value, finish, settle};
@@ -59,8 +59,7 @@ pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResu
 
 #[pyfunction]
 pub(crate) fn cast(py: Python<'_>, a: &PyArray, dtype: &str) -> PyResult<PyArray> {
-    let engine = devices::of(&a.0);
-    finish(py, engine, engine.cast(&a.0, dtype_argument(dtype)?))
+    laid(py, &a.0, dtype_argument(dtype)?, &by_stride(&a.0.layout))
 }
 
 #[pyfunction]
@@ -98,7 +97,7 @@ fn default_engine(py: Python<'_>) -> PyResult<&'static std::sync::Arc<cuprous_pl
 #[pyfunction]
 pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<PyArray> {
     let dtype = dtype_argument(dtype)?;
-    Ok(PyArray(default_engine(py)?.empty(dtype, &shape).or_raise()?))
+    Ok(PyArray::own(default_engine(py)?.empty(dtype, &shape).or_raise()?))
 }
 
 #[pyfunction]
@@ -171,8 +170,15 @@ pub(crate) fn random(
 }
 
 #[pyfunction]
-pub(crate) fn broadcast_to(a: &PyArray, shape: Vec<i64>) -> PyResult<PyArray> {
-    Ok(PyArray(a.0.view(a.0.layout.broadcast_to(&shape).or_raise()?)))
+pub(crate) fn broadcast_to(a: &Bound<'_, PyArray>, shape: Vec<i64>) -> PyResult<PyArray> {
+    let array = &a.get().0;
+    Ok(PyArray::view(a, array.view(array.layout.broadcast_to(&shape).or_raise()?)))
+}
+
+/// The same array, as the first to show its memory.
+#[pyfunction]
+pub(crate) fn owner(a: &PyArray) -> PyArray {
+    PyArray::own(a.0.clone())
 }
 
 #[pyfunction]
@@ -306,7 +312,7 @@ pub(crate) fn reduce(
     }
     let shape: Dims = array.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
     let layout = out.0.layout.reshape(&shape).expect("a result is contiguous");
-    Ok(PyArray(out.0.view(layout)))
+    Ok(PyArray::own(out.0.view(layout)))
 }
 
 #[pyfunction]
@@ -319,8 +325,16 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
         _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
     };
     let ndim = a.0.layout.ndim();
-    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])? as u8;
-    whole(py, CallOp::Scan { op, axis }, &[a], a.0.dtype(), a.0.shape())
+    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
+    let along =
+        |a: &PyArray, axis: usize| whole(py, CallOp::Scan { op, axis: axis as u8 }, &[a], a.0.dtype(), a.0.shape());
+    let Some(order) = record::lying(&a.0) else {
+        return along(a, axis);
+    };
+    // The result lies in memory as the array does.
+    let back = record::inverse(&order);
+    let out = along(&PyArray::own(a.0.view(a.0.layout.permute(&order))), back[axis])?.0;
+    Ok(PyArray::own(out.view(out.layout.permute(&back))))
 }
 
 /// Records a routine on whole arrays.
@@ -328,7 +342,7 @@ fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i6
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
     if shape.contains(&0) {
-        return Ok(PyArray(engine.empty(dtype, shape).or_raise()?));
+        return Ok(PyArray::own(engine.empty(dtype, shape).or_raise()?));
     }
     finish(py, engine, engine.call(op, &arrays, dtype, shape))
 }
@@ -368,7 +382,7 @@ fn matrices(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
         (0..n - 2).filter(|&k| shape[k] != 1).map(|k| (shape[k], strides[k])).collect();
     let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
     if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
-        return Ok(PyArray(a.0.clone()));
+        return Ok(PyArray::own(a.0.clone()));
     }
     let engine = devices::of(&a.0);
     finish(py, engine, engine.cast(&a.0, a.0.dtype()))

@@ -302,7 +302,7 @@ fn foreign(
     let storage = Storage::ready(owner(start, bytes), engine.id);
     storage.external.store(true, std::sync::atomic::Ordering::Relaxed);
     let layout = Layout::new(dtype, shape, strides, -lo);
-    Ok(PyArray(Array { storage: Arc::new(storage), layout }))
+    Ok(PyArray::own(Array { storage: Arc::new(storage), layout }))
 }
 
 /// Memory that a Python object keeps alive.

@@ -69,7 +69,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
     functions! {
-        functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to update gather
+        functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to owner update gather
             scatter reduce scan dot sort argsort searchsorted correlate pad flush synchronize explain show_code
             set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
             set_memory_limit trim_memory nothing;

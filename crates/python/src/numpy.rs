@@ -80,7 +80,7 @@ pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&s
             engine.upload(host, dtype, &shape)
         })
         .or_raise()?;
-    Ok(PyArray(array))
+    Ok(PyArray::own(array))
 }
 
 /// Copies an array to the host.
@@ -148,26 +148,28 @@ pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py,
 
 /// The array on another device; itself where it is there already.
 #[pyfunction]
-pub(crate) fn to_device(py: Python<'_>, a: &PyArray, device: &str) -> PyResult<PyArray> {
-    let (from, to) = (devices::of(&a.0), devices::named(device).or_raise()?);
+pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<Bound<'py, PyArray>> {
+    let array = &a.get().0;
+    let (from, to) = (devices::of(array), devices::named(device).or_raise()?);
     if from.id == to.id {
-        return Ok(PyArray(a.0.clone()));
+        return Ok(a.clone());
     }
-    let array = py
+    let py = a.py();
+    let moved = py
         .detach(|| {
-            let mut bytes = vec![0; a.0.layout.size as usize * a.0.dtype().size()];
-            from.download(&a.0, &mut bytes)?;
-            to.upload(&bytes, a.0.dtype(), a.0.shape())
+            let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
+            from.download(array, &mut bytes)?;
+            to.upload(&bytes, array.dtype(), array.shape())
         })
         .or_raise()?;
-    Ok(PyArray(array))
+    Bound::new(py, PyArray::own(moved))
 }
 
 /// A view of a storage by strides.
 #[pyfunction]
 #[pyo3(signature = (a, shape, strides, offset, dtype = None))]
 pub(crate) fn as_strided(
-    a: &PyArray,
+    a: &Bound<'_, PyArray>,
     shape: Vec<i64>,
     strides: Vec<i64>,
     offset: i64,
@@ -176,12 +178,13 @@ pub(crate) fn as_strided(
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("as_strided: shape and strides must have the same length"));
     }
-    let old = a.0.dtype();
+    let array = &a.get().0;
+    let old = array.dtype();
     let new = match dtype {
         Some(name) => crate::functions::dtype_argument(name)?,
         None => old,
     };
-    let start = a.0.layout.offset * old.size() as i64;
+    let start = array.layout.offset * old.size() as i64;
     if start % new.size() as i64 != 0 {
         return Err(PyValueError::new_err(format!(
             "[view] the first element stands at byte {start} of its storage, which is not a multiple of {}'s size",
@@ -189,5 +192,5 @@ pub(crate) fn as_strided(
         )));
     }
     let layout = cuprous_core::Layout::new(new, &shape, &strides, start / new.size() as i64 + offset);
-    Ok(PyArray(index::strided(&a.0, layout)?))
+    Ok(PyArray::view(a, index::strided(array, layout)?))
 }

@@ -127,7 +127,7 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
 pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
     let array = result.or_raise()?;
     settle(py, engine)?;
-    Ok(PyArray(array))
+    Ok(PyArray::own(array))
 }
 
 /// Runs the tape where the last operation ended it.

@@ -34,14 +34,14 @@ impl Stream {
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let engine = devices::default_engine().or_raise()?;
-        py.detach(|| engine.synchronize()).or_raise()
+        py.detach(|| engine.synchronize().and_then(|()| engine.device.wait_for(self.pointer))).or_raise()
     }
 
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         let engine = devices::default_engine().or_raise()?;
         py.detach(|| {
             engine.flush()?;
-            engine.device.idle()
+            Ok(engine.device.idle()? && engine.device.is_done(self.pointer)?)
         })
         .or_raise()
     }

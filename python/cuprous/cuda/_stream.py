@@ -56,7 +56,7 @@ class _StreamBase:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Waits for an event."""
+        """Waits for an event (here and now, so that all later work of any stream comes after it)."""
         event.synchronize()
 
     def __eq__(self, other: object) -> bool:
@@ -82,9 +82,9 @@ class Stream(_StreamBase):
         self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
     ) -> None:
         if ptds:
-            raise NotImplementedError("[Stream] ptds=True is not supported")
+            raise NotImplementedError("[Stream] ptds=True is not supported; use Stream()")
         if priority is not None:
-            raise NotImplementedError("[Stream] priority= is not supported")
+            raise NotImplementedError("[Stream] priority= is not supported; leave it out")
         self._is_null = null
         self._non_blocking = non_blocking
         self._made: _core.Stream | None = None
@@ -117,12 +117,16 @@ class Event:
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         if interprocess:
-            raise NotImplementedError("[Event] interprocess=True is not supported")
+            raise NotImplementedError("[Event] interprocess=True is not supported; use an event within one process")
         self._native = _core.Event(not disable_timing)
         self.block = block
+        self.disable_timing = disable_timing
 
     def record(self, stream: Any = None) -> None:
-        """Takes its place after all work recorded so far (which is in order on one stream)."""
+        """Takes its place after all work recorded so far, which is in order on one stream. What another library gave to
+        a stream of its own is waited for."""
+        if stream is not None and not isinstance(stream, Stream):
+            stream.synchronize()
         self._native.record()
 
     def synchronize(self) -> None:
@@ -137,5 +141,7 @@ class Event:
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     """Milliseconds between two events."""
+    if start_event.disable_timing or end_event.disable_timing:
+        raise ValueError("[get_elapsed_time] an event was made with disable_timing=True; make it without")
     end_event.synchronize()
     return start_event._native.elapsed_ms(end_event._native)

@@ -29,7 +29,11 @@ def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = 
 def sliding_window_view(
     x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> ndarray:
-    """A view of every window of a shape, along new last axes. It is writable in any case."""
+    """A view of every window of a shape, along new last axes.
+
+    It is writable whether `writeable` asks for it or not, as CuPy's; and there are no subclasses that `subok` could
+    pass on.
+    """
     x = array(x)
     windows = as_shape(window_shape)
     if axis is None:

@@ -104,7 +104,6 @@ class Generator(Selection):
         Raises:
             ValueError: if the sample is larger than the population, or `p` is no distribution over it.
         """
-        del shuffle  # a permission, not an order
         return self._choice(a, size, replace, p, axis)
 
     def multivariate_normal(

@@ -1,0 +1,216 @@
+"""No argument is ignored in silence: it has an effect, or is a hint that cannot change the result, or is refused."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+import cuprous.cuda
+import cuprous.random
+import cuprous.scipy.ndimage
+import cuprous.scipy.special
+from tests.support import outcome
+
+ROOT = pathlib.Path(inspect.getfile(cp)).parent
+
+_SUBCLASSES = "arrays have no subclasses"
+_ORDERED = "all work is in order on one stream"
+
+#: Parameters that no code reads, each with the reason why the result cannot depend on them.
+HINTS = {
+    "_creation.array_.subok": _SUBCLASSES,
+    "_creation.copy.subok": _SUBCLASSES,
+    "_manipulation.broadcast_to.subok": _SUBCLASSES,
+    "_manipulation.broadcast_arrays.subok": _SUBCLASSES,
+    "lib.stride_tricks.sliding_window_view.subok": _SUBCLASSES,
+    "lib.stride_tricks.sliding_window_view.writeable": "every view can be written, as in CuPy",
+    "_creation.asarray.blocking": "a transfer never outlives the call",
+    "_creation.array_.blocking": "a transfer never outlives the call",
+    "_interop.get.blocking": "a transfer never outlives the call",
+    "_device.free_all_blocks.stream": _ORDERED,
+    "_quantiles._quantile.overwrite_input": "a permission to spoil the input, not an order",
+    "_quantiles.median.overwrite_input": "a permission to spoil the input, not an order",
+    "_sets.unique.sorted": "a permission to leave the result unsorted, not an order",
+    "_sets.isin.assume_unique": "a promise about the input, which needs none here",
+    "random._generator.choice.shuffle": "a permission to leave the sample in order, not an order",
+    "_interop.refuse_array.dtype": "NumPy's protocol: it always raises",
+    "_interop.refuse_array.copy": "NumPy's protocol: it always raises",
+    "_interop.array_function.types": "NumPy's protocol",
+    "_methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
+    "_methods.construct.cls": "Python's protocol: there are no subclasses",
+    "scipy.ndimage._linear.<lambda>.device": "a callback's signature",
+}
+
+Function = ast.FunctionDef | ast.Lambda
+
+
+def _functions() -> Iterator[tuple[str, Function]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] in ("_demo", "torch", "pycuda"):
+            continue
+        module = ".".join(part for part in parts if part != "__init__")
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+                yield f"{module}.{getattr(node, 'name', '<lambda>')}", node
+
+
+def _unread(function: Function) -> list[str]:
+    """Parameters whose names no expression of the body reads."""
+    args = function.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
+    body = function.body if isinstance(function.body, list) else [function.body]
+    read = {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return [name for name in names if name not in read]
+
+
+def _is_declaration(function: Function) -> bool:
+    """Overloads, whose body is an ellipsis."""
+    body = function.body
+    return isinstance(body, list) and isinstance(body[-1], ast.Expr) and ast.unparse(body[-1]) == "..."
+
+
+def test_every_parameter_is_read_or_a_known_hint() -> None:
+    unread = set()
+    for name, function in _functions():
+        if not _is_declaration(function):
+            unread |= {f"{name}.{p}" for p in _unread(function) if p != "self" and not name.endswith(".__exit__")}
+    assert unread == set(HINTS)
+
+
+def test_the_check_sees_an_ignored_parameter() -> None:
+    ignored = ast.parse("def f(a, /, b, *c, d, e=1, **g):\n    del d\n    e = 2\n    return a + b").body[0]
+    assert isinstance(ignored, ast.FunctionDef)
+    assert _unread(ignored) == ["d", "e", "c", "g"]
+
+
+def test_arrays_have_no_subclasses() -> None:
+    with pytest.raises(TypeError):
+        type("Mine", (cp.ndarray,), {})
+
+
+def test_hints_change_no_result() -> None:
+    a = cp.asarray(np.array([3.0, 1, 2, 1]))
+    spoiled = a.copy()
+    assert float(cp.median(spoiled, overwrite_input=True)) == 1.5
+    assert float(cp.percentile(spoiled, 50, overwrite_input=True)) == 1.5
+    assert spoiled.tolist() == a.tolist()
+    for hint in (True, False):
+        assert cp.isin(a, [1], assume_unique=hint).tolist() == [False, True, False, True]
+        assert cp.unique(a, sorted=hint).tolist() == [1, 2, 3]
+        assert cp.array(a, subok=hint, blocking=hint).tolist() == a.tolist()
+        assert cp.asarray([1], blocking=hint).tolist() == [1]
+        assert a.get(blocking=hint).tolist() == a.tolist()
+        assert sorted(cp.random.default_rng(0).choice(4, 4, replace=False, shuffle=hint).tolist()) == [0, 1, 2, 3]
+    for kind in (None, "quicksort", "mergesort", "heapsort", "stable"):
+        assert cp.sort(a, kind=kind).tolist() == [1, 1, 2, 3]
+    for kind in (None, "sort", "table"):
+        assert cp.isin(a.astype(int), [1], kind=kind).tolist() == [False, True, False, True]
+
+
+#: Values that NumPy refuses, too.
+CHECKED: dict[str, Callable[[Any, Any], Any]] = {
+    "ufunc subok": lambda xp, a: xp.add(a, 1, subok=2),
+    "matmul subok": lambda xp, a: xp.matmul(a, a, subok="x"),
+    "zeros_like subok": lambda xp, a: xp.zeros_like(a, subok="x"),
+    "astype subok": lambda xp, a: a.astype(int, subok="x"),
+    "ufunc casting": lambda xp, a: xp.add(a, 1, casting="loose"),
+    "ufunc order": lambda xp, a: xp.add(a, 1, order="Z"),
+    "divmod order": lambda xp, a: xp.divmod(a, 1, order="Z"),
+    "ufunc keyword": lambda xp, a: xp.add(a, 1, wehre=True),
+    "sort kind": lambda xp, a: xp.sort(a, kind="bogo"),
+    "partition kind": lambda xp, a: xp.partition(a, 1, kind="bogo"),
+    "sort order": lambda xp, a: xp.sort(a, order="x"),
+    "sort kind and stable": lambda xp, a: xp.sort(a, kind="stable", stable=True),
+    "isin kind": lambda xp, a: xp.isin(a, a, kind="bogo"),
+    "shares_memory max_work": lambda xp, a: xp.shares_memory(a, a, max_work="x"),
+    "histogram_bin_edges weights": lambda xp, a: xp.histogram_bin_edges(a, weights=xp.ones(7)),
+    "array namespace": lambda xp, a: a.__array_namespace__(api_version="1999.12"),
+    "reshape order": lambda xp, a: a.reshape(3, order="K"),
+    "copy order": lambda xp, a: a.copy("Z"),
+    "clip bounds twice": lambda xp, a: xp.clip(a, 1, 2, min=1),
+    "var ddof twice": lambda xp, a: xp.var(a, ddof=1, correction=1),
+    "load mode": lambda xp, a: xp.load("no such file", mmap_mode="bogo"),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_values_are_checked_as_numpy_does(name: str) -> None:
+    expected = outcome(lambda: CHECKED[name](np, np.ones(3)))
+    actual = outcome(lambda: CHECKED[name](cp, cp.ones(3)))
+    assert isinstance(expected, Exception)
+    assert isinstance(actual, Exception), actual
+    assert type(actual) is type(expected) or isinstance(expected, type(actual)), (actual, expected)
+
+
+#: What is not supported says so: (call, words of the message).
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "matmul axes": (lambda: cp.matmul(cp.ones((2, 2)), cp.ones((2, 2)), axes=[(0, 1)] * 3), "matmul.*axes"),
+    "ufunc signature": (lambda: cp.add(cp.ones(2), 1, signature="dd->d"), "signature.*dtype="),
+    "quantile weights": (lambda: cp.quantile(cp.ones(3), 0.5, weights=cp.ones(3)), "quantile.*weights"),
+    "histogram bins": (lambda: cp.histogram(cp.ones(3), bins="auto"), "histogram.*bins"),
+    "pad reflect_type": (lambda: cp.pad(cp.ones(3), 1, "reflect", reflect_type="odd"), "pad.*reflect_type"),
+    "ndarray strides": (lambda: cp.ndarray((2,), strides=(8,)), "strides"),
+    "stream priority": (lambda: cp.cuda.Stream(priority=1), "Stream.*priority"),
+    "stream ptds": (lambda: cp.cuda.Stream(ptds=True), "Stream.*ptds"),
+    "event interprocess": (lambda: cp.cuda.Event(interprocess=True), "Event.*interprocess"),
+    "special where": (lambda: cp.scipy.special.erf(cp.ones(2), where=cp.ones(2) > 0), "erf.*where"),
+    "legacy state": (lambda: cp.random.RandomState(0).get_state(legacy=True), "get_state.*legacy"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_supported_says_so(name: str) -> None:
+    call, words = REFUSED[name]
+    with pytest.raises(NotImplementedError, match=words):
+        call()
+
+
+def test_fuse_takes_cupys_arguments_only() -> None:
+    assert cp.fuse(kernel_name="mine")(len) is len
+    assert cp.fuse(len) is len
+    with pytest.raises(TypeError):
+        cp.fuse(kernel="mine")
+    with pytest.raises(TypeError):
+        cp.fuse("mine")
+
+
+def test_transfers_wait_for_the_stream_named() -> None:
+    waited = []
+    stream = type("Theirs", (), {"synchronize": lambda self: waited.append(self)})()
+    a = cp.zeros(3)
+    a.set(np.ones(3), stream=stream)
+    assert a.get(stream=stream).tolist() == [1, 1, 1]
+    assert cp.asnumpy(a, stream=stream).tolist() == [1, 1, 1]
+    a.to_device(cp.get_device(), stream=stream)
+    cp.cuda.Event().record(stream)
+    assert waited == [stream] * 5
+    with pytest.raises(TypeError, match=r"\[get\] stream"):
+        a.get(stream=7)
+
+
+def test_an_event_without_timing_measures_nothing() -> None:
+    start, end = cp.cuda.Event(disable_timing=True), cp.cuda.Event()
+    start.record()
+    end.record()
+    with pytest.raises(ValueError, match="disable_timing"):
+        cp.cuda.get_elapsed_time(start, end)
+
+
+def test_max_work() -> None:
+    for xp in (np, cp):
+        a = xp.ones(8)
+        evens, odds = a[::2], a[1::2]
+        assert not xp.shares_memory(evens, odds)
+        assert xp.may_share_memory(evens, odds)
+        assert xp.may_share_memory(evens, odds, max_work=0)
+        assert not xp.may_share_memory(evens, odds, max_work=100)
+        with pytest.raises(np.exceptions.TooHardError):
+            xp.shares_memory(evens, odds, max_work=0)
