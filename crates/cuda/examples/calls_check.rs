@@ -1,6 +1,6 @@
 //! Every call on a GPU against a plain reference on the host, then timings. `CUPROUS_NVIDIA_ROOTS` names the wheels.
 //!
-//! `calls_check [check] [time]`; without arguments both.
+//! `calls_check [check] [time] [NAME …]`; without `check` and `time` both; cases whose name contains one of the NAMEs are run.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -183,17 +183,19 @@ fn cases() -> Vec<Case> {
             (&[1000], 0),
             (&[4097], 0),
             (&[1_000_003], 0),
+            (&[8_000_002], 0),
             (&[300, 77], 1),
             (&[70, 5000], 1),
             (&[3, 100_003], 1),
             (&[2, 700_000], 1),
+            (&[3, 2_000_016], 1),
             (&[1000, 33], 0),
             (&[20_000, 3], 0),
             (&[7, 50, 9], 1),
         ] {
             for (k, op) in [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min].into_iter().enumerate() {
                 for (l, layout) in layouts(d, shape).into_iter().enumerate() {
-                    if (k == 0 || shape == [1_000_003] || shape == [1000, 33])
+                    if (k == 0 || shape == [1_000_003] || shape == [8_000_002] || shape == [1000, 33])
                         && (l == 0 || shape == [300, 77] || shape == [4097])
                     {
                         case(&mut all, &mut r, CallOp::Scan { op, axis }, &[layout], (d, shape));
@@ -266,8 +268,8 @@ fn cases() -> Vec<Case> {
     all
 }
 
-fn check(gpu: &mut Gpu) -> bool {
-    let all = cases();
+fn check(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) -> bool {
+    let all: Vec<Case> = cases().into_iter().filter(|c| chosen(&c.name)).collect();
     let made: Vec<Generated> = all.iter().map(|c| generated(&c.call, CallTuning::default())).collect();
     let start = std::time::Instant::now();
     gpu.compile(made.iter().flat_map(|m| &m.stages));
@@ -314,15 +316,17 @@ fn check(gpu: &mut Gpu) -> bool {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (words, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|w| w == "check" || w == "time");
     let asked = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
+    let chosen = |name: &str| names.is_empty() || names.iter().any(|n| name.contains(n.as_str()));
     let mut gpu = Gpu::new();
     let mut right = true;
     if asked("time") {
-        timing::all(&mut gpu);
+        timing::all(&mut gpu, chosen);
     }
     if asked("check") {
-        right = check(&mut gpu);
+        right = check(&mut gpu, chosen);
     }
     if !right {
         std::process::exit(1);

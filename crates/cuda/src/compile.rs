@@ -126,14 +126,16 @@ impl Checker {
 
     fn compile(&self, program: &Program) -> Result<()> {
         let identity = nvrtc::identity()?;
-        for step in &program.steps {
-            let Planned::Generated(generated) = plan_step(Arch::H200, program, step)? else { continue };
-            for stage in &generated.stages {
-                let source = stage.source();
-                if !self.seen.lock().unwrap_or_else(|e| e.into_inner()).insert(source.clone()) {
-                    continue;
-                }
-                for target in &self.targets {
+        for target in &self.targets {
+            for step in &program.steps {
+                let planned = plan_step(Arch::H200.of_target(target), program, step)?;
+                let Planned::Generated(generated) = planned else { continue };
+                for stage in &generated.stages {
+                    let source = stage.source();
+                    let new = format!("{target}\n{source}");
+                    if !self.seen.lock().unwrap_or_else(|e| e.into_inner()).insert(new) {
+                        continue;
+                    }
                     let options = compile_options(target);
                     let key = CacheKey::new(&source, &options, &identity);
                     if self.cache.get(&key).is_none() {

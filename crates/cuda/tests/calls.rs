@@ -10,6 +10,11 @@ use cuprous_plan::Call;
 
 /// A call on dense operands, or on operands with every axis reversed in memory.
 fn call(op: CallOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
+    call_on(Arch::H200, op, ins, out, shape, strided)
+}
+
+/// The same on a device of choice.
+fn call_on(arch: Arch, op: CallOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
     let operand = |d: DType, s: &[i64]| {
         let mut turned = s.to_vec();
         turned.reverse();
@@ -19,18 +24,20 @@ fn call(op: CallOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided:
     };
     let ins = ins.iter().enumerate().map(|(k, (d, s))| (k as u32, operand(*d, s))).collect();
     let call = Call { op, ins, out: (9, Layout::contiguous(out, shape)) };
-    generate_call(&call, Arch::H200, Options::default()).expect("there is code for it")
+    generate_call(&call, arch, Options::default()).expect("there is code for it")
 }
 
 const SCANS: [ScanOp; 4] = [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min];
 const EDGES: [Edge; 5] = [Edge::Reflect, Edge::Constant, Edge::Nearest, Edge::Mirror, Edge::Wrap];
 
 /// Every shape of call of one dtype.
-fn of_dtype(d: DType, all: &mut Vec<Generated>) {
-    let same = |op: &CallOp, shape: &[i64]| call(op.clone(), &[(d, shape)], d, shape, false);
+fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
+    let same = |op: &CallOp, shape: &[i64]| call_on(arch, op.clone(), &[(d, shape)], d, shape, false);
     for (k, op) in SCANS.into_iter().enumerate() {
         let scan = |axis| CallOp::Scan { op, axis };
+        // Through shared memory, and through registers.
         all.push(same(&scan(0), &[10_000_000]));
+        all.push(same(&scan(0), &[1_000_000]));
         if k == 0 || d == DType::F32 {
             all.push(same(&scan(1), &[1000, 30]));
             all.push(same(&scan(0), &[1_000_000, 3]));
@@ -84,7 +91,7 @@ fn every_dtype_compiles() {
         return;
     }
     let mut all = Vec::new();
-    DType::ALL.into_iter().for_each(|d| of_dtype(d, &mut all));
+    DType::ALL.into_iter().for_each(|d| of_dtype(Arch::H200, d, &mut all));
     let mut all = stages(all);
     all.extend(few());
     all.sort_by(|a, b| a.code.cmp(&b.code));
@@ -97,11 +104,10 @@ fn other_targets_compile() {
     if !have_nvrtc() {
         return;
     }
-    let mut all = Vec::new();
-    [DType::F16, DType::C64].into_iter().for_each(|d| of_dtype(d, &mut all));
-    let all = stages(all);
-    for arch in ["sm_80", "sm_100"] {
-        compile_all(&all, arch, Options::default());
+    for target in ["sm_80", "sm_100"] {
+        let (mut all, arch) = (Vec::new(), Arch::H200.of_target(target));
+        [DType::F16, DType::C64].into_iter().for_each(|d| of_dtype(arch, d, &mut all));
+        compile_all(&stages(all), target, Options::default());
     }
 }
 
@@ -116,7 +122,8 @@ fn code_holds_no_extents() {
         let made = call(CallOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(DType::F32, &[n])], DType::F32, &[n], false);
         made.stages[0].code.clone()
     };
-    assert_eq!(source(1_000_000), source(7_654_321));
+    assert_eq!(source(100_000), source(1_000_001));
+    assert_eq!(source(10_000_000), source(17_654_321));
 }
 
 #[test]

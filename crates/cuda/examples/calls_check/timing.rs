@@ -44,16 +44,32 @@ fn works() -> Vec<Work> {
             let shape = ins[0].1.clone();
             all.push(Work { name, op: op.clone(), ins, out: (out, shape), tunings, floor, target });
         };
-    let scans = [(256, 8, 4), (256, 8, 3), (256, 12, 2), (128, 8, 8)];
-    let scans = scans.map(|(scan_threads, scan_vectors, scan_blocks)| CallTuning {
-        scan_threads,
-        scan_vectors,
-        scan_blocks,
+    // Without stages: by blocks that hold their tile in registers.
+    // Without stages: by blocks that hold their tile in registers.
+    let scans = [(256, 7, 0), (256, 7, 5), (256, 9, 6)];
+    let scans = scans.map(|(stream_threads, stream_vectors, stream_stages)| CallTuning {
+        stream_threads,
+        stream_vectors,
+        stream_stages,
         ..plain
     });
     let scans = scans.to_vec();
     add("cumsum f32 1e8", &sum, line(f), f, scans, 0.186, 0.220);
-    add("cumsum f64 1e8", &sum, line(DType::F64), DType::F64, vec![plain], 0.372, 0.44);
+    add(
+        "cumsum f64 1e8",
+        &sum,
+        line(DType::F64),
+        DType::F64,
+        vec![plain, CallTuning { stream_stages: 0, ..plain }],
+        0.372,
+        0.44,
+    );
+    let registers = CallTuning { stream_stages: 0, ..plain };
+    for n in [1_000_000, 2_000_000, 5_000_000, 10_000_000] {
+        let floor = 8e-3 * n as f64 / 4.3e6;
+        add("cumsum f32 shorter", &sum, vec![(f, vec![n])], f, vec![plain, registers], floor, 2.0 * floor);
+    }
+    add("cumsum bf16 1e8", &sum, line(DType::BF16), DType::BF16, vec![plain, registers], 0.093, 0.12);
     add("cumsum i8 1e8", &sum, line(DType::I8), DType::I8, vec![plain], 0.047, 0.1);
     let sorts = [(18, 1), (18, 2), (19, 2), (17, 2)];
     let sorts = sorts.map(|(radix_items, radix_back)| CallTuning { radix_items, radix_back, ..plain }).to_vec();
@@ -71,7 +87,7 @@ fn works() -> Vec<Work> {
     all
 }
 
-pub fn all(gpu: &mut Gpu) {
+pub fn all(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) {
     let mut random = Random(99);
     // Random bits are no good for sums: numbers between -4 and 4 of many exponents.
     let mut block = Vec::new();
@@ -79,7 +95,7 @@ pub fn all(gpu: &mut Gpu) {
         let x = (random.next() >> 11) as f64 / (1u64 << 53) as f64 * 8.0 - 4.0;
         block.push(x);
     }
-    for work in works() {
+    for work in works().into_iter().filter(|w| chosen(w.name)) {
         let mut buffers: HashMap<u32, DevPtr> = HashMap::new();
         for (k, (d, shape)) in work.ins.iter().enumerate() {
             let n = shape.iter().product::<i64>() as usize;
@@ -89,6 +105,7 @@ pub fn all(gpu: &mut Gpu) {
                 match d {
                     DType::F64 => bytes.extend(&(x + i as f64 * 1e-9).to_le_bytes()),
                     DType::F32 => bytes.extend(&(x as f32 + i as f32 * 1e-7).to_le_bytes()),
+                    DType::BF16 => bytes.extend(&(x as f32).to_le_bytes()[2..]),
                     _ => bytes.push(x.to_bits() as u8),
                 }
             }
@@ -147,6 +164,9 @@ fn time(gpu: &mut Gpu, work: &Work, call: &Call, tuning: CallTuning, buffers: &H
         scan_threads,
         scan_vectors,
         scan_blocks,
+        stream_threads,
+        stream_vectors,
+        stream_stages,
         radix_threads,
         radix_items,
         radix_blocks,
@@ -156,7 +176,7 @@ fn time(gpu: &mut Gpu, work: &Work, call: &Call, tuning: CallTuning, buffers: &H
         row_outputs,
     } = tuning;
     println!(
-        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_back} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
+        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} stream {stream_threads}x{stream_vectors}x{stream_stages} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_back} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
         work.name,
         whole[0],
         work.floor,

@@ -27,6 +27,12 @@ pub struct CallTuning {
     pub scan_vectors: u32,
     /// Blocks per multiprocessor that a chained scan's registers must allow; 0 for no bound.
     pub scan_blocks: u32,
+    /// Threads that fold, and that finish, a tile of a streamed scan.
+    pub stream_threads: u32,
+    /// 16-byte vectors of such a thread: an odd number.
+    pub stream_vectors: u32,
+    /// Tiles that a block of a streamed scan holds at most.
+    pub stream_stages: u32,
     /// Threads of a radix pass's block: a multiple of 32, at least 256.
     pub radix_threads: u32,
     /// Four-byte elements of a thread of a radix pass; wider elements get fewer.
@@ -49,6 +55,9 @@ impl Default for CallTuning {
             scan_threads: 256,
             scan_vectors: 8,
             scan_blocks: 4,
+            stream_threads: 256,
+            stream_vectors: 7,
+            stream_stages: 5,
             radix_threads: 384,
             radix_items: 18,
             radix_blocks: 3,

@@ -61,33 +61,40 @@ template <int EACH> struct watched {
 #pragma unroll
         for (int j = 0; j < EACH; j++) words[j] = 0;
     }
-    DEV bool look(uint32 tag, int lane) {
+    DEV void ask(uint32 tag, int lane) {
 #pragma unroll
         for (int j = 0; j < EACH; j++)
             if (lane * EACH + j < count && (uint32)(words[j] >> 32) != tag)
                 words[j] = *(const volatile uint64*)(tags + base + lane * EACH + j);
+    }
+    DEV bool answered(uint32 tag, int lane) const {
         bool ready = true;
 #pragma unroll
         for (int j = 0; j < EACH; j++) ready &= lane * EACH + j >= count || (uint32)(words[j] >> 32) == tag;
         return __all_sync(0xffffffffu, ready);
     }
-    // What they add up to; there must be at least one.
-    template <class A, class Op> DEV A sum(const A* values, int lane) const {
-        if constexpr (sizeof(A) > 4) __threadfence();
+    DEV void wait(uint32 tag, int lane) {
+        while (!answered(tag, lane)) ask(tag, lane);
+    }
+    // What this lane's words add up to, and whether it has any.
+    template <class A, class Op> DEV A part(const A* values, int lane) const {
         A s{};
-        bool have = lane * EACH < count;
-        if (have) s = told(values, base + lane * EACH, words[0]);
+        if (lane * EACH < count) s = told(values, base + lane * EACH, words[0]);
 #pragma unroll
         for (int j = 1; j < EACH; j++)
             if (lane * EACH + j < count) s = Op::both(s, told(values, base + lane * EACH + j, words[j]));
+        return s;
+    }
+    // What all of them add up to; there must be at least one.
+    template <class A, class Op> DEV A sum(const A* values, int lane) const {
+        if constexpr (sizeof(A) > 4) __threadfence();
+        A s = part<A, Op>(values, lane);
 #pragma unroll
         for (int d = 1; d < 32; d *= 2) {
-            A other = shuffle_from(s, lane ^ d, 32);
-            bool others = __shfl_xor_sync(0xffffffffu, (int)have, d);
-            if (others) s = !have ? other : lane & d ? Op::both(other, s) : Op::both(s, other);
-            have |= others;
+            A other = shuffle_from(s, lane + d, 32);
+            if ((lane + d) * EACH < count) s = Op::both(s, other);
         }
-        return s;
+        return shuffle_from(s, 0, 32);
     }
 };
 // How tiles of a row learn what lies before them. Decoupled look-back (Merrill & Garland 2016) lets each tile add as
@@ -104,24 +111,32 @@ template <class A, class Op> DEV A sum_before(uint64* tags, A* values, A own, in
     watched<SCAN_GROUP / 32> near(tags, row * tiles + tile - in_group, in_group);
     watched<SCAN_SPAN / 32> far(tags, group_at - in_span, in_span);
     watched<1> farthest(tags, span_at, span > 0 ? 1 : 0);
-    bool known = far.look(tag, lane);
-    while (!near.look(tag, lane)) {}
+    // Both ways at once: an answer takes most of a microsecond.
+    far.ask(tag, lane);
+    near.ask(tag, lane);
+    farthest.ask(tag, lane);
+    near.wait(tag, lane);
     A before{};
     if (in_group > 0) before = near.template sum<A, Op>(values, lane);
     const bool closes = in_group == SCAN_GROUP - 1 && tile + 1 < tiles;
-    A whole = Op::both(before, own);
-    if (closes && in_span < SCAN_SPAN - 1 && lane == 0) tell(tags, values, group_at, whole, tag);
-    while (!known) known = far.look(tag, lane);
+    if (closes && in_span < SCAN_SPAN - 1) {
+        A whole = Op::both(before, own);
+        if (lane == 0) tell(tags, values, group_at, whole, tag);
+    }
+    far.wait(tag, lane);
     if (in_span > 0) {
         A sum = far.template sum<A, Op>(values, lane);
         before = in_group > 0 ? Op::both(sum, before) : sum;
     }
     if (span > 0) {
-        while (!farthest.look(tag, lane)) {}
+        farthest.wait(tag, lane);
         A sum = farthest.template sum<A, Op>(values, lane);
         before = in_group > 0 || in_span > 0 ? Op::both(sum, before) : sum;
     }
-    if (closes && in_span == SCAN_SPAN - 1 && lane == 0) tell(tags, values, span_at + 1, Op::both(before, own), tag);
+    if (closes && in_span == SCAN_SPAN - 1) {
+        A whole = Op::both(before, own);
+        if (lane == 0) tell(tags, values, span_at + 1, whole, tag);
+    }
     return before;
 }
 
@@ -187,6 +202,8 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
                 own[e] = totals[min(lane * EACH + e, TOTALS - 1)];
                 if (e > 0) own[e] = Op::both(own[e - 1], own[e]);
             }
+            // All lanes have read before one writes.
+            __syncwarp();
             A sum = lanes_scan<Op, 32>(own[EACH - 1], lane);
             A left_sum = shuffle_up(sum, 1, 32);
             if (lane > 0) {

@@ -8,6 +8,9 @@ use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made, Source, vector};
 
 const TEXT: &str = include_str!("scan.cuh");
+const STREAM: &str = include_str!("scan_stream.cuh");
+/// Bulk copies, for kernels of sm_90 and later.
+const BULK: &str = include_str!("bulk.cuh");
 /// Tiles whose aggregates are added at once, and groups whose sums are: `SCAN_GROUP` and `SCAN_SPAN` of the template.
 const GROUP: i64 = 128;
 const SPAN: i64 = 64;
@@ -40,9 +43,13 @@ impl Fold {
     }
 
     fn launch(self, what: &str) -> Launch {
+        self.launch_of(what, &[TEXT])
+    }
+
+    fn launch_of(self, what: &str, texts: &[&'static str]) -> Launch {
         let name = format!("{what}_{}_{}", op_name(self.op), short(self.to));
         let types = [self.from, self.to, self.to.accumulator()];
-        let launch = Launch::new(name, &types, &[TEXT]).part(Part::Folds);
+        let launch = Launch::new(name, &types, texts).part(Part::Folds);
         if types.iter().any(|d| d.is_complex()) { launch.part(Part::ComplexMath) } else { launch }
     }
 }
@@ -83,6 +90,9 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
         made.out.stages.push(launch.int("rows", rows).int("n", n).stage(&template, blocks, 256, 0));
         return;
     }
+    if i64::from(v) * size as i64 == 16 && stream(fold, from, out, rows, n, made) {
+        return;
+    }
     let threads = made.tuning.scan_threads;
     // As many bytes a thread whatever the vector, but no more than 64 elements.
     let most = i64::from((made.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16).min(64 / v));
@@ -91,15 +101,8 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
     let chained = n > line * most && rows < 2 * i64::from(made.target.arch.sms);
     let k = if chained { most } else { n.div_up(n.div_up(line * most)).div_up(line) };
     let tiles = n.div_up(line * k);
-    let groups = tiles.div_up(GROUP);
-    let words = (rows * (tiles + groups + groups.div_up(SPAN))) as usize;
     let a = fold.to.accumulator();
-    let (head, tags, values) = if chained {
-        let values = if a.size() > 4 { words * a.size() } else { 16 };
-        (made.out.state(16), made.out.state(8 * words), made.out.state(values))
-    } else {
-        (out, out, out)
-    };
+    let [head, tags, values] = if chained { told(fold, rows, tiles, made) } else { [out; 3] };
     // Wider accumulators, and many narrow elements, would spill.
     let light = a.size() <= 4 && i64::from(v) * k <= 32;
     let bound = if chained && light { made.tuning.scan_blocks } else { 0 };
@@ -116,6 +119,52 @@ fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) 
         .pointer("values", ctype(a), values)
         .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), blocks, threads, bound);
     made.out.stages.push(stage);
+}
+
+/// What tiles tell each other: tickets, tags and values.
+fn told(fold: Fold, rows: i64, tiles: i64, made: &mut Made) -> [Arg; 3] {
+    let groups = tiles.div_up(GROUP);
+    let words = (rows * (tiles + groups + groups.div_up(SPAN))) as usize;
+    let a = fold.to.accumulator().size();
+    let values = if a > 4 { words * a } else { 16 };
+    [made.out.state(16), made.out.state(8 * words), made.out.state(values)]
+}
+
+/// Few long rows through shared memory by bulk copies; false where that is not possible or does not pay.
+fn stream(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) -> bool {
+    let (arch, a, size) = (made.target.arch, fold.to.accumulator(), fold.to.size());
+    let (threads, vectors) = (made.tuning.stream_threads, made.tuning.stream_vectors);
+    let bytes = (16 * threads * vectors) as usize;
+    // A stage holds a tile, what lies before its lanes and warps, and a few words.
+    let stage = bytes + (threads + threads / 32 + 2) as usize * a.size() + 64;
+    let stages = (arch.max_shared / stage).min(made.tuning.stream_stages as usize);
+    let tiles = n.div_up((bytes / size) as i64);
+    let sms = i64::from(arch.sms);
+    // Single bytes would need too many registers, and for wide accumulators it was measured to be no faster.
+    let fits = fold.from.size() == size && size > 1 && a.size() <= 4;
+    if arch.major < 9 || !fits || stages < 4 || rows * tiles < 2 * sms || rows >= 2 * sms {
+        return false;
+    }
+    let [head, tags, values] = told(fold, rows, tiles, made);
+    let stage = fold
+        .launch_of("scan_stream", &[TEXT, BULK, STREAM])
+        .shared(stages * bytes)
+        .source("x", ctype(fold.from), from)
+        .pointer("y", ctype(fold.to), out)
+        .int("rows", rows)
+        .int("n", n)
+        .int("tiles", tiles)
+        .pointer("head", "uint32", head)
+        .pointer("tags", "uint64", tags)
+        .pointer("values", ctype(a), values)
+        .stage(
+            &format!("scan_stream<{}, {threads}, {vectors}, {stages}>", fold.types()),
+            sms.min(rows * tiles),
+            2 * threads + 64,
+            1,
+        );
+    made.out.stages.push(stage);
+    true
 }
 
 /// Along another axis than the last: (outer, n, inner) with inner > 1.

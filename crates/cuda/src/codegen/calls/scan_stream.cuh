@@ -1,0 +1,177 @@
+// Rows along contiguous memory as a stream through shared memory: while some tiles load, others are folded, wait for
+// what lies before them, or are on their way out. A block holds STAGES tiles of T * E vectors; its warps have one task
+// each: T / 32 fold tiles, T / 32 finish them, one loads and one looks back. Tiles are taken by tickets in order, so who
+// waits, waits for tiles that are loading or loaded. Elements and results have one size, rows start on 16 bytes. Barriers
+// count every thread that reads or writes what they guard: one lane's arrival for its warp would do, but racecheck does
+// not follow that, and all lanes' arrivals were measured to cost nothing.
+template <class In, class Out, class Op, int T, int E, int STAGES>
+DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* head, uint64* tags,
+                     typename Op::state* values) {
+    typedef typename Op::state A;
+    constexpr int V = 16 / sizeof(In), WARPS = T / 32, TILE = T * E * V;
+    // Tiles whose results may still be on their way out while the next are finished.
+    constexpr int LAG = 1;
+    constexpr uint32 NONE = 0xffffffffu;
+    static_assert(sizeof(In) == sizeof(Out) && E % 2 == 1, "tiles are overwritten; odd strides have no bank conflicts");
+    extern __shared__ vec<uint32, 4> room[];
+    // Per stage: the folds before a lane in its warp and before a warp in the tile, the tile's, and the one before it.
+    __shared__ A in_warp[STAGES][T], in_tile[STAGES][WARPS], whole[STAGES], ahead[STAGES];
+    __shared__ barrier loaded[STAGES], folded[STAGES], known[STAGES], drained[STAGES];
+    __shared__ uint32 tickets[STAGES], run;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = threadIdx.x % T;
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int s = 0; s < STAGES; s++) {
+            loaded[s].init(1);
+            folded[s].init(T);
+            known[s].init(1);
+            drained[s].init(T);
+        }
+        before_bulk();
+        run = ((volatile uint32*)head)[2] + 1;
+    }
+    __syncthreads();
+    const uint32 tag = run;
+    int s = 0;
+    uint32 parity = 0;
+    auto next_stage = [&] {
+        if (++s == STAGES) {
+            s = 0;
+            parity ^= 1;
+        }
+    };
+    auto tile_of = [&](uint32 ticket) { return rows == 1 ? (int64)ticket : (int64)(ticket % (uint32)tiles); };
+    auto row_of = [&](uint32 ticket) { return rows == 1 ? 0 : (int64)(ticket / (uint32)tiles); };
+    auto start_of = [&](uint32 ticket) { return row_of(ticket) * n + tile_of(ticket) * TILE; };
+    auto length_of = [&](uint32 ticket) { return (int)min((int64)TILE, n - tile_of(ticket) * TILE); };
+    if (warp < WARPS) {
+        for (int used = 0;; next_stage()) {
+            // Over already when the tile is loaded; racecheck does not follow that either.
+            if (used++ >= STAGES) drained[s].wait(parity ^ 1);
+            loaded[s].wait(parity);
+            const uint32 ticket = tickets[s];
+            if (ticket == NONE) {
+                folded[s].arrive();
+                break;
+            }
+            const vec<In, V>* mine = (const vec<In, V>*)(room + s * T * E) + t * E;
+            A sum{};
+#pragma unroll
+            for (int e = 0; e < E; e++) {
+                vec<In, V> raw = mine[e];
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    A z = cast<A>(cast<Out>(raw.v[v]));
+                    sum = e + v > 0 ? Op::both(sum, z) : z;
+                }
+            }
+            sum = lanes_scan<Op, 32>(sum, lane);
+            in_warp[s][t] = shuffle_up(sum, 1, 32);
+            if (lane == 31) in_tile[s][warp] = sum;
+            meet(1, T);
+            if (warp == 0) {
+                A part = lanes_scan<Op, 32>(in_tile[s][min(lane, WARPS - 1)], lane);
+                A left = shuffle_up(part, 1, 32), all = shuffle_from(part, WARPS - 1, 32);
+                __syncwarp();
+                if (lane < WARPS) in_tile[s][lane] = left;
+                if (lane == 0) {
+                    whole[s] = all;
+                    tell(tags, values, ticket, all, tag);
+                }
+                __syncwarp();
+            }
+            // Every thread says that it has written what others will read.
+            folded[s].arrive();
+        }
+    } else if (warp < 2 * WARPS) {
+        int done_tiles = 0;
+        for (;; next_stage()) {
+            folded[s].wait(parity);
+            known[s].wait(parity);
+            const uint32 ticket = tickets[s];
+            if (ticket == NONE) break;
+            vec<In, V>* mine = (vec<In, V>*)(room + s * T * E) + t * E;
+            bool some = tile_of(ticket) > 0;
+            A sum{};
+            if (some) sum = ahead[s];
+            if (t >= 32) {
+                A before = in_tile[s][t / 32];
+                sum = some ? Op::both(sum, before) : before;
+                some = true;
+            }
+            if (lane > 0) {
+                A before = in_warp[s][t];
+                sum = some ? Op::both(sum, before) : before;
+                some = true;
+            }
+#pragma unroll
+            for (int e = 0; e < E; e++) {
+                vec<In, V> raw = mine[e];
+                vec<Out, V> done;
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    A z = cast<A>(cast<Out>(raw.v[v]));
+                    sum = e + v > 0 || some ? Op::both(sum, z) : z;
+                    done.v[v] = cast<Out>(sum);
+                }
+                *(vec<Out, V>*)(mine + e) = done;
+            }
+            before_bulk();
+            __syncwarp();
+            if (lane == 0) {
+                // The warp's own part of the tile.
+                constexpr int PART = 32 * E * V;
+                const int first = t * E * V, length = min(length_of(ticket) - first, PART), even = length / V * V;
+                const Out* from = (const Out*)(room + s * T * E) + first;
+                Out* to = y + start_of(ticket) + first;
+                for (int i = even; i < length; i++) to[i] = from[i];
+                if (even > 0) bulk_store(to, from, even * (int)sizeof(Out));
+                bulk_close();
+                // An earlier part has left its stage.
+                bulk_stores_read<LAG>();
+            }
+            __syncwarp();
+            if (done_tiles++ >= LAG) drained[(s + STAGES - LAG) % STAGES].arrive();
+        }
+        if (lane == 0) bulk_stores_read<0>();
+    } else if (warp == 2 * WARPS) {
+        if (lane == 0) {
+            uint32 used = 0;
+            for (;; next_stage()) {
+                if (used++ >= STAGES) drained[s].wait(parity ^ 1);
+                const uint32 ticket = atomicAdd(head, 1u);
+                if (ticket >= rows * tiles) {
+                    tickets[s] = NONE;
+                    loaded[s].arrive();
+                    break;
+                }
+                tickets[s] = ticket;
+                const int length = length_of(ticket), even = length / V * V;
+                const In* from = x + start_of(ticket);
+                In* to = (In*)(room + s * T * E);
+                for (int i = even; i < length; i++) to[i] = from[i];
+                loaded[s].arrive_and_expect(even * (int)sizeof(In));
+                if (even > 0) bulk_load(to, from, even * (int)sizeof(In), loaded[s]);
+            }
+            // Every block has had its last ticket before it counts as finished.
+            if (atomicAdd(head + 1, 1u) == gridDim.x - 1) {
+                head[0] = 0;
+                head[1] = 0;
+                head[2] = tag;
+            }
+        }
+    } else {
+        for (;; next_stage()) {
+            folded[s].wait(parity);
+            const uint32 ticket = tickets[s];
+            if (ticket != NONE && tile_of(ticket) > 0) {
+                const int64 row = row_of(ticket);
+                A sum = sum_before<A, Op>(tags, values, whole[s], row, rows, tile_of(ticket), tiles, tag, lane);
+                if (lane == 0) ahead[s] = sum;
+            }
+            __syncwarp();
+            if (lane == 0) known[s].arrive();
+            if (ticket == NONE) break;
+        }
+    }
+}
