@@ -1,6 +1,6 @@
 //! Every call on a GPU against a plain reference on the host, then timings. `CUPROUS_NVIDIA_ROOTS` names the wheels.
 //!
-//! `calls_check [check] [time] [NAME …]`; without `check` and `time` both; cases whose name contains one of the NAMEs are run.
+//! `calls_check [check] [time] [NAME …]`; without `check` and `time` both. With NAMEs, cases whose name contains one.
 #![allow(
     missing_docs,
     unreachable_pub,
