@@ -21,6 +21,14 @@ const SMALL: u64 = 128 * 128 * 128;
 /// Elements of a matrix above which a product with a vector is shared.
 const SMALL_MATRIX: usize = 1 << 17;
 
+/// What becomes of a product: `out = scale · product`, added to what the output holds if `onto`. `scale` (real and
+/// imaginary part, in the output's dtype) is not zero.
+#[derive(Clone, Copy)]
+pub(crate) struct Sum {
+    pub(crate) scale: [f64; 2],
+    pub(crate) onto: bool,
+}
+
 /// One product: sizes, and the strides (row, column) of each matrix in elements.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -30,16 +38,20 @@ struct Shape {
     a: (i64, i64),
     b: (i64, i64),
     c: (i64, i64),
+    sum: Sum,
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous.
-pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
+/// The views are in memory and fit together; the output is contiguous. `sum` is plain for integers.
+pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
+    if k == 0 && sum.onto {
+        return Ok(());
+    }
     if k == 0 {
         // SAFETY: the output is contiguous; all bits zero is zero in every dtype.
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
@@ -49,7 +61,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
     unsafe {
         match dtype {
             DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
-                let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out) };
+                let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out), sum };
                 batches(&a, &b, &out, shape);
             }
             DType::BF16 => {
@@ -60,8 +72,8 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
                 };
                 let (wa, wb) = (wide(a)?, wide(b)?);
                 let total = out.layout.size as usize;
-                let wc = Block::new(total * 4)?;
-                let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1) };
+                let wc = if sum.onto { wide(out)? } else { Block::new(total * 4)? };
+                let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
                     one(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
@@ -108,8 +120,9 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
         }
         let work = (s.m * s.n * s.k) as u64;
         let threads = if share && work >= SMALL { Parallelism::Rayon(0) } else { Parallelism::None };
+        let Sum { scale: [re, im], onto } = s.sum;
         macro_rules! go {
-            ($t:ty, $one:expr, $zero:expr) => {
+            ($t:ty, $one:expr, $scale:expr) => {
                 gemm::<$t>(
                     s.m,
                     s.n,
@@ -117,15 +130,15 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
                     c as *mut $t,
                     s.c.1 as isize,
                     s.c.0 as isize,
-                    false,
+                    onto,
                     a as *const $t,
                     s.a.1 as isize,
                     s.a.0 as isize,
                     b as *const $t,
                     s.b.1 as isize,
                     s.b.0 as isize,
-                    $zero,
                     $one,
+                    $scale,
                     false,
                     false,
                     false,
@@ -134,11 +147,11 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
             };
         }
         match dtype {
-            DType::F16 => go!(f16, f16::ONE, f16::ZERO),
-            DType::F32 => go!(f32, 1.0, 0.0),
-            DType::F64 => go!(f64, 1.0, 0.0),
-            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(0.0, 0.0)),
-            _ => go!(c64, c64::new(1.0, 0.0), c64::new(0.0, 0.0)),
+            DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
+            DType::F32 => go!(f32, 1.0, re as f32),
+            DType::F64 => go!(f64, 1.0, re),
+            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
+            _ => go!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
         }
     }
 }
@@ -238,6 +251,13 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         _ => entry::<ByVector<F64<V1>>, ByVector<F64<V3>>, ByVector<F64<V4>>>(),
     };
     let pitch = if columns { along } else { row };
+    let plain = !s.sum.onto && s.sum.scale[0] == 1.0;
+    let made = if plain { None } else { Block::new(rows * size).ok() };
+    if !plain && made.is_none() {
+        return false;
+    }
+    let result = Ptr(c);
+    let c = made.as_ref().map_or(c, Block::as_ptr);
     let (matrix, x, c) = (Ptr(matrix as *mut u8), Ptr(x as *mut u8), Ptr(c));
     let part = |from: usize, to: usize| {
         let matrix = matrix.at(from as i64 * row * size as i64);
@@ -279,7 +299,33 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         let grain = (SMALL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
+    if !plain {
+        // SAFETY: both have `rows` elements of that type, without gaps.
+        unsafe {
+            match dtype {
+                DType::F32 => {
+                    add_vector(result.0 as *mut f32, c.0 as *const f32, rows, s.sum.scale[0] as f32, s.sum.onto)
+                }
+                _ => add_vector(result.0 as *mut f64, c.0 as *const f64, rows, s.sum.scale[0], s.sum.onto),
+            }
+        }
+    }
     true
+}
+
+/// `out = scale · x`, added to what it holds if `onto`.
+///
+/// # Safety
+/// Both have `n` elements.
+unsafe fn add_vector<T>(out: *mut T, x: *const T, n: usize, scale: T, onto: bool)
+where
+    T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>,
+{
+    // SAFETY: the caller's promise.
+    let (out, x) = unsafe { (std::slice::from_raw_parts_mut(out, n), std::slice::from_raw_parts(x, n)) };
+    for (o, &x) in out.iter_mut().zip(x) {
+        *o = if onto { *o + scale * x } else { scale * x };
+    }
 }
 
 fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {
