@@ -209,14 +209,24 @@ fn main() {
         Layout::contiguous(DType::F32, &[8192, 1]),
     );
     let t = measure(
-        Step::Call(Call { op: CallOp::Dot, ins: vec![(0, a.clone()), (1, x.clone())], out: (2, y.clone()) }),
+        Step::Call(Call {
+            op: CallOp::Dot,
+            ins: vec![(0, a.clone()), (1, x.clone())],
+            out: (2, y.clone()),
+            epilogue: Epilogue::default(),
+        }),
         &[8192 * 8192 * 4, 8192 * 4, 8192 * 4],
         &[],
         6,
     );
     println!("float32 matrix-vector 8192: {:.2} ms, {:.1} GB/s", t * 1e3, 8192.0 * 8192.0 * 4e-9 / t);
     let t = measure(
-        Step::Call(Call { op: CallOp::Dot, ins: vec![(0, a.permute(&[1, 0])), (1, x)], out: (2, y) }),
+        Step::Call(Call {
+            op: CallOp::Dot,
+            ins: vec![(0, a.permute(&[1, 0])), (1, x)],
+            out: (2, y),
+            epilogue: Epilogue::default(),
+        }),
         &[8192 * 8192 * 4, 8192 * 4, 8192 * 4],
         &[],
         6,

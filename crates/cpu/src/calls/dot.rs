@@ -2,13 +2,14 @@
 //! the matrix once, integers and bool by a row-times-scalar loop.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
-use cuprous_core::{DType, Fun, Result};
+use cuprous_core::{DType, Error, Fun, Result};
 use gemm::{Parallelism, c32, c64, f16, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Flat, Ptr, gather, outer};
+use super::{Flat, PARALLEL, Ptr, gather, outer};
 use crate::alloc::Block;
 use crate::blocks::fold::Accumulate;
 use crate::blocks::{MapArgs, map};
@@ -18,6 +19,9 @@ use crate::math::{B, F32, F64, Num};
 
 /// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
 const SMALL: u64 = 128 * 128 * 128;
+/// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
+/// are small beside what they are added to would be rounded more than once.
+const ONTO: usize = 512;
 /// Elements of a matrix above which a product with a vector is shared.
 const SMALL_MATRIX: usize = 1 << 17;
 
@@ -49,8 +53,14 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
-    if k == 0 && sum.onto {
-        return Ok(());
+    if sum.onto && !(m > 1 && n > 1 && k <= ONTO && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
+    {
+        let product = Block::new(out.layout.size as usize * dtype.size())?;
+        // SAFETY: the block takes the output's place.
+        unsafe {
+            dot(a, b, View { base: product.as_ptr(), ..out }, Sum { onto: false, ..sum })?;
+            return add(Ptr(product.as_ptr()), out);
+        }
     }
     if k == 0 {
         // SAFETY: the output is contiguous; all bits zero is zero in every dtype.
@@ -72,7 +82,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
                 };
                 let (wa, wb) = (wide(a)?, wide(b)?);
                 let total = out.layout.size as usize;
-                let wc = if sum.onto { wide(out)? } else { Block::new(total * 4)? };
+                let wc = Block::new(total * 4)?;
                 let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
@@ -251,13 +261,6 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         _ => entry::<ByVector<F64<V1>>, ByVector<F64<V3>>, ByVector<F64<V4>>>(),
     };
     let pitch = if columns { along } else { row };
-    let plain = !s.sum.onto && s.sum.scale[0] == 1.0;
-    let made = if plain { None } else { Block::new(rows * size).ok() };
-    if !plain && made.is_none() {
-        return false;
-    }
-    let result = Ptr(c);
-    let c = made.as_ref().map_or(c, Block::as_ptr);
     let (matrix, x, c) = (Ptr(matrix as *mut u8), Ptr(x as *mut u8), Ptr(c));
     let part = |from: usize, to: usize| {
         let matrix = matrix.at(from as i64 * row * size as i64);
@@ -299,33 +302,52 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         let grain = (SMALL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
-    if !plain {
-        // SAFETY: both have `rows` elements of that type, without gaps.
+    let scale = s.sum.scale[0];
+    if scale != 1.0 {
+        // SAFETY: the result has `rows` elements of that type, without gaps.
         unsafe {
             match dtype {
                 DType::F32 => {
-                    add_vector(result.0 as *mut f32, c.0 as *const f32, rows, s.sum.scale[0] as f32, s.sum.onto)
+                    std::slice::from_raw_parts_mut(c.0 as *mut f32, rows).iter_mut().for_each(|v| *v *= scale as f32);
                 }
-                _ => add_vector(result.0 as *mut f64, c.0 as *const f64, rows, s.sum.scale[0], s.sum.onto),
+                _ => std::slice::from_raw_parts_mut(c.0 as *mut f64, rows).iter_mut().for_each(|v| *v *= scale),
             }
         }
     }
     true
 }
 
-/// `out = scale · x`, added to what it holds if `onto`.
+/// Elements that are added at a time, and their memory.
+const TILE: usize = 1 << 10;
+#[repr(align(64))]
+struct Tile([MaybeUninit<u8>; TILE * 16]);
+
+/// Adds a product to what the output holds.
 ///
 /// # Safety
-/// Both have `n` elements.
-unsafe fn add_vector<T>(out: *mut T, x: *const T, n: usize, scale: T, onto: bool)
-where
-    T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>,
-{
-    // SAFETY: the caller's promise.
-    let (out, x) = unsafe { (std::slice::from_raw_parts_mut(out, n), std::slice::from_raw_parts(x, n)) };
-    for (o, &x) in out.iter_mut().zip(x) {
-        *o = if onto { *o + scale * x } else { scale * x };
+/// `product` points to as many elements of the output's dtype as the output, which is contiguous, has.
+unsafe fn add(product: Ptr, out: View) -> Result<()> {
+    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, Ptr(out.origin()));
+    let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
+    let part = |t: usize| {
+        let (from, n) = (t * TILE, TILE.min(n - t * TILE));
+        let (there, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
+        let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
+        let made = tile.0.as_mut_ptr().cast::<u8>();
+        let args = [there.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
+        // SAFETY: elements `from..from + n` of both; the tile has room for them.
+        unsafe {
+            sum(&MapArgs { n, out: made, args, step: [1, 1, 0] });
+            std::ptr::copy_nonoverlapping(made, there, bytes);
+        }
+    };
+    let tiles = n.div_ceil(TILE);
+    if (n as i64) < PARALLEL {
+        (0..tiles).for_each(part)
+    } else {
+        (0..tiles).into_par_iter().for_each(part)
     }
+    Ok(())
 }
 
 fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {
