@@ -25,9 +25,11 @@ const NODE_CAP: usize = 512;
 const PERIODIC_CAP: usize = 160;
 /// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
 const BIG_WORK: u64 = 64 << 20;
-/// Nodes for which a product with enough work waits, so that its call can take them over: `z += b` and a second sum in
-/// place are four. Recording them takes under 1 µs.
+/// Nodes for which a tape with enough work waits after a product, so that its call can take them over: `z += b` and a
+/// second sum in place are four. Recording them takes under 1 µs.
 const EPILOGUE_NODES: usize = 4;
+/// Bytes of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
+const BIG_PRODUCT: u64 = BIG_WORK / 8;
 
 /// How much of the machinery runs; for tests and measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -529,6 +531,7 @@ impl Engine {
             self.run_tape(&mut state, tape)?;
         }
         let t = &mut state.tapes[tape as usize];
+        let before = t.bytes;
         let mut operands = [In::default(); 3];
         for (operand, a) in operands.iter_mut().zip(ins) {
             // SAFETY: the lock is held, foreign tapes are settled.
@@ -536,11 +539,12 @@ impl Engine {
             *operand = In { src, layout: t.note(&a.layout) };
             t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
         }
-        operands[2].src = Src(op.clone().intern());
+        let product = op == CallOp::Dot;
+        operands[2].src = Src(op.intern());
         let external = ins.iter().any(|a| a.storage.is_external());
         let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
-        let after = if op == CallOp::Dot { EPILOGUE_NODES } else { 0 };
-        self.close(&mut state, tape, Some(after), external);
+        let waits = product && t.bytes - before > BIG_PRODUCT;
+        self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)
     }
 

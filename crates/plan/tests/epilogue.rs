@@ -187,6 +187,21 @@ fn big_products_wait_for_what_follows_but_not_for_the_next() {
 }
 
 #[test]
+fn small_products_do_not_wait() {
+    let b = bench_on(19, true);
+    let x = b.array(&[256, 256]);
+    let mut y = x.clone();
+    for _ in 0..85 {
+        y = b.dot(&y, &x);
+        assert!(!b.engine.take_due());
+    }
+    // 86 times three arrays of 256 KiB are more than 64 MiB.
+    y = b.dot(&y, &x);
+    assert!(b.engine.take_due());
+    drop(y);
+}
+
+#[test]
 fn one_product_is_the_addend_of_another() {
     let b = bench(18);
     let (x, w) = (b.array(&[8, 8]), b.array(&[8, 8]));
