@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from . import bounds
 from .bounds import Bound, Reject
 from .generate import Maker
@@ -66,8 +68,8 @@ def scan(m: Maker) -> None:
         m.assign(f"xp.cumsum({v}, axis={pick_axis(m, array.ndim)})", b, rounding=array.size + 1, laid=False)
 
 
-def product(m: Maker) -> None:
-    """A matrix product; its second operand is often a view of the first."""
+def factors(m: Maker) -> tuple[str, Bound, int]:
+    """A matrix product, whose second operand is often a view of the first; its bound, and how often it is rounded."""
     a = m.pick(lambda x: 1 <= x.ndim <= 3 and x.size <= 400)
     k = m.env[a].shape[-1]
     b = m.pick(lambda x: x.ndim >= 1 and x.size <= 400 and k in (x.shape[max(x.ndim - 2, 0)], x.shape[-1]))
@@ -77,7 +79,50 @@ def product(m: Maker) -> None:
     bound = bounds.fold(bounds.mul(m.bound(a), m.bound(b), both), k)
     if m.program.special:
         raise Reject  # inf * 0 inside a library's blocked product is not specified
-    m.assign(f"{a} @ {text}", bound, rounding=2 * k + 4)
+    return f"{a} @ {text}", bound, 2 * k + 4
+
+
+def product(m: Maker) -> None:
+    text, bound, rounding = factors(m)
+    m.assign(text, bound, rounding=rounding)
+
+
+def linear(m: Maker) -> None:
+    """A product that is scaled and added to, in a new array or in place: what its call may take over."""
+    text, bound, rounding = factors(m)
+    r = m.r
+
+    def value() -> np.ndarray:
+        try:
+            return np.asarray(eval(text, m.env))
+        except (TypeError, ValueError, OverflowError):
+            raise Reject from None
+
+    made = value()
+    shape, bound = made.shape, bounds.settle(made.dtype, bound, rounding)
+    for _ in range(r.choice((0, 1, 1, 2, 3))):
+        if r.random() < 0.3:
+            s, b = m.scalar()
+            text, bound = r.choice((f"({text}) * {s}", f"{s} * ({text})")), bounds.mul(bound, b)
+        else:
+            other = m.pick(lambda a: a.shape in (shape, shape[-1:]))
+            text = r.choice(
+                (f"({text}) + {other}", f"{other} + ({text})", f"({text}) - {other}", f"{other} - ({text})")
+            )
+            bound = bounds.subtract(bound, m.bound(other))
+        made = value()
+        bound = bounds.settle(made.dtype, bound, 2)
+    kind = r.random()
+    if kind < 0.5:
+        m.assign(text, bound, laid=False)
+    elif kind < 0.6 and made.dtype.kind != "c":
+        m.assign(f"xp.maximum({text}, 0)", bound.join(bounds.TRUTH), laid=False)
+    else:
+        target = m.pick(lambda a: a.flags.writeable and a.shape == shape and a.dtype == made.dtype)
+        if kind < 0.75:
+            m.write(f"{target}[...] = {text}", target, bound)
+        else:
+            m.write(f"{target} {r.choice(('+=', '-='))} {text}", target, bounds.subtract(m.bound(target), bound), 2)
 
 
 def order(m: Maker) -> None:

@@ -63,6 +63,21 @@ impl Scalar {
         std::array::from_fn(|i| self.0[i])
     }
 
+    /// Real and imaginary part of the number that the bits are in `dtype`; integers are rounded.
+    pub fn parts(&self, dtype: DType) -> [f64; 2] {
+        match self.number(dtype) {
+            Number::Bool(b) => [f64::from(u8::from(b)), 0.0],
+            Number::Int(i) => [i as f64, 0.0],
+            Number::Float(x) => [x, 0.0],
+            Number::Complex(re, im) => [re, im],
+        }
+    }
+
+    /// Is it zero, of either sign?
+    pub fn is_zero(&self, dtype: DType) -> bool {
+        self.parts(dtype) == [0.0, 0.0]
+    }
+
     /// The number that the bits are in `dtype`.
     pub fn number(&self, dtype: DType) -> Number {
         match dtype {

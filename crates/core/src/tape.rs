@@ -39,6 +39,8 @@ pub struct Tape {
     pub period: usize,
     /// Bytes that the recorded operations would move one by one: what the engine weighs when it asks whether to start.
     pub bytes: u64,
+    /// The number of nodes at which the tape ends because of the work in it; `usize::MAX` while there is too little.
+    pub ends_at: usize,
 }
 
 /// Tells the number of the place in the user's program that is recording now; set once by the language's side.
@@ -84,6 +86,7 @@ impl Tape {
             contended: false,
             period: 0,
             bytes: 0,
+            ends_at: usize::MAX,
         }
     }
 
@@ -236,5 +239,6 @@ impl Tape {
         self.period = 0;
         self.places.clear();
         self.bytes = 0;
+        self.ends_at = usize::MAX;
     }
 }

@@ -9,7 +9,7 @@ use cuprous_core::call::Edge;
 use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Fun, Layout, ReduceOp, Scalar};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{Access, BufferInfo, Call, Device, Inst, Kernel, Level, Place, Program, Step, Typed};
+use cuprous_plan::{Access, BufferInfo, Call, Device, Epilogue, Inst, Kernel, Level, Place, Program, Step, Typed};
 
 fn load(buf: u16, strides: &[i64]) -> Inst {
     Inst::Load { buf, access: Access { offset: 0, strides: strides.into() } }
@@ -194,7 +194,12 @@ fn main() {
 
     for (n, dtype) in [(64, DType::F32), (1024, DType::F32), (1024, DType::F64)] {
         let l = Layout::contiguous(dtype, &[n, n]);
-        let call = Call { op: CallOp::Dot, ins: vec![(0, l.clone()), (1, l.clone())], out: (2, l) };
+        let call = Call {
+            op: CallOp::Dot,
+            ins: vec![(0, l.clone()), (1, l.clone())],
+            out: (2, l),
+            epilogue: Epilogue::default(),
+        };
         let t = measure(Step::Call(call), &[(n * n) as usize * 8; 3], &[], 10);
         println!("{} product {n}: {:.3} ms, {:.0} GFLOP/s", dtype.name(), t * 1e3, 2.0 * (n * n * n) as f64 / t * 1e-9);
     }
@@ -204,14 +209,24 @@ fn main() {
         Layout::contiguous(DType::F32, &[8192, 1]),
     );
     let t = measure(
-        Step::Call(Call { op: CallOp::Dot, ins: vec![(0, a.clone()), (1, x.clone())], out: (2, y.clone()) }),
+        Step::Call(Call {
+            op: CallOp::Dot,
+            ins: vec![(0, a.clone()), (1, x.clone())],
+            out: (2, y.clone()),
+            epilogue: Epilogue::default(),
+        }),
         &[8192 * 8192 * 4, 8192 * 4, 8192 * 4],
         &[],
         6,
     );
     println!("float32 matrix-vector 8192: {:.2} ms, {:.1} GB/s", t * 1e3, 8192.0 * 8192.0 * 4e-9 / t);
     let t = measure(
-        Step::Call(Call { op: CallOp::Dot, ins: vec![(0, a.permute(&[1, 0])), (1, x)], out: (2, y) }),
+        Step::Call(Call {
+            op: CallOp::Dot,
+            ins: vec![(0, a.permute(&[1, 0])), (1, x)],
+            out: (2, y),
+            epilogue: Epilogue::default(),
+        }),
         &[8192 * 8192 * 4, 8192 * 4, 8192 * 4],
         &[],
         6,
@@ -222,7 +237,12 @@ fn main() {
         for dtype in [DType::F32, DType::F64] {
             let l = Layout::contiguous(dtype, &[4096, 4096]);
             let op = CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [kh / 2, kw / 2].as_slice().into() };
-            let call = Call { op, ins: vec![(0, l.clone()), (1, Layout::contiguous(dtype, &[kh, kw]))], out: (2, l) };
+            let call = Call {
+                op,
+                ins: vec![(0, l.clone()), (1, Layout::contiguous(dtype, &[kh, kw]))],
+                out: (2, l),
+                epilogue: Epilogue::default(),
+            };
             let t = measure(Step::Call(call), &[4096 * 4096 * 8, 15 * 15 * 8, 4096 * 4096 * 8], &[], 3);
             println!(
                 "{} correlate {kh}x{kw} on 4096x4096: {:.1} ms, {:.0} GFMA/s",
@@ -236,7 +256,7 @@ fn main() {
     let l = Layout::contiguous(DType::F64, &[n]);
     for op in [CallOp::Sort, CallOp::Scan { op: cuprous_core::ScanOp::Sum, axis: 0 }] {
         let name = op.name();
-        let call = Call { op, ins: vec![(0, l.clone())], out: (1, l.clone()) };
+        let call = Call { op, ins: vec![(0, l.clone())], out: (1, l.clone()), epilogue: Epilogue::default() };
         let t = measure(Step::Call(call), &[n as usize * 8; 2], &[], 5);
         println!("{name} of 1e6 float64: {:.2} ms", t * 1e3);
     }

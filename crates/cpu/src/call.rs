@@ -1,15 +1,17 @@
 //! Calls: routines on whole arrays.
 
-use cuprous_core::{CallOp, DType, Error, LayoutRef, Result};
-use cuprous_plan::Call;
+use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, Result};
+use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
 use crate::calls::{correlate, dot, pad, scan, search, sort};
+use crate::compile::{Code, lower};
 use crate::run::Env;
 
 /// A call, checked.
-#[derive(Debug)]
 pub(crate) struct Routine {
     pub(crate) call: Call,
+    /// Makes of the output what a product is added to.
+    pub(crate) before: Option<Code>,
 }
 
 /// An array operand: its memory and layout.
@@ -50,10 +52,56 @@ fn bad(call: &Call, what: &str) -> Error {
     Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
 }
 
+/// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
+fn addends(call: &Call) -> Option<Kernel> {
+    let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
+    let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
+    if bias.is_none() && addend.as_ref().is_none_or(there) {
+        return None;
+    }
+    let columns = out.shape[out.ndim() - 1];
+    // Rows and columns where the bias tells them apart; without axes of extent 1.
+    let axes =
+        if bias.is_some() { vec![(out.size / columns, columns, 0), (columns, 1, 1)] } else { vec![(out.size, 1, 0)] };
+    let axes: Vec<(i64, i64, i64)> = axes.into_iter().filter(|(n, ..)| *n != 1).collect();
+    let (mut body, mut buffers) = (Vec::new(), Vec::new());
+    let mut push = |inst: Inst| {
+        body.push(Typed { inst, dtype: out.dtype, level: Level::Full });
+        body.len() as Val - 1
+    };
+    let mut access = |buffer: u32, offset: i64, bias: bool| {
+        let at = buffers.iter().position(|b| *b == buffer).unwrap_or(buffers.len());
+        if at == buffers.len() {
+            buffers.push(buffer);
+        }
+        let strides = axes.iter().map(|&(_, step, along)| if bias { along } else { step }).collect();
+        (at as u16, Access { offset, strides })
+    };
+    let map = |fun: Fun, args: &[Val]| Inst::Map { fun, args: args.into() };
+    let mut sum = None;
+    if let Some(Addend { array: (buffer, layout), factor }) = addend {
+        let (buf, access) = access(*buffer, layout.offset, false);
+        let mut value = push(Inst::Load { buf, access });
+        if let Some(slot) = factor.constant {
+            let constant = push(Inst::Scalar { slot });
+            value = push(map(Fun::Multiply, &[value, constant]));
+        }
+        sum = Some(if factor.negative { push(map(Fun::Negative, &[value])) } else { value });
+    }
+    if let Some((buffer, layout)) = bias {
+        let (buf, access) = access(*buffer, layout.offset, true);
+        let value = push(Inst::Load { buf, access });
+        sum = Some(sum.map_or(value, |sum| push(map(Fun::Add, &[sum, value]))));
+    }
+    let (buf, access) = access(*to, 0, false);
+    push(Inst::Store { buf, access, arg: sum? });
+    Some(Kernel { outer: axes.iter().map(|a| a.0).collect(), inner: Dims::new(), body, buffers })
+}
+
 impl Routine {
     /// Checks that the call is one that the routines can run.
     pub(crate) fn new(call: &Call, buffers: usize) -> Result<Routine> {
-        if call.ins.iter().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
+        if call.reads().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
             return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
         }
         let arity = match call.op {
@@ -108,7 +156,8 @@ impl Routine {
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
         }
-        Ok(Routine { call: call.clone() })
+        let before = addends(call).map(|kernel| lower(&kernel)).transpose()?;
+        Ok(Routine { call: call.clone(), before })
     }
 
     /// # Safety
@@ -122,8 +171,15 @@ impl Routine {
         }
         // SAFETY: passed on; the shapes were checked.
         unsafe {
+            if let Some(code) = &self.before {
+                code.run(env)?;
+            }
             match &self.call.op {
-                CallOp::Dot => dot::dot(of(0), of(1), out),
+                CallOp::Dot => {
+                    let Epilogue { scale, addend, bias } = &self.call.epilogue;
+                    let onto = addend.is_some() || bias.is_some();
+                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(env.scalars, out.dtype()), onto })
+                }
                 CallOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 CallOp::Sort => sort::sort(of(0), out),
                 CallOp::ArgSort => sort::argsort(of(0), out),

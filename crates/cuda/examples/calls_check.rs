@@ -26,7 +26,7 @@ use cuprous_cuda::driver::{
     memcpy_dtoh_async, memcpy_htod_async, memset_async,
 };
 use cuprous_cuda::nvrtc::{self, CompileOptions};
-use cuprous_plan::Call;
+use cuprous_plan::{Call, Epilogue};
 
 use host::{Random, View};
 
@@ -170,7 +170,11 @@ fn case(all: &mut Vec<Case>, r: &mut Random, op: CallOp, ins: &[LayoutRef], out:
     let name =
         format!("{} {:?} {:?}", op.name(), op, ins.iter().map(|l| (l.dtype, &l.shape, &l.strides)).collect::<Vec<_>>());
     let ins = ins.iter().enumerate().map(|(k, l)| (k as u32 + 1, l.clone())).collect();
-    all.push(Case { name, call: Call { op, ins, out: (0, Layout::contiguous(out.0, out.1)) }, ins: bytes });
+    all.push(Case {
+        name,
+        call: Call { op, ins, out: (0, Layout::contiguous(out.0, out.1)), epilogue: Epilogue::default() },
+        ins: bytes,
+    });
 }
 
 const EDGES: [Edge; 5] = [Edge::Reflect, Edge::Constant, Edge::Nearest, Edge::Mirror, Edge::Wrap];

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use cuprous_core::{CallOp, DType};
-use cuprous_plan::{Call, Program, Step};
+use cuprous_core::{CallOp, DType, LayoutRef};
+use cuprous_plan::{Call, Epilogue, Program, Step};
 
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::{self, Arch, Generated, Options, Stage};
-use crate::cublaslt::{Matmul, MatmulType, Matrix};
+use crate::cublaslt::{self, Matmul, MatmulType, Matrix};
 use crate::device::{Counters, Gpu};
 use crate::driver::{DevPtr, Function, LaunchShape, Module, memset_async};
 use crate::error::{CudaError, Result, translate};
@@ -253,7 +253,21 @@ fn product(call: &Call) -> Option<Product> {
     problem.b = b;
     problem.c = c;
     problem.batch = batch as u32;
-    Some(Product { problem, a: (call.ins[0].0, a_offset), b: (call.ins[1].0, b_offset), c: call.out.0 })
+    let Epilogue { scale, addend, bias } = &call.epilogue;
+    if bias.is_some() {
+        problem.epilogue = cublaslt::Epilogue::Bias;
+    }
+    let at = |(buffer, layout): &(u32, LayoutRef)| (*buffer, layout.offset as u64 * layout.dtype.size() as u64);
+    Some(Product {
+        problem,
+        dtype: out.dtype,
+        a: (call.ins[0].0, a_offset),
+        b: (call.ins[1].0, b_offset),
+        c: call.out.0,
+        scale: *scale,
+        addend: addend.as_ref().map(|a| (at(&a.array), a.factor)),
+        bias: bias.as_ref().map(at),
+    })
 }
 
 /// A readable listing of a program's code.
@@ -265,8 +279,13 @@ pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
             Ok(Planned::Generated(g)) => writeln!(text, "{g}"),
             Ok(Planned::Product(p)) => writeln!(
                 text,
-                "// cuBLASLt: ({} × {}) · ({} × {}), batch {}\n",
-                p.problem.a.rows, p.problem.a.cols, p.problem.b.rows, p.problem.b.cols, p.problem.batch
+                "// cuBLASLt: ({} × {}) · ({} × {}){}, batch {}\n",
+                p.problem.a.rows,
+                p.problem.a.cols,
+                p.problem.b.rows,
+                p.problem.b.cols,
+                if let Step::Call(call) = step { call.epilogue.to_string() } else { String::new() },
+                p.problem.batch
             ),
             Err(error) => writeln!(text, "// {error}\n"),
         };

@@ -191,8 +191,13 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
     let b: Vec<f32> = (0..k * n).map(|i| (i * 5 % 13) as f32 - 6.0).collect();
     let bias: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let expected = host_matmul(&a, &b, m, k, n);
-    let operands =
-        Operands { a: bench.put(&a), b: bench.put(&b), c: bench.put(&vec![f32::NAN; m * n]), bias: bench.put(&bias) };
+    let operands = Operands {
+        a: bench.put(&a),
+        b: bench.put(&b),
+        c: bench.put(&vec![f32::NAN; m * n]),
+        addend: DevPtr::NULL,
+        bias: bench.put(&bias),
+    };
     let plain = Matmul::row_major(MatmulType::F32, m as u64, k as u64, n as u64);
     for tf32 in [false, true] {
         // SAFETY: the shapes are those of the allocations, here and below.
@@ -204,6 +209,18 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
     unsafe { lt.matmul(&relu, &operands, workspace, &bench.stream) }?;
     let with_bias: Vec<f32> = expected.iter().enumerate().map(|(i, x)| (2.0 * x + bias[i % n]).max(0.0)).collect();
     assert_eq!(bench.get::<f32>(operands.c, m * n), with_bias);
+    // Another array and a bias added; then the same in place.
+    let sum = Matmul { epilogue: Epilogue::Bias, alpha: [2.0, 0.0], beta: [-3.0, 0.0], ..plain };
+    let addend: Vec<f32> = (0..m * n).map(|i| (i % 17) as f32).collect();
+    let sums: Vec<f32> = (0..m * n).map(|i| 2.0 * expected[i] - 3.0 * addend[i] + bias[i % n]).collect();
+    let added = Operands { addend: bench.put(&addend), ..operands };
+    // SAFETY: as above.
+    unsafe { lt.matmul(&sum, &added, workspace, &bench.stream) }?;
+    assert_eq!(bench.get::<f32>(operands.c, m * n), sums);
+    let in_place = Operands { c: added.addend, ..added };
+    // SAFETY: as above.
+    unsafe { lt.matmul(&sum, &in_place, workspace, &bench.stream) }?;
+    assert_eq!(bench.get::<f32>(added.addend, m * n), sums);
     // aᵀ of a column-major view: the same memory read as k × m and transposed.
     let at = Matrix::row_major(k as u64, m as u64).transposed();
     let a_columns: Vec<f32> = (0..k * m).map(|i| a[(i % m) * k + i / m]).collect();
@@ -435,8 +452,13 @@ fn timings() -> Result<()> {
     let n = 8192u64;
     let bytes = n * n * 2;
     let random: Vec<u16> = (0..n * n).map(|i| 0x3f00 | ((i * 2_654_435_761) >> 7 & 0x80ff) as u16).collect();
-    let operands =
-        Operands { a: bench.put(&random), b: bench.put(&random), c: bench.pool.alloc(bytes)?, bias: DevPtr::NULL };
+    let operands = Operands {
+        a: bench.put(&random),
+        b: bench.put(&random),
+        c: bench.pool.alloc(bytes)?,
+        addend: DevPtr::NULL,
+        bias: DevPtr::NULL,
+    };
     let mut lt = CublasLt::new(bench.context)?;
     let workspace = Workspace { start: bench.pool.alloc(WORKSPACE_BYTES as u64)?, bytes: WORKSPACE_BYTES };
     let problem = Matmul::row_major(MatmulType::Bf16, n, n, n);

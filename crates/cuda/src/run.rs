@@ -4,8 +4,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cuprous_core::Scalar;
-use cuprous_plan::Executable;
+use cuprous_core::{DType, Scalar};
+use cuprous_plan::{Executable, Factor};
 
 use crate::codegen::Arg;
 use crate::cublaslt::{Matmul, Operands};
@@ -17,7 +17,7 @@ use crate::graph::{GraphBuilder, GraphExec, NodeId};
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
 const GRAPH_AT: u32 = 3;
 const GRAPH_LAUNCHES: usize = 2;
-/// Runs in which a product's addresses differed, after which its program goes back to the stream.
+/// Runs in which a product's addresses or factors differed, after which its program goes back to the stream.
 const MAX_RECAPTURES: u32 = 8;
 
 /// One kernel launch.
@@ -30,13 +30,17 @@ pub(crate) struct Launch {
     block: ArgBlock,
 }
 
-/// A matrix product through cuBLASLt; operands as (buffer, byte offset).
+/// A matrix product through cuBLASLt; operands as (buffer, byte offset). Its factors are known when it runs.
 #[derive(Clone)]
 pub(crate) struct Product {
     pub(crate) problem: Matmul,
+    pub(crate) dtype: DType,
     pub(crate) a: (u32, u64),
     pub(crate) b: (u32, u64),
     pub(crate) c: u32,
+    pub(crate) scale: Factor,
+    pub(crate) addend: Option<((u32, u64), Factor)>,
+    pub(crate) bias: Option<(u32, u64)>,
 }
 
 /// One unit of a program, in order.
@@ -74,14 +78,23 @@ impl Launch {
 impl Product {
     fn operands(&self, buffers: &[u64]) -> Operands {
         let at = |(buffer, offset): (u32, u64)| DevPtr(buffers[buffer as usize] + offset);
-        Operands { a: at(self.a), b: at(self.b), c: at((self.c, 0)), bias: DevPtr::NULL }
+        let c = at((self.c, 0));
+        let addend = self.addend.map_or(c, |(array, _)| at(array));
+        Operands { a: at(self.a), b: at(self.b), c, addend, bias: self.bias.map_or(DevPtr::NULL, at) }
     }
 
-    fn submit(&self, gpu: &Gpu, buffers: &[u64], stream: &crate::driver::Stream) -> Result<()> {
-        let operands = self.operands(buffers);
+    /// The problem with the factors of this run.
+    fn problem(&self, scalars: &[Scalar]) -> Matmul {
+        let alpha = self.scale.value(scalars, self.dtype);
+        let beta = self.addend.map_or([0.0; 2], |(_, factor)| factor.value(scalars, self.dtype));
+        Matmul { alpha, beta, ..self.problem }
+    }
+
+    fn submit(&self, gpu: &Gpu, buffers: &[u64], scalars: &[Scalar], stream: &crate::driver::Stream) -> Result<()> {
+        let (problem, operands) = (self.problem(scalars), self.operands(buffers));
         gpu.with_blas(|blas, workspace| {
             // SAFETY: the plan's buffers are live for the run and have the shapes of the problem.
-            unsafe { blas.matmul(&self.problem, &operands, workspace, stream) }
+            unsafe { blas.matmul(&problem, &operands, workspace, stream) }
         })
     }
 }
@@ -153,7 +166,7 @@ impl Loaded {
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
         for task in &mut self.tasks {
             match task {
-                Task::Product(product) => product.submit(gpu, buffers, &gpu.stream)?,
+                Task::Product(product) => product.submit(gpu, buffers, scalars, &gpu.stream)?,
                 Task::Kernel(launch) => {
                     launch.bind(buffers, scalars, scratch);
                     launch.block.pointers(&mut self.pointers);
@@ -180,13 +193,15 @@ impl Loaded {
                                 patched += u64::from(unsafe { graph.exec.set_kernel_args(node, &launch.block)? });
                             }
                             Task::Product(product) => {
-                                if product.operands(buffers) != product.operands(&graph.buffers) {
+                                let same = product.operands(buffers) == product.operands(&graph.buffers)
+                                    && product.problem(scalars) == product.problem(&graph.scalars);
+                                if !same {
                                     graph.recaptures += 1;
                                     patched += 1;
                                     let gpu = &self.gpu;
                                     // SAFETY: as in `stream`.
                                     unsafe {
-                                        graph.exec.set_captured(node, |s| product.submit(gpu, buffers, s))?;
+                                        graph.exec.set_captured(node, |s| product.submit(gpu, buffers, scalars, s))?;
                                     }
                                 }
                             }
@@ -224,7 +239,9 @@ impl Loaded {
                         launch.bind(buffers, scalars, scratch);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Product(product) => builder.add_captured(&after, |s| product.submit(&gpu, buffers, s))?,
+                    Task::Product(product) => {
+                        builder.add_captured(&after, |s| product.submit(&gpu, buffers, scalars, s))?
+                    }
                 }
             };
             nodes.push(node);

@@ -6,7 +6,7 @@ use common::{compile_all, dense, have_nvrtc, stages};
 use cuprous_core::call::Edge;
 use cuprous_core::{CallOp, DType, Layout, ScanOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_call};
-use cuprous_plan::Call;
+use cuprous_plan::{Call, Epilogue};
 
 /// A call on dense operands, or on operands with every axis reversed in memory.
 fn call(op: CallOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
@@ -23,7 +23,7 @@ fn call_on(arch: Arch, op: CallOp, ins: &[(DType, &[i64])], out: DType, shape: &
         if strided { Layout::new(d, s, &strides, 3) } else { Layout::contiguous(d, s) }
     };
     let ins = ins.iter().enumerate().map(|(k, (d, s))| (k as u32, operand(*d, s))).collect();
-    let call = Call { op, ins, out: (9, Layout::contiguous(out, shape)) };
+    let call = Call { op, ins, out: (9, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
     generate_call(&call, arch, Options::default()).expect("there is code for it")
 }
 
@@ -133,6 +133,7 @@ fn floating_products_are_left_to_the_library() {
         op: CallOp::Dot,
         ins: (0..2).map(|k| (k, Layout::contiguous(DType::F32, shape))).collect(),
         out: (2, Layout::contiguous(DType::F32, shape)),
+        epilogue: Epilogue::default(),
     };
     assert!(generate_call(&op, Arch::H200, Options::default()).is_none());
 }

@@ -28,6 +28,12 @@ struct Key {
     leaves: Vec<(usize, u8)>,
 }
 
+impl Key {
+    fn is(&self, tape: &Tape, live: &[bool], leaves: &[(usize, u8)]) -> bool {
+        self.nodes == tape.nodes && self.live == live && self.leaves == leaves
+    }
+}
+
 struct Entry {
     hash: u64,
     key: Key,
@@ -82,9 +88,7 @@ impl Programs {
         self.clock += 1;
         let clock = self.clock;
         let found = self.table.get(&hash).and_then(|entries| {
-            entries
-                .iter()
-                .position(|e| e.key.nodes == tape.nodes && e.key.live == self.live && e.key.leaves == self.leaves)
+            entries.iter().position(|e| e.key.is(tape, &self.live, &self.leaves) && e.program.admits(&tape.consts))
         });
         let at = match found {
             Some(at) => {
@@ -204,6 +208,7 @@ impl Programs {
             storage_bytes: &storage_bytes,
             leaves: tape.leaves.len(),
             layouts: &layouts,
+            consts: &tape.consts,
         });
         program.scalars = tape.consts.len();
         program.aligned = self.leaves.iter().all(|&(_, align)| align == 4);

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::node::SrcKind;
-use cuprous_core::{CallOp, Dims, Fun, In, Layout, NodeKind};
+use cuprous_core::{CallOp, DType, Dims, Fun, In, Layout, NodeKind};
 use smallvec::SmallVec;
 
+use crate::epilogue::Fold;
 use crate::fuse::{Depth, Fusion, Group, Input};
-use crate::kernel::{Access, Call, Inst, Kernel, Level, Typed, Val};
+use crate::kernel::{Access, Addend, Call, Epilogue, Inst, Kernel, Level, Typed, Val};
 use crate::memory;
 use crate::pack;
 use crate::program::{BufferInfo, Place, Program, Step};
@@ -22,6 +23,7 @@ pub(crate) fn plan(input: Input) -> Program {
         stored,
         fusion,
         steps: Vec::new(),
+        nonzero: Vec::new(),
     };
     for g in 0..emit.fusion.groups.len() {
         emit.group(g as u32);
@@ -52,6 +54,8 @@ struct Emit<'a> {
     stored: Vec<bool>,
     buffers: Buffers,
     steps: Vec<Step>,
+    /// See [`Program::nonzero`].
+    nonzero: Vec<(u32, DType)>,
 }
 
 /// A kernel under construction.
@@ -64,12 +68,12 @@ struct Body {
 }
 
 impl Body {
-    fn push(&mut self, inst: Inst, dtype: cuprous_core::DType, level: Level) -> Val {
+    fn push(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
         self.typed.push(Typed { inst, dtype, level });
         (self.typed.len() - 1) as Val
     }
 
-    fn once(&mut self, inst: Inst, dtype: cuprous_core::DType, level: Level) -> Val {
+    fn once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
         let key = (inst.clone(), dtype as u8, level == Level::Row);
         if let Some(&v) = self.known.get(&key) {
             return v;
@@ -96,6 +100,9 @@ impl Emit<'_> {
     fn group(&mut self, g: u32) {
         let nodes = self.fusion.groups[g as usize].nodes.clone();
         let Some(&first) = nodes.first() else { return };
+        if let Some(fold) = self.fusion.groups[g as usize].fold {
+            return self.fold(fold);
+        }
         if self.fusion.node(first).kind == NodeKind::Call {
             return self.call(first);
         }
@@ -254,18 +261,42 @@ impl Emit<'_> {
     }
 
     fn call(&mut self, n: u32) {
+        self.call_into(n, n, Epilogue::default());
+    }
+
+    /// A call whose result goes where node `last` has it.
+    fn call_into(&mut self, n: u32, last: u32, epilogue: Epilogue) {
         let node = *self.fusion.node(n);
-        let ins = node
-            .operands()
-            .iter()
-            .map(|i| {
-                let storage = self.storage(i);
-                (self.buffers.of(storage, &self.fusion.input), self.fusion.layout(i.layout).clone())
-            })
-            .collect();
+        let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
         let out = self.fusion.layout(node.out).clone();
-        let buffer = self.buffers.of(self.fusion.input.storage_of[n as usize], &self.fusion.input);
-        self.steps.push(Step::Call(Call { op: CallOp::interned(node.call_id()), ins, out: (buffer, out) }));
+        let buffer = self.buffers.of(self.fusion.input.storage_of[last as usize], &self.fusion.input);
+        let op = CallOp::interned(node.call_id());
+        self.steps.push(Step::Call(Call { op, ins, out: (buffer, out), epilogue }));
+    }
+
+    /// A product with what follows it.
+    fn fold(&mut self, fold: usize) {
+        let Fold { product, last, scale, addend, bias, .. } = self.fusion.folds[fold];
+        let out = self.fusion.layout(self.fusion.node(product).out).clone();
+        let offset = |emit: &Self, operand: &In| emit.fusion.layout(operand.layout).offset;
+        let epilogue = Epilogue {
+            scale,
+            addend: addend.map(|(operand, factor)| {
+                let layout = out.with(&out.shape, &contiguous_strides(&out.shape), offset(self, &operand));
+                Addend { array: (self.buffer(&operand), layout), factor }
+            }),
+            bias: bias.map(|operand| {
+                let columns = out.shape[out.ndim() - 1];
+                (self.buffer(&operand), out.with(&[columns], &[1], offset(self, &operand)))
+            }),
+        };
+        self.nonzero.extend(epilogue.factors().filter_map(|f| f.constant).map(|slot| (slot, out.dtype)));
+        self.call_into(product, last, epilogue);
+    }
+
+    fn buffer(&mut self, operand: &In) -> u32 {
+        let storage = self.storage(operand);
+        self.buffers.of(storage, &self.fusion.input)
     }
 
     fn finish(mut self) -> Program {
@@ -285,6 +316,7 @@ impl Emit<'_> {
             arena_bytes: 0,
             outputs,
             scalars: 0,
+            nonzero: self.nonzero,
             aligned: true,
         };
         memory::place(&mut program);

@@ -25,6 +25,11 @@ const NODE_CAP: usize = 512;
 const PERIODIC_CAP: usize = 160;
 /// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
 const BIG_WORK: u64 = 64 << 20;
+/// Nodes for which a tape with enough work waits after a product, so that its call can take them over: `z += b` and a
+/// second sum in place are four. Recording them takes under 1 µs.
+const EPILOGUE_NODES: usize = 4;
+/// Bytes of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
+const BIG_PRODUCT: u64 = BIG_WORK / 8;
 
 /// How much of the machinery runs; for tests and measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -227,20 +232,27 @@ impl Engine {
         Ok(())
     }
 
-    /// After recording: decides whether the tape ends here.
+    /// After recording: decides whether the tape ends here. Where there is enough work for an asynchronous device, the
+    /// tape ends so many nodes after a whole-array routine as `after` says.
     #[inline]
-    fn close(&self, state: &mut State, tape: u32, big: bool, external: bool) {
+    fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
         state.stats.nodes += 1;
         let t = &mut state.tapes[tape as usize];
         let len = t.nodes.len();
         if len == PERIODIC_CAP {
             t.period = period(&t.nodes);
         }
+        if let Some(after) = after
+            && t.bytes > BIG_WORK
+            && self.device.is_asynchronous()
+        {
+            t.ends_at = len + after;
+        }
         if external
             || len >= NODE_CAP
+            || len >= t.ends_at
             || (len >= PERIODIC_CAP && t.period > 0 && len.is_multiple_of(t.period))
             || state.replay == Replay::Single
-            || (big && t.bytes > BIG_WORK && self.device.is_asynchronous())
         {
             self.due.store(true, Relaxed);
         }
@@ -268,7 +280,7 @@ impl Engine {
         let t = &mut s.tapes[tape as usize];
         // SAFETY: the lock is held, foreign tapes are settled.
         let out = unsafe { s.memo.map(t, self.id, fun, operands, forced)? };
-        self.close(s, tape, false, external);
+        self.close(s, tape, None, external);
         Ok(out)
     }
 
@@ -278,7 +290,7 @@ impl Engine {
         let fresh = Layout::contiguous(dtype, a.shape());
         // SAFETY: the lock is held, foreign tapes are settled.
         let out = unsafe { record::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
-        self.close(&mut state, tape, false, a.storage.is_external());
+        self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
     }
 
@@ -289,7 +301,7 @@ impl Engine {
         let read = record::iota(t, layout);
         let out = Layout::contiguous(DType::I64, &layout.shape);
         let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
-        self.close(&mut state, tape, false, false);
+        self.close(&mut state, tape, None, false);
         Ok(out)
     }
 
@@ -300,7 +312,7 @@ impl Engine {
         let read = t.constant(value, &Layout::contiguous(dtype, &[]));
         let out = Layout::contiguous(dtype, shape);
         let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
-        self.close(&mut state, tape, false, false);
+        self.close(&mut state, tape, None, false);
         Ok(out)
     }
 
@@ -338,7 +350,7 @@ impl Engine {
             }
         };
         let out = t.push(NodeKind::Map, fun as u8, 3, &plain.out, ins, self.id);
-        self.close(&mut state, tape, false, parameter.is_some_and(|p| p.storage.is_external()));
+        self.close(&mut state, tape, None, parameter.is_some_and(|p| p.storage.is_external()));
         Ok(out)
     }
 
@@ -370,7 +382,7 @@ impl Engine {
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
         t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
         let out = t.push(NodeKind::Reduce, op as u8, 1, &Layout::contiguous(dtype, &kept), ins, self.id);
-        self.close(&mut state, tape, false, a.storage.is_external());
+        self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
     }
 
@@ -384,7 +396,7 @@ impl Engine {
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
         let out = Layout::contiguous(a.dtype(), index.shape());
         let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
-        self.close(&mut state, tape, false, a.storage.is_external());
+        self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
     }
 
@@ -477,7 +489,7 @@ impl Engine {
         let ins = [In { src, layout: t.note(&a.layout) }, read, In::default()];
         // SAFETY: as above.
         unsafe { t.push_write(NodeKind::Update, 0, 2, a, ins) };
-        self.close(&mut state, tape, false, external);
+        self.close(&mut state, tape, None, external);
         Ok(())
     }
 
@@ -507,14 +519,19 @@ impl Engine {
         ];
         // SAFETY: as above.
         unsafe { t.push_write(NodeKind::Scatter, op as u8, 3, a, ins) };
-        self.close(&mut state, tape, false, a.storage.is_external());
+        self.close(&mut state, tape, None, a.storage.is_external());
         Ok(())
     }
 
     /// Records a routine on whole arrays whose result has that dtype and shape.
     pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         let (mut state, tape) = self.open(ins)?;
+        if state.tapes[tape as usize].ends_at != usize::MAX {
+            // The product before has waited long enough for what it might do as well.
+            self.run_tape(&mut state, tape)?;
+        }
         let t = &mut state.tapes[tape as usize];
+        let before = t.bytes;
         let mut operands = [In::default(); 3];
         for (operand, a) in operands.iter_mut().zip(ins) {
             // SAFETY: the lock is held, foreign tapes are settled.
@@ -522,10 +539,12 @@ impl Engine {
             *operand = In { src, layout: t.note(&a.layout) };
             t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
         }
+        let product = op == CallOp::Dot;
         operands[2].src = Src(op.intern());
         let external = ins.iter().any(|a| a.storage.is_external());
         let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
-        self.close(&mut state, tape, true, external);
+        let waits = product && t.bytes - before > BIG_PRODUCT;
+        self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)
     }
 

@@ -13,7 +13,7 @@ const MAX_EVENTS: usize = 64;
 
 enum Event {
     Replayed { hash: u64, times: u64 },
-    Planned { hash: u64, nodes: usize, kernels: usize, calls: usize, why: String },
+    Planned { hash: u64, nodes: usize, kernels: usize, calls: usize, sums: usize, why: String },
 }
 
 /// The last programs and what became of them.
@@ -51,7 +51,8 @@ impl Journal {
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
         let calls = program.steps.len() - kernels;
-        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, why });
+        let sums = program.steps.iter().filter(|s| matches!(s, Step::Call(c) if !c.epilogue.is_none())).count();
+        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
     }
 
     fn push(&mut self, event: Event) {
@@ -67,10 +68,11 @@ impl Journal {
         for event in &self.events {
             let _ = match event {
                 Event::Replayed { hash, times } => writeln!(text, "program {:08x}: replayed {times}×", *hash as u32),
-                Event::Planned { hash, nodes, kernels, calls, why } => writeln!(
+                Event::Planned { hash, nodes, kernels, calls, sums, why } => writeln!(
                     text,
-                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {calls} calls: {why}",
-                    *hash as u32
+                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {calls} calls{}: {why}",
+                    *hash as u32,
+                    if *sums > 0 { format!(", {sums} with an epilogue") } else { String::new() }
                 ),
             };
         }

@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{Dims, LayoutRef, Node, NodeKind, Src};
+use cuprous_core::{Dims, LayoutRef, Node, NodeKind, Scalar, Src};
+
+use crate::epilogue::{self, Fold};
 
 /// A tape as the planner sees it.
 pub(crate) struct Input<'a> {
@@ -21,6 +23,23 @@ pub(crate) struct Input<'a> {
     pub(crate) storage_bytes: &'a [usize],
     pub(crate) leaves: usize,
     pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
+    /// Values of the constants, of which a plan may use no more than [`Program::nonzero`](crate::Program) says.
+    pub(crate) consts: &'a [Scalar],
+}
+
+impl Input<'_> {
+    pub(crate) fn layout(&self, id: u32) -> &LayoutRef {
+        &self.layouts[&id]
+    }
+
+    /// A write that leaves nothing of the version before.
+    pub(crate) fn overwrites(&self, node: usize) -> bool {
+        let n = &self.nodes[node];
+        let out = self.layout(n.out);
+        n.kind == NodeKind::Update
+            && out.identity
+            && out.size as usize * out.dtype.size() == self.storage_bytes[self.storage_of[node] as usize]
+    }
 }
 
 /// Where a value stands in its group's two-level iteration space.
@@ -39,6 +58,8 @@ pub(crate) struct Group {
     pub(crate) mask: u32,
     /// In tape order.
     pub(crate) nodes: Vec<u32>,
+    /// The group is a product with what follows it: its place in [`Fusion::folds`].
+    pub(crate) fold: Option<usize>,
     /// May take further nodes.
     open: bool,
     /// Every node reads and writes in flat order, so only the size of `shape` matters.
@@ -60,6 +81,9 @@ pub(crate) struct Fusion<'a> {
     pub(crate) needed: Vec<bool>,
     pub(crate) groups: Vec<Group>,
     pub(crate) depth: Vec<Depth>,
+    pub(crate) folds: Vec<Fold>,
+    /// The fold that each node is in.
+    fold_of: HashMap<u32, usize>,
     group_of: Vec<u32>,
     /// Where the nodes of a merged group went.
     moved: Vec<u32>,
@@ -74,8 +98,13 @@ impl<'a> Fusion<'a> {
     /// Groups the needed nodes of a tape.
     pub(crate) fn new(input: Input<'a>) -> Fusion<'a> {
         let n = input.nodes.len();
+        let needed = needed(&input);
+        let folds = epilogue::folds(&input, &needed);
+        let fold_of = folds.iter().enumerate().flat_map(|(k, fold)| fold.members.iter().map(move |&m| (m, k)));
         let mut fusion = Fusion {
-            needed: needed(&input),
+            needed,
+            fold_of: fold_of.collect(),
+            folds,
             groups: Vec::new(),
             depth: vec![Depth::Full; n],
             group_of: vec![NONE; n],
@@ -85,15 +114,18 @@ impl<'a> Fusion<'a> {
             input,
         };
         for node in 0..n as u32 {
-            if fusion.needed[node as usize] {
-                fusion.place(node);
+            match fusion.fold_of.get(&node) {
+                Some(&fold) if fusion.folds[fold].last == node => fusion.place_fold(fold),
+                Some(_) => {}
+                None if fusion.needed[node as usize] => fusion.place(node),
+                None => {}
             }
         }
         fusion
     }
 
     pub(crate) fn layout(&self, id: u32) -> &LayoutRef {
-        &self.input.layouts[&id]
+        self.input.layout(id)
     }
 
     pub(crate) fn node(&self, node: u32) -> &Node {
@@ -111,7 +143,7 @@ impl<'a> Fusion<'a> {
 
     /// A write that leaves nothing of the version before.
     pub(crate) fn overwrites(&self, node: u32) -> bool {
-        overwrites(&self.input, node as usize)
+        self.input.overwrites(node as usize)
     }
 
     fn place(&mut self, n: u32) {
@@ -142,6 +174,7 @@ impl<'a> Fusion<'a> {
                 shape: shape.clone(),
                 mask: 0,
                 nodes: Vec::new(),
+                fold: None,
                 open: !alone,
                 flat: true,
                 successors: Vec::new(),
@@ -162,13 +195,40 @@ impl<'a> Fusion<'a> {
             g.shape = shape;
             g.flat = false;
         }
-        for (dep, _) in dependencies {
+        self.register(n, group, &dependencies);
+    }
+
+    /// Gives a product and what follows it a group of its own, after everything so far.
+    fn place_fold(&mut self, fold: usize) {
+        let group = self.groups.len() as u32;
+        let members = self.folds[fold].members.clone();
+        members.iter().for_each(|&m| self.group_of[m as usize] = group);
+        self.moved.push(group);
+        self.groups.push(Group {
+            shape: self.layout(self.node(members[0]).out).shape.clone(),
+            mask: 0,
+            nodes: members.clone(),
+            fold: Some(fold),
+            open: false,
+            flat: false,
+            successors: Vec::new(),
+        });
+        for m in members {
+            let dependencies = self.dependencies(m);
+            self.register(m, group, &dependencies);
+        }
+    }
+
+    /// Notes what a placed node came after and what it reads.
+    fn register(&mut self, n: u32, group: u32, dependencies: &[(u32, bool)]) {
+        for &(dep, _) in dependencies {
             let from = self.group(dep);
             if from != group {
                 let direct = false;
                 self.groups[from as usize].successors.push((group, direct));
             }
         }
+        let node = *self.node(n);
         for operand in node.operands() {
             let readers = match operand.src.kind() {
                 SrcKind::Node(p) => &mut self.node_readers[p as usize],
@@ -271,6 +331,9 @@ impl<'a> Fusion<'a> {
         let writer = self.node(p);
         let read = self.layout(layout);
         let out = self.layout(writer.out);
+        if self.fold_of.contains_key(&p) {
+            return false;
+        }
         match writer.kind {
             NodeKind::Call | NodeKind::Scatter => return false,
             // The version after a write is the written value only where it was written.
@@ -443,14 +506,6 @@ impl<'a> Fusion<'a> {
     }
 }
 
-fn overwrites(input: &Input, node: usize) -> bool {
-    let n = &input.nodes[node];
-    let out = &input.layouts[&n.out];
-    n.kind == NodeKind::Update
-        && out.identity
-        && out.size as usize * out.dtype.size() == input.storage_bytes[input.storage_of[node] as usize]
-}
-
 /// Nodes whose value somebody sees, and all that those need.
 fn needed(input: &Input) -> Vec<bool> {
     let mut needed = input.live.to_vec();
@@ -466,7 +521,7 @@ fn needed(input: &Input) -> Vec<bool> {
             }
         }
         for (k, operand) in node.operands().iter().enumerate() {
-            let replaced = k == 0 && node.is_write() && overwrites(input, i);
+            let replaced = k == 0 && node.is_write() && input.overwrites(i);
             if let SrcKind::Node(p) = operand.src.kind()
                 && !replaced
             {

@@ -7,6 +7,7 @@ mod cache;
 pub mod device;
 mod emit;
 pub mod engine;
+mod epilogue;
 mod explain;
 mod fuse;
 pub mod kernel;
@@ -18,6 +19,6 @@ pub mod spec;
 
 pub use device::{Device, Executable};
 pub use engine::{Engine, Replay, Stats};
-pub use kernel::{Access, Call, Inst, Kernel, Level, Typed, Val};
+pub use kernel::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 pub use program::{BufferInfo, Place, Program, Step};
 pub use record::Operand;

@@ -1,5 +1,7 @@
 //! A closed tape, planned.
 
+use cuprous_core::{DType, Scalar};
+
 use crate::kernel::{Call, Kernel};
 
 /// Where a buffer of a program lives.
@@ -40,7 +42,7 @@ impl Step {
             Step::Kernel(kernel) => kernel.touches(f),
             Step::Pack(kernels) => kernels.iter().for_each(|kernel| kernel.touches(&mut f)),
             Step::Call(call) => {
-                call.ins.iter().for_each(|&(b, _)| f(b, false));
+                call.reads().for_each(|&(b, _)| f(b, false));
                 f(call.out.0, true);
             }
         }
@@ -72,6 +74,15 @@ pub struct Program {
     pub outputs: Vec<u32>,
     /// Number of constants that the caller passes.
     pub scalars: usize,
+    /// Constants (with their dtypes) that are not zero in any run of this program: with a zero there it is another.
+    pub nonzero: Vec<(u32, DType)>,
     /// Every buffer starts at a multiple of 16 bytes, in this run and all others of the program.
     pub aligned: bool,
+}
+
+impl Program {
+    /// Is the program right for these constants?
+    pub fn admits(&self, consts: &[Scalar]) -> bool {
+        self.nonzero.iter().all(|&(slot, dtype)| !consts[slot as usize].is_zero(dtype))
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::kernel::{Inst, Kernel, Level};
+use cuprous_core::{CallOp, DType};
+
+use crate::kernel::{Addend, Call, Epilogue, Inst, Kernel, Level};
 use crate::program::{Place, Program, Step};
 
 /// The first rule that a program breaks, in words.
@@ -10,6 +12,9 @@ pub fn check(program: &Program) -> Result<(), String> {
     for (s, step) in program.steps.iter().enumerate() {
         for kernel in step.kernels() {
             check_kernel(kernel, program).map_err(|fault| format!("step {s}: {fault}\n{kernel:#?}"))?;
+        }
+        if let Step::Call(call) = step {
+            check_call(call, program).map_err(|fault| format!("step {s}: {fault}\n{call:#?}"))?;
         }
         if let Step::Pack(kernels) = step {
             check_pack(kernels).map_err(|fault| format!("step {s}: {fault}\n{kernels:#?}"))?;
@@ -41,6 +46,50 @@ fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
         });
         if let Some(fault) = fault {
             return Err(fault);
+        }
+    }
+    Ok(())
+}
+
+fn check_call(call: &Call, program: &Program) -> Result<(), String> {
+    let (buffer, out) = &call.out;
+    if !out.identity {
+        return Err("the output is not contiguous from its buffer's start".into());
+    }
+    for (b, layout) in call.reads().chain([&call.out]) {
+        let bytes = program.buffers[*b as usize].bytes as i64;
+        if let Some((lo, hi)) = layout.span()
+            && (lo < 0 || (hi + 1) * layout.dtype.size() as i64 > bytes)
+        {
+            return Err(format!("an operand reaches elements {lo}..={hi} of {bytes} bytes"));
+        }
+    }
+    let Epilogue { addend, bias, .. } = &call.epilogue;
+    if call.ins.iter().chain(bias).any(|(b, _)| b == buffer) {
+        return Err("the output is what the call reads".into());
+    }
+    if call.epilogue.is_none() {
+        return Ok(());
+    }
+    if call.op != CallOp::Dot || !(out.dtype.is_float() || out.dtype.is_complex()) {
+        return Err("only products of floats or complex numbers have an epilogue".into());
+    }
+    if let Some(Addend { array: (b, layout), .. }) = addend {
+        let in_place = b != buffer || layout.id == out.id;
+        if layout.dtype != out.dtype || layout.shape != out.shape || !layout.is_c_contiguous() || !in_place {
+            return Err("the addend is not an array like the output, or overlaps it".into());
+        }
+    }
+    if let Some((_, layout)) = bias {
+        let columns = [out.shape[out.ndim() - 1]];
+        let quick = matches!(out.dtype, DType::F32 | DType::F16 | DType::BF16);
+        if !quick || layout.dtype != out.dtype || layout.shape[..] != columns || layout.strides[..] != [1] {
+            return Err("the bias is not one value for each column".into());
+        }
+    }
+    for slot in call.epilogue.factors().filter_map(|f| f.constant) {
+        if slot as usize >= program.scalars || !program.nonzero.contains(&(slot, out.dtype)) {
+            return Err(format!("the factor {slot} is no constant that is never zero"));
         }
     }
     Ok(())

@@ -1,115 +1,11 @@
 //! What the planner makes of recorded operations: how many kernels, what they load and store.
 
-use std::sync::{Arc, Mutex};
+mod common;
 
+use common::{bench, count, kernels, loads, stores};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, CallOp, DType, Fun, Memory, ReduceOp, Result, Scalar, ScatterOp};
-use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Place, Program, Step, spec};
-
-/// A device that keeps the programs it is given and runs nothing.
-#[derive(Default)]
-struct Recorder {
-    programs: Arc<Mutex<Vec<Arc<Program>>>>,
-}
-
-struct Nowhere(usize);
-
-impl Memory for Nowhere {
-    fn address(&self) -> u64 {
-        4096
-    }
-    fn bytes(&self) -> usize {
-        self.0
-    }
-}
-
-struct Idle;
-
-impl Executable for Idle {
-    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Device for Recorder {
-    fn name(&self) -> &'static str {
-        "recorder"
-    }
-    fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        Ok(Arc::new(Nowhere(bytes)))
-    }
-    fn upload(&self, _: &[u8], _: u64) -> Result<()> {
-        Ok(())
-    }
-    fn download(&self, _: u64, _: &mut [u8]) -> Result<()> {
-        Ok(())
-    }
-    fn synchronize(&self) -> Result<()> {
-        Ok(())
-    }
-    fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        spec::check(program).expect("the plan follows the rules");
-        self.programs.lock().unwrap().push(program.clone());
-        Ok(Box::new(Idle))
-    }
-    fn source(&self, _: &Program) -> Result<String> {
-        Ok(String::new())
-    }
-    fn memory(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct Bench {
-    engine: Arc<Engine>,
-    programs: Arc<Mutex<Vec<Arc<Program>>>>,
-}
-
-/// Each test has a device number of its own: threads keep one tape for each.
-fn bench(id: u8) -> Bench {
-    let recorder = Recorder::default();
-    let programs = recorder.programs.clone();
-    Bench { engine: Engine::new(id, Arc::new(recorder)), programs }
-}
-
-impl Bench {
-    fn array(&self, shape: &[i64]) -> Array {
-        self.engine.empty(DType::F32, shape).unwrap()
-    }
-    fn map(&self, fun: Fun, a: &Array, b: &Array) -> Array {
-        self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None).unwrap()
-    }
-    fn with(&self, fun: Fun, a: &Array, x: f64) -> Array {
-        self.engine.map(fun, &[Operand::Array(a), Operand::Weak(Number::Float(x))], None).unwrap()
-    }
-    fn one(&self, fun: Fun, a: &Array) -> Array {
-        self.engine.map(fun, &[Operand::Array(a)], None).unwrap()
-    }
-    /// Runs what is recorded; the last program planned.
-    fn program(&self) -> Arc<Program> {
-        self.engine.flush().unwrap();
-        self.programs.lock().unwrap().last().expect("something was planned").clone()
-    }
-}
-
-fn kernels(program: &Program) -> Vec<&Kernel> {
-    program.steps.iter().filter_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None }).collect()
-}
-
-fn count(kernel: &Kernel, what: fn(&Inst) -> bool) -> usize {
-    kernel.body.iter().filter(|t| what(&t.inst)).count()
-}
-
-fn loads(kernel: &Kernel) -> usize {
-    count(kernel, |i| matches!(i, Inst::Load { .. }))
-}
-
-fn stores(kernel: &Kernel) -> usize {
-    count(kernel, |i| matches!(i, Inst::Store { .. }))
-}
+use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
+use cuprous_plan::{Inst, Operand, Place, Step};
 
 #[test]
 fn a_chain_is_one_kernel_with_one_load_and_one_store() {

@@ -2,13 +2,14 @@
 //! the matrix once, integers and bool by a row-times-scalar loop.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
-use cuprous_core::{DType, Fun, Result};
+use cuprous_core::{DType, Error, Fun, Result};
 use gemm::{Parallelism, c32, c64, f16, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Flat, Ptr, gather, outer};
+use super::{Flat, PARALLEL, Ptr, gather, outer};
 use crate::alloc::Block;
 use crate::blocks::fold::Accumulate;
 use crate::blocks::{MapArgs, map};
@@ -18,8 +19,19 @@ use crate::math::{B, F32, F64, Num};
 
 /// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
 const SMALL: u64 = 128 * 128 * 128;
+/// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
+/// are small beside what they are added to would be rounded more than once.
+const ONTO: usize = 512;
 /// Elements of a matrix above which a product with a vector is shared.
 const SMALL_MATRIX: usize = 1 << 17;
+
+/// What becomes of a product: `out = scale · product`, added to what the output holds if `onto`. `scale` (real and
+/// imaginary part, in the output's dtype) is not zero.
+#[derive(Clone, Copy)]
+pub(crate) struct Sum {
+    pub(crate) scale: [f64; 2],
+    pub(crate) onto: bool,
+}
 
 /// One product: sizes, and the strides (row, column) of each matrix in elements.
 #[derive(Clone, Copy)]
@@ -30,16 +42,26 @@ struct Shape {
     a: (i64, i64),
     b: (i64, i64),
     c: (i64, i64),
+    sum: Sum,
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous.
-pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
+/// The views are in memory and fit together; the output is contiguous. `sum` is plain for integers.
+pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
+    if sum.onto && !(m > 1 && n > 1 && k <= ONTO && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
+    {
+        let product = Block::new(out.layout.size as usize * dtype.size())?;
+        // SAFETY: the block takes the output's place.
+        unsafe {
+            dot(a, b, View { base: product.as_ptr(), ..out }, Sum { onto: false, ..sum })?;
+            return add(Ptr(product.as_ptr()), out);
+        }
+    }
     if k == 0 {
         // SAFETY: the output is contiguous; all bits zero is zero in every dtype.
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
@@ -49,7 +71,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
     unsafe {
         match dtype {
             DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
-                let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out) };
+                let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out), sum };
                 batches(&a, &b, &out, shape);
             }
             DType::BF16 => {
@@ -61,7 +83,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View) -> Result<()> {
                 let (wa, wb) = (wide(a)?, wide(b)?);
                 let total = out.layout.size as usize;
                 let wc = Block::new(total * 4)?;
-                let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1) };
+                let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
                     one(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
@@ -108,8 +130,9 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
         }
         let work = (s.m * s.n * s.k) as u64;
         let threads = if share && work >= SMALL { Parallelism::Rayon(0) } else { Parallelism::None };
+        let Sum { scale: [re, im], onto } = s.sum;
         macro_rules! go {
-            ($t:ty, $one:expr, $zero:expr) => {
+            ($t:ty, $one:expr, $scale:expr) => {
                 gemm::<$t>(
                     s.m,
                     s.n,
@@ -117,15 +140,15 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
                     c as *mut $t,
                     s.c.1 as isize,
                     s.c.0 as isize,
-                    false,
+                    onto,
                     a as *const $t,
                     s.a.1 as isize,
                     s.a.0 as isize,
                     b as *const $t,
                     s.b.1 as isize,
                     s.b.0 as isize,
-                    $zero,
                     $one,
+                    $scale,
                     false,
                     false,
                     false,
@@ -134,11 +157,11 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
             };
         }
         match dtype {
-            DType::F16 => go!(f16, f16::ONE, f16::ZERO),
-            DType::F32 => go!(f32, 1.0, 0.0),
-            DType::F64 => go!(f64, 1.0, 0.0),
-            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(0.0, 0.0)),
-            _ => go!(c64, c64::new(1.0, 0.0), c64::new(0.0, 0.0)),
+            DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
+            DType::F32 => go!(f32, 1.0, re as f32),
+            DType::F64 => go!(f64, 1.0, re),
+            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
+            _ => go!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
         }
     }
 }
@@ -279,7 +302,52 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         let grain = (SMALL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
+    let scale = s.sum.scale[0];
+    if scale != 1.0 {
+        // SAFETY: the result has `rows` elements of that type, without gaps.
+        unsafe {
+            match dtype {
+                DType::F32 => {
+                    std::slice::from_raw_parts_mut(c.0 as *mut f32, rows).iter_mut().for_each(|v| *v *= scale as f32);
+                }
+                _ => std::slice::from_raw_parts_mut(c.0 as *mut f64, rows).iter_mut().for_each(|v| *v *= scale),
+            }
+        }
+    }
     true
+}
+
+/// Elements that are added at a time, and their memory.
+const TILE: usize = 1 << 10;
+#[repr(align(64))]
+struct Tile([MaybeUninit<u8>; TILE * 16]);
+
+/// Adds a product to what the output holds.
+///
+/// # Safety
+/// `product` points to as many elements of the output's dtype as the output, which is contiguous, has.
+unsafe fn add(product: Ptr, out: View) -> Result<()> {
+    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, Ptr(out.origin()));
+    let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
+    let part = |t: usize| {
+        let (from, n) = (t * TILE, TILE.min(n - t * TILE));
+        let (there, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
+        let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
+        let made = tile.0.as_mut_ptr().cast::<u8>();
+        let args = [there.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
+        // SAFETY: elements `from..from + n` of both; the tile has room for them.
+        unsafe {
+            sum(&MapArgs { n, out: made, args, step: [1, 1, 0] });
+            std::ptr::copy_nonoverlapping(made, there, bytes);
+        }
+    };
+    let tiles = n.div_ceil(TILE);
+    if (n as i64) < PARALLEL {
+        (0..tiles).for_each(part)
+    } else {
+        (0..tiles).into_par_iter().for_each(part)
+    }
+    Ok(())
 }
 
 fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {

@@ -6,7 +6,7 @@ use cuprous_core::call::Edge;
 use cuprous_core::{CallOp, DType, Layout, ScanOp};
 use cuprous_cuda::codegen::CallTuning;
 use cuprous_cuda::driver::{DevPtr, Event};
-use cuprous_plan::Call;
+use cuprous_plan::{Call, Epilogue};
 
 use crate::host::Random;
 use crate::{Gpu, generated};
@@ -115,7 +115,12 @@ pub fn all(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) {
         buffers.insert(0, gpu.filled(size, 0xA5));
         let layouts =
             work.ins.iter().enumerate().map(|(k, (d, s))| (k as u32 + 1, Layout::contiguous(*d, s))).collect();
-        let call = Call { op: work.op.clone(), ins: layouts, out: (0, Layout::contiguous(work.out.0, &work.out.1)) };
+        let call = Call {
+            op: work.op.clone(),
+            ins: layouts,
+            out: (0, Layout::contiguous(work.out.0, &work.out.1)),
+            epilogue: Epilogue::default(),
+        };
         for tuning in &work.tunings {
             time(gpu, &work, &call, *tuning, &buffers);
         }

@@ -62,7 +62,7 @@ fn pad_as(call: &Call, edge: (Edge, u64), before: &Dims, made: &mut Made) {
     // The copy takes the operand's place.
     let dense = cuprous_core::Layout::contiguous(d, &layout.shape);
     let start = made.out.stages.len();
-    pad(&Call { op: call.op.clone(), ins: vec![(u32::MAX, dense)], out: call.out.clone() }, edge, before, made);
+    pad(&Call { ins: vec![(u32::MAX, dense)], ..call.clone() }, edge, before, made);
     for arg in made.out.stages[start..].iter_mut().flat_map(|s| &mut s.args) {
         if *arg == Arg::Buffer(u32::MAX) {
             *arg = copy;

@@ -1,0 +1,214 @@
+//! What a product's call takes over, and what it leaves to kernels.
+
+mod common;
+
+use common::{Bench, bench, bench_on};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, CallOp, DType, Fun};
+use cuprous_plan::{Call, Operand, Place, Program, Step};
+
+impl Bench {
+    fn dot(&self, a: &Array, b: &Array) -> Array {
+        self.engine.call(CallOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
+    }
+    fn set(&self, a: &Array, value: &Array) {
+        self.engine.update(a, Operand::Array(value)).unwrap();
+    }
+}
+
+/// The program's only step, a call.
+fn only_call(program: &Program) -> &Call {
+    let [Step::Call(call)] = &program.steps[..] else { panic!("{program:#?}") };
+    call
+}
+
+#[test]
+fn scale_bias_and_addend_go_into_the_call() {
+    let b = bench(1);
+    let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
+    let scaled = b.with(Fun::Multiply, &b.dot(&x, &w), 0.5);
+    let y = b.map(Fun::Subtract, &b.map(Fun::Add, &bias, &scaled), &b.with(Fun::Multiply, &c, 3.0));
+    drop(scaled);
+    let program = b.program();
+    let epilogue = &only_call(&program).epilogue;
+    let addend = epilogue.addend.as_ref().unwrap();
+    assert_eq!((epilogue.scale.constant, epilogue.scale.negative), (Some(0), false));
+    assert_eq!((addend.factor.constant, addend.factor.negative), (Some(1), true));
+    assert_eq!(epilogue.bias.as_ref().unwrap().1.shape.as_slice(), &[7]);
+    assert_eq!(program.nonzero.iter().map(|n| n.0).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(program.arena_bytes, 0);
+    drop(y);
+}
+
+#[test]
+fn a_step_of_gradient_descent_is_one_call_in_place() {
+    let b = bench(2);
+    let (x, g, w) = (b.array(&[9, 8]), b.array(&[9, 7]), b.array(&[8, 7]));
+    let t = x.view(x.layout.permute(&[1, 0]));
+    let step = b.with(Fun::Multiply, &b.dot(&t, &g), 0.1);
+    b.set(&w, &b.map(Fun::Subtract, &w, &step));
+    drop(step);
+    let program = b.program();
+    let call = only_call(&program);
+    let addend = call.epilogue.addend.as_ref().unwrap();
+    assert!(call.epilogue.scale.negative && !addend.factor.negative);
+    assert_eq!(addend.array.0, call.out.0);
+    assert!(matches!(program.buffers[call.out.0 as usize].place, Place::Leaf(_)));
+    assert!(program.outputs.is_empty());
+}
+
+#[test]
+fn a_product_is_written_where_it_is_assigned() {
+    let b = bench(3);
+    let (x, y) = (b.array(&[8, 8]), b.array(&[8, 8]));
+    b.set(&y, &b.dot(&x, &x));
+    let program = b.program();
+    assert!(only_call(&program).epilogue.is_none() && program.arena_bytes == 0);
+    // Not over what it reads.
+    b.set(&x, &b.dot(&x, &x));
+    assert_eq!(b.program().steps.len(), 2);
+    // Nor where a part is assigned.
+    let part = y.view(y.layout.with(&[4, 8], &[8, 1], 32));
+    b.set(&part, &b.dot(&x.view(x.layout.with(&[4, 8], &[8, 1], 0)), &x));
+    assert_eq!(b.program().steps.len(), 2);
+}
+
+#[test]
+fn sums_in_place_on_the_product_are_taken_over() {
+    let b = bench(4);
+    let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
+    let z = b.dot(&x, &w);
+    b.set(&z, &b.map(Fun::Add, &z, &bias));
+    b.set(&z, &b.map(Fun::Add, &z, &c));
+    let program = b.program();
+    let epilogue = &only_call(&program).epilogue;
+    assert!(epilogue.bias.is_some() && epilogue.addend.is_some());
+    assert_eq!(program.outputs.len(), 1);
+    drop(z);
+}
+
+/// Records something with a product in it; the call of what becomes of it is plain.
+fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
+    let b = bench(id);
+    let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
+    let kept = record(&b, [&x, &w, &bias, &c]);
+    let program = b.program();
+    let calls: Vec<&Call> =
+        program.steps.iter().filter_map(|s| if let Step::Call(c) = s { Some(c) } else { None }).collect();
+    assert!(calls[0].epilogue.is_none() && program.steps.len() > 1, "{program:#?}");
+    drop(kept);
+}
+
+#[test]
+fn a_product_that_somebody_else_sees_stays_one() {
+    stays_plain(5, |b, [x, w, bias, _]| {
+        let product = b.dot(x, w);
+        let sum = b.map(Fun::Add, &product, bias);
+        vec![product, sum]
+    });
+    stays_plain(6, |b, [x, w, bias, c]| {
+        let product = b.dot(x, w);
+        vec![b.map(Fun::Add, &product, bias), b.map(Fun::Add, &product, c)]
+    });
+}
+
+#[test]
+fn what_a_kernel_goes_on_with_is_left_to_it() {
+    stays_plain(7, |b, [x, w, bias, _]| vec![b.with(Fun::Maximum, &b.map(Fun::Add, &b.dot(x, w), bias), 0.0)]);
+    // The kernel that makes the addend can do the sum.
+    stays_plain(8, |b, [x, w, _, c]| vec![b.map(Fun::Add, &b.dot(x, w), &b.one(Fun::Exp, c))]);
+}
+
+#[test]
+fn a_factor_of_zero_is_left_to_a_kernel() {
+    stays_plain(9, |b, [x, w, _, _]| vec![b.with(Fun::Multiply, &b.dot(x, w), -0.0)]);
+    stays_plain(10, |b, [x, w, _, c]| vec![b.map(Fun::Add, &b.dot(x, w), &b.with(Fun::Multiply, c, 0.0))]);
+}
+
+#[test]
+fn nothing_moves_across_a_write_of_what_it_reads() {
+    stays_plain(11, |b, [x, w, bias, _]| {
+        let product = b.dot(x, w);
+        b.engine.update(x, Operand::Weak(Number::Float(1.0))).unwrap();
+        vec![b.map(Fun::Add, &product, bias)]
+    });
+    // The addend is another part of what is written.
+    stays_plain(12, |b, [x, w, _, _]| {
+        let twice = b.array(&[16, 7]);
+        let half = |k: i64| twice.view(twice.layout.with(&[8, 7], &[7, 1], 56 * k));
+        b.set(&half(0), &b.map(Fun::Add, &b.dot(x, w), &half(1)));
+        vec![twice.clone()]
+    });
+}
+
+#[test]
+fn integers_and_biases_of_float64_are_left_to_kernels() {
+    for (id, dtype, folded) in
+        [(13, DType::I32, [false; 2]), (14, DType::F64, [false, true]), (15, DType::F16, [true; 2])]
+    {
+        let b = bench(id);
+        let array = |shape: &[i64]| b.engine.empty(dtype, shape).unwrap();
+        let (x, bias, c) = (array(&[8, 8]), array(&[8]), array(&[8, 8]));
+        for (other, folded) in [&bias, &c].into_iter().zip(folded) {
+            let sum = b.map(Fun::Add, &b.dot(&x, &x), other);
+            assert_eq!(b.program().steps.len() == 1, folded, "{dtype:?}");
+            drop(sum);
+        }
+    }
+}
+
+#[test]
+fn a_changed_factor_is_the_same_program_and_zero_another() {
+    let b = bench(16);
+    let x = b.array(&[8, 8]);
+    for factor in [1.5, 2.5, 0.0, 3.5, 0.0, -1.0] {
+        let y = b.with(Fun::Multiply, &b.dot(&x, &x), factor);
+        b.engine.flush().unwrap();
+        drop(y);
+    }
+    assert_eq!((b.engine.stats().planned, b.engine.stats().replayed), (2, 4));
+}
+
+#[test]
+fn big_products_wait_for_what_follows_but_not_for_the_next() {
+    let b = bench_on(17, true);
+    let (x, bias) = (b.array(&[4096, 4096]), b.array(&[4096]));
+    let h = b.map(Fun::Add, &b.dot(&x, &x), &bias);
+    assert!(!b.engine.take_due());
+    let mut y = b.dot(&h, &x);
+    assert_eq!(b.programs.lock().unwrap().len(), 1, "the first product runs when the second is recorded");
+    assert!(only_call(&b.programs.lock().unwrap()[0]).epilogue.bias.is_some());
+    for k in 0..4 {
+        assert!(!b.engine.take_due(), "{k}");
+        y = b.one(Fun::Exp, &y);
+    }
+    assert!(b.engine.take_due());
+    drop((h, y));
+}
+
+#[test]
+fn small_products_do_not_wait() {
+    let b = bench_on(19, true);
+    let x = b.array(&[256, 256]);
+    let mut y = x.clone();
+    for _ in 0..85 {
+        y = b.dot(&y, &x);
+        assert!(!b.engine.take_due());
+    }
+    // 86 times three arrays of 256 KiB are more than 64 MiB.
+    y = b.dot(&y, &x);
+    assert!(b.engine.take_due());
+    drop(y);
+}
+
+#[test]
+fn one_product_is_the_addend_of_another() {
+    let b = bench(18);
+    let (x, w) = (b.array(&[8, 8]), b.array(&[8, 8]));
+    let sum = b.map(Fun::Add, &b.dot(&x, &w), &b.dot(&w, &x));
+    let program = b.program();
+    let [Step::Call(first), Step::Call(second)] = &program.steps[..] else { panic!("{program:#?}") };
+    assert!(first.epilogue.is_none());
+    assert_eq!(second.epilogue.addend.as_ref().unwrap().array.0, first.out.0);
+    drop(sum);
+}
