@@ -99,6 +99,29 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     return row
 
 
+def turned(sum_too: bool) -> Callable[[Context], None]:
+    """A transposed operand: copied, or added to one that is not."""
+
+    def row(c: Context) -> None:
+        m = 1024 if c.quick else 4096
+        a, b = (c.rng.random((m, m), dtype=np.float32) for _ in range(2))
+        c.row.floor_ms = c.floors.bytes_ms((3 if sum_too else 2) * a.nbytes)
+        expected = (a + b.T if sum_too else b.T)[:8]
+
+        def setup(p: Peer) -> Callable[[], Any]:
+            x, y = p.asarray(a), p.asarray(b)
+            if sum_too:
+                return lambda: x + y.T
+            if p.name == "torch":
+                return lambda: y.T.contiguous()
+            return lambda: p.module.ascontiguousarray(y.T)
+
+        for peer in ("cuprous", "numpy", "torch"):
+            c.time(peer, setup, lambda got: assert_close(got[:8], expected, 0.0))
+
+    return row
+
+
 def small_ops(c: Context) -> None:
     host, times = c.rng.random(1000), 200
     expected = f.chain20(host)

@@ -34,9 +34,10 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
     x = astype(x, "int64")
     length = minlength
     if x.size:
-        if int(_core.reduce("min", x, None)) < 0:
+        least, most = _core.reduce("min", x, None), _core.reduce("max", x, None)  # both in one pass
+        if int(least) < 0:
             raise ValueError("'list' argument must have no negative elements")
-        length = max(minlength, int(_core.reduce("max", x, None)) + 1)
+        length = max(minlength, int(most) + 1)
     w: Any = 1
     if weights is not None:
         w = astype(array(weights), "float64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -255,3 +256,18 @@ def test_random_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) ->
     compare(lambda: np.broadcast_shapes(first, second), lambda: cp.broadcast_shapes(first, second))
     compare(lambda: a + b, lambda: cp.asarray(a) + cp.asarray(b))
     compare(lambda: np.broadcast_arrays(a, b), lambda: cp.broadcast_arrays(cp.asarray(a), cp.asarray(b)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(128, 128), (200, 131), (67, 1000), (3, 130, 70), (70, 5, 130)])
+def test_transposed_operands_of_large_arrays(shape: tuple[int, ...], dtype: str) -> None:
+    """Blocks of two axes and the strips that are left: copies, maps of several operands, transposed destinations."""
+    host = (np.arange(math.prod(shape)) % 97).astype(dtype).reshape(shape)
+    other = (np.arange(math.prod(shape)) % 13).astype(dtype).reshape(host.T.shape)
+    a, b = cp.asarray(host), cp.asarray(other)
+    np.testing.assert_array_equal(cp.asnumpy(cp.ascontiguousarray(a.T)), host.T)
+    np.testing.assert_array_equal(cp.asnumpy(a.T + b), host.T + other)
+    np.testing.assert_array_equal(cp.asnumpy(a[..., ::-1].T * b[::-1]), host[..., ::-1].T * other[::-1])
+    target = cp.zeros(shape, dtype)
+    target.T[...] = b
+    np.testing.assert_array_equal(cp.asnumpy(target), other.T)

@@ -168,3 +168,16 @@ def test_matrix_norms() -> None:
         cp.linalg.norm(cp.ones((2, 2)), 2)
     with pytest.raises(ValueError):
         cp.linalg.norm(cp.ones((2, 2)), "bogus")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 150, 401), (2100, 40, 64), (33, 300, 500), (257, 129, 193)])
+def test_products_done_in_blocks(m: int, k: int, n: int, dtype: str) -> None:
+    """Sizes that are no multiples of the blocks; each operand as it is and transposed."""
+    # Small integers: no rounding.
+    a = (np.arange(m * k) % 7 - 3).astype(dtype).reshape(m, k)
+    b = (np.arange(k * n) % 5 - 2).astype(dtype).reshape(k, n)
+    x, y = cp.asarray(a), cp.asarray(b)
+    xt, yt = cp.asarray(np.ascontiguousarray(a.T)).T, cp.asarray(np.ascontiguousarray(b.T)).T
+    for left, right in ((x, y), (xt, y), (x, yt), (xt, yt)):
+        np.testing.assert_array_equal(cp.asnumpy(left @ right), a @ b)

@@ -7,6 +7,7 @@ use cuprous_core::{Buffer, Error, Result, Scalar};
 use cuprous_plan::{Device, Executable, Program, Step};
 
 use crate::alloc;
+use crate::blocked::blocked;
 use crate::call::Routine;
 use crate::compile::{Code, lower};
 use crate::run::Env;
@@ -42,7 +43,14 @@ fn ready(program: &Program) -> Result<Vec<Ready>> {
     let mut ready = Vec::new();
     for step in &program.steps {
         for kernel in step.kernels() {
-            ready.push(Ready::Kernel(lower(kernel)?));
+            match blocked(kernel) {
+                Some(parts) => {
+                    for part in &parts {
+                        ready.push(Ready::Kernel(lower(part)?));
+                    }
+                }
+                None => ready.push(Ready::Kernel(lower(kernel)?)),
+            }
         }
         if let Step::Call(call) = step {
             ready.push(Ready::Call(Routine::new(call, program.buffers.len())?));

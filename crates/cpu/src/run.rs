@@ -1,7 +1,6 @@
 //! Runs lowered kernels: tiles of the iteration space, shared among threads where the work is worth it.
 
 use cuprous_core::{Error, Result, Scalar};
-use rayon::prelude::*;
 
 use crate::alloc::Block;
 use crate::blocks::fold::{MergeArgs, PushArgs, RowsArgs};
@@ -10,7 +9,8 @@ use crate::blocks::scatter::{ScatterArgs, wrap};
 use crate::blocks::{CHUNK, MapArgs};
 use crate::compile::{Code, FoldUse, Mode, Op, Rate, What};
 use crate::frame::{Frame, Slot};
-use crate::walk::copy;
+use crate::threads::each;
+use crate::walk::{copy, copy_rect};
 
 /// Work (in simple operations) below which waking other threads costs more than it saves.
 const PARALLEL_WORK: u64 = 1 << 16;
@@ -45,7 +45,7 @@ struct Task<'a> {
 /// Splits `0..n` among threads, `grain` at a time.
 fn share(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
     let tasks = (n + grain - 1) / grain;
-    (0..tasks).into_par_iter().for_each(|t| f(t * grain, ((t + 1) * grain).min(n)));
+    each(tasks as usize, |t| f(t as i64 * grain, ((t as i64 + 1) * grain).min(n)));
 }
 
 impl Code {
@@ -127,7 +127,7 @@ impl Code {
                     task.frame.give_back();
                 };
                 if parallel {
-                    (0..pieces).into_par_iter().for_each(piece);
+                    each(pieces as usize, |p| piece(p as i64));
                 } else {
                     (0..pieces).for_each(piece);
                 }
@@ -392,9 +392,9 @@ impl<'a> Task<'a> {
                             Slot { ptr: to, step: 1, padded: true }
                         }
                     } else {
-                        walk.runs(start, n, |r| {
+                        walk.rects(start, n, |r| {
                             let at = base.offset((r.offset * size as i64) as isize);
-                            copy(to.add(r.at * size), 1, at, r.stride, r.len, size);
+                            copy_rect(to.add(r.at * size), [r.len as i64, 1], at, r.strides, r.rows, r.len, size);
                         });
                         Slot { ptr: to, step: 1, padded: true }
                     }
@@ -450,11 +450,13 @@ impl<'a> Task<'a> {
             }
             What::Store { buf, walk, arg } => {
                 let (base, slot) = (self.buffer(*buf), self.frame.slot(*arg));
-                walk.runs(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
+                let step = slot.step as i64;
+                walk.rects(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
                     // SAFETY: the walk stays within the buffer, the slot holds a tile.
                     unsafe {
                         let at = base.offset((r.offset * size as i64) as isize);
-                        copy(at, r.stride, slot.ptr.add(r.at * size * slot.step), slot.step as i64, r.len, size);
+                        let from = slot.ptr.add(r.at * size * slot.step);
+                        copy_rect(at, r.strides, from, [r.len as i64 * step, step], r.rows, r.len, size);
                     }
                 });
             }

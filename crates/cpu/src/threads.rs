@@ -1,9 +1,13 @@
-//! Threads after a fork: a child process has none of its parent's, so work given to the parent's pool would wait for
-//! ever. A child gets a pool of its own.
+//! Work shared among threads, and threads after a fork: a child process has none of its parent's, so work given to the
+//! parent's pool would wait for ever. A child gets a pool of its own.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, Once};
+use std::thread::{self, Thread};
 
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Forks between the process that loaded the library and this one.
@@ -45,5 +49,127 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match pool {
         Some(pool) => pool.install(work),
         None => work(),
+    }
+}
+
+/// Tasks that the thread which has them and helpers from the pool do one by one, in any order.
+///
+/// The caller's closure is reached only by helpers that have entered, and none can enter once the crew is closed: that
+/// is why it may live on the caller's stack.
+struct Crew {
+    task: *const (dyn Fn(usize) + Sync),
+    tasks: usize,
+    /// The next task to be begun.
+    next: AtomicUsize,
+    /// Helpers inside, and [`CLOSED`].
+    inside: AtomicU32,
+    caller: Thread,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Marks a crew that nobody may enter any more.
+const CLOSED: u32 = 1 << 31;
+
+// SAFETY: the closure may be shared, and is reached only while its owner waits for the crew.
+unsafe impl Send for Crew {}
+// SAFETY: as above.
+unsafe impl Sync for Crew {}
+
+impl Crew {
+    fn work(&self) {
+        loop {
+            let task = self.next.fetch_add(1, Relaxed);
+            if task >= self.tasks {
+                return;
+            }
+            // SAFETY: whoever is here is the caller or has entered.
+            unsafe { (*self.task)(task) };
+        }
+    }
+
+    fn help(&self) {
+        let enter = |n: u32| (n & CLOSED == 0).then_some(n + 1);
+        if self.inside.fetch_update(Acquire, Relaxed, enter).is_err() {
+            return;
+        }
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work())) {
+            self.next.store(self.tasks, Relaxed);
+            self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(panic);
+        }
+        let caller = self.caller.clone();
+        if self.inside.fetch_sub(1, Release) == CLOSED + 1 {
+            caller.unpark();
+        }
+    }
+
+    /// Lets nobody in any more and waits for those inside.
+    fn close(&self) {
+        self.inside.fetch_or(CLOSED, Relaxed);
+        // The last tasks end at about the same time: a look or two before going to sleep.
+        let mut looks = 0;
+        while self.inside.load(Acquire) != CLOSED {
+            looks += 1;
+            if looks < 200 { std::hint::spin_loop() } else { thread::park() }
+        }
+    }
+}
+
+/// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread that is not of the
+/// pool begins at once instead of waiting until one of the pool is awake.
+pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
+    let helpers = rayon::current_num_threads().min(tasks).saturating_sub(1);
+    if helpers == 0 {
+        return (0..tasks).for_each(task);
+    }
+    if rayon::current_thread_index().is_some() {
+        return (0..tasks).into_par_iter().for_each(&task);
+    }
+    let task: &(dyn Fn(usize) + Sync) = &task;
+    // SAFETY: only the lifetime changes; see `Crew`.
+    let task: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(task) };
+    let crew = Arc::new(Crew {
+        task,
+        tasks,
+        next: AtomicUsize::new(0),
+        inside: AtomicU32::new(0),
+        caller: thread::current(),
+        panic: Mutex::new(None),
+    });
+    for _ in 0..helpers {
+        let crew = Arc::clone(&crew);
+        rayon::spawn(move || crew.help());
+    }
+    let done = catch_unwind(AssertUnwindSafe(|| crew.work()));
+    crew.next.store(tasks, Relaxed);
+    crew.close();
+    if let Some(panic) = crew.panic.lock().unwrap_or_else(|e| e.into_inner()).take().or(done.err()) {
+        resume_unwind(panic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_is_done_once() {
+        for tasks in [0, 1, 2, 3, 100, 1000] {
+            let counts: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
+            each(tasks, |i| {
+                counts[i].fetch_add(1, Relaxed);
+                // From within a task, on the pool or not.
+                each(3, |_| ());
+            });
+            assert!(counts.iter().all(|n| n.load(Relaxed) == 1), "{tasks} tasks");
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_next_work_is_done() {
+        for bad in [0, 7, 63] {
+            let caught = catch_unwind(AssertUnwindSafe(|| each(64, |i| assert!(i != bad, "task {i}"))));
+            assert!(caught.is_err());
+            each_task_is_done_once();
+        }
     }
 }

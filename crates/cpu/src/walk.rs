@@ -11,6 +11,20 @@ pub(crate) struct Walk {
     dims: SmallVec<[(i64, i64); 4]>,
 }
 
+/// A piece of a walk: rows of elements, one behind the other in the piece that was asked for.
+pub(crate) struct Rect {
+    /// Elements before it in that piece.
+    pub(crate) at: usize,
+    /// Its first element.
+    pub(crate) offset: i64,
+    /// From row to row, and from element to element.
+    pub(crate) strides: [i64; 2],
+    /// How many rows.
+    pub(crate) rows: usize,
+    /// Elements of a row.
+    pub(crate) len: usize,
+}
+
 /// A piece of a walk with one stride.
 pub(crate) struct Run {
     /// Elements before it in the piece that was asked for.
@@ -75,8 +89,18 @@ impl Walk {
 
     /// Calls `f` for each run of elements `start..start + len`.
     pub(crate) fn runs(&self, start: i64, len: usize, mut f: impl FnMut(Run)) {
+        self.rects(start, len, |r| {
+            for row in 0..r.rows {
+                let offset = r.offset + row as i64 * r.strides[0];
+                f(Run { at: r.at + row * r.len, offset, stride: r.strides[1], len: r.len });
+            }
+        });
+    }
+
+    /// Calls `f` for elements `start..start + len`: runs, and whole runs at one stride together.
+    pub(crate) fn rects(&self, start: i64, len: usize, mut f: impl FnMut(Rect)) {
         let Some(&(inner, stride)) = self.dims.last() else {
-            return f(Run { at: 0, offset: self.offset, stride: 0, len });
+            return f(Rect { at: 0, offset: self.offset, strides: [0, 0], rows: 1, len });
         };
         let outer = &self.dims[..self.dims.len() - 1];
         let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, outer.len());
@@ -90,19 +114,127 @@ impl Walk {
         let (mut at, mut first) = (0, start % inner);
         while at < len {
             let run = ((inner - first) as usize).min(len - at);
-            f(Run { at, offset: base + first * stride, stride, len: run });
-            at += run;
+            let (rows, pitch) = match (outer.last(), index.last()) {
+                (Some(&(n, s)), Some(&i)) if run == inner as usize => (((len - at) / run).min((n - i) as usize), s),
+                _ => (1, 0),
+            };
+            f(Rect { at, offset: base + first * stride, strides: [pitch, stride], rows, len: run });
+            at += rows * run;
             first = 0;
+            let mut step = rows as i64;
             for (k, &(n, s)) in outer.iter().enumerate().rev() {
-                index[k] += 1;
-                base += s;
+                index[k] += step;
+                base += step * s;
                 if index[k] < n {
                     break;
                 }
                 base -= n * s;
                 index[k] = 0;
+                step = 1;
             }
         }
+    }
+}
+
+/// Copies `rows` × `n` elements of `size` bytes; strides (row, column) in elements.
+///
+/// # Safety
+/// As [`copy`].
+pub(crate) unsafe fn copy_rect(
+    to: *mut u8,
+    to_strides: [i64; 2],
+    from: *const u8,
+    from_strides: [i64; 2],
+    rows: usize,
+    n: usize,
+    size: usize,
+) {
+    let crosswise = |[row, column]: [i64; 2]| row != 0 && row.abs() < column.abs();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if rows > 1 && (crosswise(from_strides) || crosswise(to_strides)) {
+            return match size {
+                1 => across::<u8>(to, to_strides, from, from_strides, rows, n),
+                2 => across::<u16>(to, to_strides, from, from_strides, rows, n),
+                4 => across::<u32>(to, to_strides, from, from_strides, rows, n),
+                8 => across::<u64>(to, to_strides, from, from_strides, rows, n),
+                _ => across::<u128>(to, to_strides, from, from_strides, rows, n),
+            };
+        }
+        for row in 0..rows as i64 {
+            let at = |strides: [i64; 2]| (row * strides[0] * size as i64) as isize;
+            let (to, from) = (to.offset(at(to_strides)), from.offset(at(from_strides)));
+            copy(to, to_strides[1], from, from_strides[1], n, size);
+        }
+    }
+}
+
+/// Down the columns, [`LINE`] rows at a time: what is read of a cache line is used before the next is needed.
+#[inline(always)]
+unsafe fn across<T: Copy>(to: *mut u8, [tr, tc]: [i64; 2], from: *const u8, [fr, fc]: [i64; 2], rows: usize, n: usize) {
+    const LINE: usize = 16;
+    let (to, from, size) = (to as *mut T, from as *const T, size_of::<T>());
+    let [tr, tc, fr, fc] = [tr, tc, fr, fc].map(|s| s as isize);
+    // In registers where both sides lie straight, one along the rows and the other along the columns.
+    let edge = if fr == 1 && tc == 1 { square::EDGES[size.min(16) / 4] } else { 1 };
+    // SAFETY: the caller's promise; foreign memory may be unaligned.
+    unsafe {
+        for row in (0..rows).step_by(LINE) {
+            let (to, from) = (to.offset(row as isize * tr), from.offset(row as isize * fr));
+            let m = LINE.min(rows - row);
+            let whole = if edge > 1 && m == LINE { n / edge * edge } else { 0 };
+            for j in (0..whole as isize).step_by(edge) {
+                for i in (0..LINE as isize).step_by(edge) {
+                    let (to, from) = (to.offset(i * tr + j), from.offset(i + j * fc));
+                    square::turn(to as *mut u8, tr * size as isize, from as *const u8, fc * size as isize, size);
+                }
+            }
+            for j in whole as isize..n as isize {
+                for i in 0..m as isize {
+                    to.offset(i * tr + j * tc).write_unaligned(from.offset(i * fr + j * fc).read_unaligned());
+                }
+            }
+        }
+    }
+}
+
+/// Transposing 4 × 4 elements of four bytes, or 2 × 2 of eight, in SSE2's registers: fewer stores than elements, so that
+/// more reads are under way at once.
+#[cfg(target_arch = "x86_64")]
+mod square {
+    use std::arch::x86_64::*;
+
+    /// Rows of a square by quarters of the element's size; 1: none.
+    pub(super) const EDGES: [usize; 5] = [1, 4, 2, 1, 1];
+
+    /// # Safety
+    /// All elements are there; strides are in bytes.
+    #[inline(always)]
+    pub(super) unsafe fn turn(to: *mut u8, to_row: isize, from: *const u8, from_column: isize, size: usize) {
+        // SAFETY: the caller's promise; SSE2 is part of the architecture.
+        unsafe {
+            if size == 4 {
+                let get = |j: isize| _mm_loadu_ps(from.offset(j * from_column) as *const f32);
+                let (mut a, mut b, mut c, mut d) = (get(0), get(1), get(2), get(3));
+                _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+                for (i, v) in [a, b, c, d].into_iter().enumerate() {
+                    _mm_storeu_ps(to.offset(i as isize * to_row) as *mut f32, v);
+                }
+            } else {
+                let (a, b) = (_mm_loadu_pd(from as *const f64), _mm_loadu_pd(from.offset(from_column) as *const f64));
+                _mm_storeu_pd(to as *mut f64, _mm_unpacklo_pd(a, b));
+                _mm_storeu_pd(to.offset(to_row) as *mut f64, _mm_unpackhi_pd(a, b));
+            }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod square {
+    pub(super) const EDGES: [usize; 5] = [1; 5];
+
+    pub(super) unsafe fn turn(_: *mut u8, _: isize, _: *const u8, _: isize, _: usize) {
+        unreachable!("squares have no edge")
     }
 }
 
@@ -151,6 +283,24 @@ unsafe fn strided<T: Copy>(to: *mut u8, to_stride: i64, from: *const u8, from_st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rectangles_are_copied_both_ways() {
+        for (rows, n) in [(1, 5), (16, 16), (37, 3), (20, 64), (3, 50)] {
+            let (r, c) = (rows as i64, n as i64);
+            let from: Vec<u32> = (0..rows * n).map(|i| i as u32).collect();
+            let want: Vec<u32> = (0..rows * n).map(|i| from[i % n * rows + i / n]).collect();
+            let mut turned = vec![0; rows * n];
+            let mut back = vec![0; rows * n];
+            let pointers = (turned.as_mut_ptr() as *mut u8, back.as_mut_ptr() as *mut u8, from.as_ptr() as *const u8);
+            // SAFETY: each holds all the elements.
+            unsafe {
+                copy_rect(pointers.0, [c, 1], pointers.2, [1, r], rows, n, 4);
+                copy_rect(pointers.1, [1, r], pointers.0, [c, 1], rows, n, 4);
+            }
+            assert_eq!((turned, back), (want, from));
+        }
+    }
 
     #[test]
     fn runs_cover_the_space_in_order() {

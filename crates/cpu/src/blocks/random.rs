@@ -93,6 +93,7 @@ macro_rules! rejects {
         impl Reject for $name {
             type Parameter = $p;
             type Out = $out;
+            #[inline(always)]
             fn draw(index: u64, seed: u64, p: $p) -> $out { $f(index, seed, p) }
         }
     )*};

@@ -16,12 +16,15 @@ use crate::blocks::{MapArgs, map};
 use crate::call::View;
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{B, F32, F64, Num};
+use crate::threads::each;
 
 /// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
 const SMALL: u64 = 128 * 128 * 128;
 /// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
 /// are small beside what they are added to would be rounded more than once.
 const ONTO: usize = 512;
+/// Columns of a block: a multiple of the kernels' widths (48 float32, 24 float64), and a panel that L2 holds.
+const COLUMNS: usize = 192;
 /// Elements of a matrix above which a product with a vector is shared.
 const SMALL_MATRIX: usize = 1 << 17;
 
@@ -108,54 +111,75 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let walk = |v: &View| outer(v.shape(), v.strides(), 2);
     let ((wa, count), (wb, _), (wc, _)) = (walk(a), walk(b), walk(out));
     let (pa, pb, pc) = (Ptr(a.origin()), Ptr(b.origin()), Ptr(out.origin()));
-    let each = |i: i64, share: bool| {
+    let product = |i: i64, share: bool| {
         // SAFETY: matrix `i` of each batch; outputs are disjoint.
         unsafe { one(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share) }
     };
     let work = (shape.m * shape.n * shape.k) as u64;
     if count > 1 && work < SMALL && work * count as u64 >= SMALL {
         let least = (SMALL / 16 / work.max(1)).max(1) as usize;
-        (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| each(i as i64, false));
+        (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| product(i as i64, false));
     } else {
-        (0..count).for_each(|i| each(i, true));
+        (0..count).for_each(|i| product(i, true));
     }
 }
 
-/// One product of floats or complex numbers.
+/// One product of floats or complex numbers. Large ones are done block by block, so that a thread which is late (the
+/// machine may have other work) leaves its blocks to the others. Blocks depend on the sizes only, not on the machine.
 unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
     // SAFETY: passed on.
     unsafe {
         if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && by_vector(dtype, s, a, b, c, share) {
             return;
         }
-        let work = (s.m * s.n * s.k) as u64;
-        let threads = if share && work >= SMALL { Parallelism::Rayon(0) } else { Parallelism::None };
-        let Sum { scale: [re, im], onto } = s.sum;
-        macro_rules! go {
-            ($t:ty, $one:expr, $scale:expr) => {
-                gemm::<$t>(
-                    s.m,
-                    s.n,
-                    s.k,
-                    c as *mut $t,
-                    s.c.1 as isize,
-                    s.c.0 as isize,
-                    onto,
-                    a as *const $t,
-                    s.a.1 as isize,
-                    s.a.0 as isize,
-                    b as *const $t,
-                    s.b.1 as isize,
-                    s.b.0 as isize,
-                    $one,
-                    $scale,
-                    false,
-                    false,
-                    false,
-                    threads,
-                )
-            };
-        }
+    }
+    if !share || ((s.m * s.n * s.k) as u64) < SMALL {
+        // SAFETY: passed on.
+        return unsafe { block(dtype, s, a, b, c) };
+    }
+    let rows = (s.m / 4).next_multiple_of(8).clamp(64, 512);
+    let (down, right) = (s.m.div_ceil(rows), s.n.div_ceil(COLUMNS));
+    let (a, b, c) = (Ptr(a as *mut u8), Ptr(b as *mut u8), Ptr(c));
+    each(down * right, |t| {
+        let (i, j) = (t % down * rows, t / down * COLUMNS);
+        let part = Shape { m: rows.min(s.m - i), n: COLUMNS.min(s.n - j), ..s };
+        let at = |p: Ptr, elements: i64| p.at(elements * dtype.size() as i64);
+        let (i, j) = (i as i64, j as i64);
+        // SAFETY: rows of `a`, columns of `b` and a block of `c` that no other task writes.
+        unsafe { block(dtype, part, at(a, i * s.a.0), at(b, j * s.b.1), at(c, i * s.c.0 + j * s.c.1)) };
+    });
+}
+
+/// A product on this thread.
+unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
+    let Sum { scale: [re, im], onto } = s.sum;
+    macro_rules! go {
+        ($t:ty, $one:expr, $scale:expr) => {
+            gemm::<$t>(
+                s.m,
+                s.n,
+                s.k,
+                c as *mut $t,
+                s.c.1 as isize,
+                s.c.0 as isize,
+                onto,
+                a as *const $t,
+                s.a.1 as isize,
+                s.a.0 as isize,
+                b as *const $t,
+                s.b.1 as isize,
+                s.b.0 as isize,
+                $one,
+                $scale,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            )
+        };
+    }
+    // SAFETY: the caller's matrices.
+    unsafe {
         match dtype {
             DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
             DType::F32 => go!(f32, 1.0, re as f32),

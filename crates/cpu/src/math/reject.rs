@@ -1,5 +1,8 @@
 //! Random numbers by rejection. Each element has a stream of its own: the block of draw `d` has the counter
 //! `[index low, index high, d, "GAMA"]` and the seed as key; it gives two uniforms in (0, 1) or two normals.
+//!
+//! All is inlined into the loops, which are compiled for an instruction set: without it a fused multiply-add or a floor
+//! is a call.
 
 use super::{normal, philox};
 
@@ -14,10 +17,12 @@ struct Draws {
 }
 
 impl Draws {
+    #[inline(always)]
     fn new(index: u64, seed: u64) -> Draws {
         Draws { index, seed, draw: 0 }
     }
 
+    #[inline(always)]
     fn words(&mut self) -> [u64; 2] {
         let counter = [self.index as u32, (self.index >> 32) as u32, self.draw, TAG];
         self.draw = self.draw.wrapping_add(1);
@@ -25,6 +30,7 @@ impl Draws {
     }
 
     /// Two uniforms in (0, 1).
+    #[inline(always)]
     fn uniforms(&mut self) -> [f64; 2] {
         self.words().map(|w| ((w >> 12) as f64 + 0.5) * 2.220446049250313e-16)
     }
@@ -32,6 +38,7 @@ impl Draws {
 
 /// A gamma number of that shape and scale 1: Marsaglia and Tsang, *A simple method for generating gamma variables*
 /// (2000). Shapes below 1 by their boost U^(1/shape).
+#[inline(always)]
 pub(crate) fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
     if !(shape > 0.0) || !shape.is_finite() {
         return if shape == 0.0 { 0.0 } else { f64::NAN };
@@ -56,6 +63,7 @@ pub(crate) fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
 
 /// A Poisson number: Knuth's product below 10, else PTRS of Hörmann, *The transformed rejection method for generating
 /// Poisson random variables* (1993).
+#[inline(always)]
 pub(crate) fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
     if !(lam > 0.0) || lam > 9.2e18 {
         return 0;
@@ -98,6 +106,7 @@ pub(crate) fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
 
 /// A binomial number of (n, p): inversion where n·p < 10, else BTRS of Hörmann, *The generation of binomial random
 /// variates* (1993). p above a half by symmetry.
+#[inline(always)]
 pub(crate) fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
     if !(n >= 1.0) || !(p > 0.0) || n > 9.2e18 {
         return 0;
@@ -105,9 +114,12 @@ pub(crate) fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
     if p >= 1.0 {
         return n as i64;
     }
-    if p > 0.5 {
-        return n as i64 - binomial(index, seed, [n, 1.0 - p]);
-    }
+    if p > 0.5 { n as i64 - half_binomial(index, seed, n, 1.0 - p) } else { half_binomial(index, seed, n, p) }
+}
+
+/// The same for p up to a half.
+#[inline(always)]
+fn half_binomial(index: u64, seed: u64, n: f64, p: f64) -> i64 {
     let mut draws = Draws::new(index, seed);
     let q = 1.0 - p;
     if n * p < 10.0 {
