@@ -2,7 +2,7 @@
 #
 #   make demo       NumPy beside Cuprous on this machine
 #   make test       everything that needs no GPU: formats, lints, types, Rust and Python tests, kernels compiled
-#   make gpu-test   the suite on a GPU, the GPU-only tests, compute-sanitizer where it is installed
+#   make gpu-test   on a GPU: its own tests, the suite, 10,000 random programs, compute-sanitizer where it is installed
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make lint       formats, lints and types alone
@@ -24,6 +24,7 @@ ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
 DEVICE   ?= cpu
+TARGETS  ?= sm_80,sm_90,sm_100
 CARGO    ?= cargo
 # One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
 PROFILE  := --release
@@ -115,8 +116,10 @@ lint-python: $(VENV)/.dev
 test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
 
+# Every kernel that a GPU would run in a test is compiled for TARGETS, which is most of the work; hence all cores.
 test-python: $(READY)
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu
+	CUPROUS_CHECK_CUDA=$(TARGETS) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu -n auto
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
 test:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
+import time
 
-from .ahead import run_ahead
 from .generate import generate
 from .run import MODES, open_device, run_parallel, run_seeds
 
@@ -16,23 +17,22 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0, help="first seed; program n has seed + n")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--processes", type=int, default=0, help="default: one a core; one runs on a GPU")
+    parser.add_argument("--processes", type=int, default=0, help="default: one a core; compiling is most of a GPU run")
     parser.add_argument("--failures", type=int, default=10, help="stop after this many in a process")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="start no program after that time")
     parser.add_argument("--modes", default=",".join(MODES), help="of single,fused,auto")
     parser.add_argument("--show", action="store_true", help="print the first program and stop")
     args = parser.parse_args()
     if args.show:
         print("\n".join(generate(args.seed).lines))
         return 0
-    modes = tuple(args.modes.split(","))
+    limits = tuple(args.modes.split(",")), args.failures, time.monotonic() + args.seconds
     processes = args.processes or (os.cpu_count() or 1)
-    if args.device != "cpu" and processes > 1:
-        report = run_ahead(args.seed, args.programs, processes, args.failures)
-    elif processes == 1:
+    if processes == 1:
         seeds = range(args.seed, args.seed + args.programs)
-        report = run_seeds(seeds, open_device(args.device), modes, args.failures)
+        report = run_seeds(seeds, open_device(args.device), *limits)
     else:
-        report = run_parallel(args.seed, args.programs, args.device, processes, modes, args.failures)
+        report = run_parallel(args.seed, args.programs, args.device, processes, limits)
     for text in report.failures.values():
         print(text, file=sys.stderr)
     rate = report.programs / max(report.seconds, 1e-9)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing as mp
 import os
+import tempfile
 import time
 from dataclasses import dataclass, field
 from multiprocessing.sharedctypes import Synchronized
@@ -15,6 +17,8 @@ from .generate import generate
 from .shrink import as_python, shrink
 
 MODES = ("single", "fused", "auto")
+# Of `run_seeds`: modes, at_most, end.
+Limits = tuple[tuple[str, ...], int, float]
 
 
 @dataclass
@@ -27,11 +31,21 @@ class Report:
 
 
 def run_seeds(
-    seeds: range, cp: ModuleType, modes: tuple[str, ...] = MODES, at_most: int = 10, current: Any = None
+    seeds: range,
+    cp: ModuleType,
+    modes: tuple[str, ...] = MODES,
+    at_most: int = 10,
+    end: float = math.inf,
+    current: Any = None,
 ) -> Report:
-    """Checks each seed; stops after `at_most` failures. `current` is told the seed, for whoever survives a crash."""
+    """Checks each seed; stops after `at_most` failures or when `time.monotonic()` comes to `end`.
+
+    `current` is told the seed, for whoever survives a crash.
+    """
     report, start = Report(), time.perf_counter()
     for seed in seeds:
+        if time.monotonic() > end:
+            break
         if current is not None:
             current.value = seed
         program = generate(seed)
@@ -64,16 +78,24 @@ def open_device(device: str) -> ModuleType:
     return cp
 
 
-def _work(seeds: range, device: str, modes: tuple[str, ...], at_most: int, current: Synchronized, queue: Any) -> None:
+def _work(seeds: range, device: str, cache: str, limits: Limits, current: Synchronized, queue: Any) -> None:
     # Processes share the cores: one thread each says more than threads that wait for one another.
     os.environ.setdefault("RAYON_NUM_THREADS", "2")
-    queue.put(run_seeds(seeds, open_device(device), modes, at_most, current))
+    # Kernels of random programs are not left in the user's cache.
+    os.environ.setdefault("CUPROUS_CACHE_DIR", cache)
+    queue.put(run_seeds(seeds, open_device(device), *limits, current))
 
 
-def run_parallel(
-    first: int, programs: int, device: str, processes: int, modes: tuple[str, ...] = MODES, at_most: int = 10
-) -> Report:
-    """Splits the seeds over processes. A process that dies is a failure of the seed it was at; a new one goes on."""
+def run_parallel(first: int, programs: int, device: str, processes: int, limits: Limits) -> Report:
+    """Splits the seeds over processes. A process that dies is a failure of the seed it was at; a new one goes on.
+
+    On a GPU too one process a core pays: nearly all time is spent in the compiler.
+    """
+    with tempfile.TemporaryDirectory() as cache:
+        return _run_parallel(first, programs, device, processes, cache, limits)
+
+
+def _run_parallel(first: int, programs: int, device: str, processes: int, cache: str, limits: Limits) -> Report:
     context = mp.get_context("spawn")
     total, start = Report(), time.perf_counter()
     share = -(-programs // processes)
@@ -83,7 +105,7 @@ def run_parallel(
         while waiting and len(running) < processes:
             seeds = waiting.pop()
             current, queue = context.Value("q", seeds.start), context.SimpleQueue()
-            worker = context.Process(target=_work, args=(seeds, device, modes, at_most, current, queue))
+            worker = context.Process(target=_work, args=(seeds, device, cache, limits, current, queue))
             worker.start()
             running.append((worker, current, queue, seeds))
         for entry in list(running):
@@ -100,7 +122,7 @@ def run_parallel(
                 total.programs += died - seeds.start + 1
                 lines = "\n".join(generate(died).lines)
                 total.failures[died] = f"# seed {died}: the process died with exit code {worker.exitcode}\n{lines}\n"
-                if len(total.failures) < at_most:
+                if len(total.failures) < limits[1]:
                     waiting.append(range(died + 1, seeds.stop))
             worker.join()
         time.sleep(0.05)

@@ -23,19 +23,26 @@ template <class T> DEV T neg(T a) {
     else if constexpr (integral<T>) return (T)(0 - (wrapped<T>)a);
     else return -a;
 }
+// 64-bit division has a branch, a short way for small numbers, and NVVM copies what follows a branch into both its ways:
+// a kernel with six remainders in a row took 75 s to compile. It copies no volatile assembly.
+template <class T> DEV T uncopied(T a) {
+    if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(a));
+    return a;
+}
 // Integers: 0 for a divisor of 0, and no trap for MIN / -1.
+template <class T> DEV T divisor_without_trap(T b) {
+    if constexpr (is_signed<T>) return (b == 0) | (b == (T)-1) ? (T)1 : b;
+    else return b == 0 ? (T)1 : b;
+}
 template <class T> DEV T quotient_toward_zero(T a, T b) {
-    if (b == 0) return 0;
-    if constexpr (is_signed<T>) if (b == (T)-1) return neg(a);
-    return a / b;
+    const T q = uncopied((T)(a / divisor_without_trap(b)));
+    if constexpr (is_signed<T>) return b == 0 ? (T)0 : b == (T)-1 ? neg(a) : q;
+    else return b == 0 ? (T)0 : q;
 }
 template <class T> DEV T fmod_(T a, T b) {
     if constexpr (low<T>) return narrow<T>(fmod_(widen(a), widen(b)));
-    else if constexpr (integral<T>) {
-        if (b == 0) return 0;
-        if constexpr (is_signed<T>) if (b == (T)-1) return 0;
-        return a % b;
-    } else return fmod(a, b);
+    else if constexpr (integral<T>) return uncopied((T)(a % divisor_without_trap(b)));
+    else return fmod(a, b);
 }
 template <class T> DEV T div(T a, T b) {
     if constexpr (low<T>) return narrow<T>(widen(a) / widen(b));
@@ -46,9 +53,9 @@ template <class T> DEV T div(T a, T b) {
 template <class T> DEV T remainder_(T a, T b) {
     if constexpr (low<T>) return narrow<T>(remainder_(widen(a), widen(b)));
     else if constexpr (integral<T>) {
-        T r = fmod_(a, b);
-        if constexpr (is_signed<T>) if (r != 0 && (r < 0) != (b < 0)) r = (T)(r + b);
-        return r;
+        const T r = fmod_(a, b);
+        if constexpr (is_signed<T>) return (r != 0) & ((r < 0) != (b < 0)) ? (T)(r + b) : r;
+        else return r;
     } else {
         T r = fmod(a, b);
         if (b == 0) return r;
@@ -59,9 +66,9 @@ template <class T> DEV T remainder_(T a, T b) {
 template <class T> DEV T floor_divide(T a, T b) {
     if constexpr (low<T>) return narrow<T>(floor_divide(widen(a), widen(b)));
     else if constexpr (integral<T>) {
-        T q = quotient_toward_zero(a, b);
-        if constexpr (is_signed<T>) if (b != 0 && fmod_(a, b) != 0 && (a < 0) != (b < 0)) q = (T)(q - 1);
-        return q;
+        const T q = quotient_toward_zero(a, b);
+        if constexpr (is_signed<T>) return (b != 0) & (fmod_(a, b) != 0) & ((a < 0) != (b < 0)) ? (T)(q - 1) : q;
+        else return q;
     } else {
         if (b == 0) return a / b;
         T r = fmod(a, b), q = (a - r) / b;
