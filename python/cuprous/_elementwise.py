@@ -21,17 +21,18 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
 
 
 def clip(
-    a: ArrayLike, a_min: Any = None, a_max: Any = None, out: ndarray | None = None, *, min: Any = None, max: Any = None
-) -> ndarray:
-    """Elements limited to an interval; either bound may be None."""
-    if min is not None or max is not None:
-        if a_min is not None or a_max is not None:
+    a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
+    a_max: Any = None,
+) -> ndarray:  # fmt: skip
+    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)"""
+    if a_min is not None or a_max is not None:
+        if min is not None or max is not None:
             raise ValueError(
                 "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
             )
-        a_min, a_max = min, max
+        min, max = a_min, a_max
     result = a = array(a)
-    for name, bound in (("maximum", a_min), ("minimum", a_max)):
+    for name, bound in (("maximum", min), ("minimum", max)):
         if bound is None:
             continue
         result = _core.map(name, result, operand(bound))

@@ -166,15 +166,15 @@ def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
 
 
 def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
-    """`__array_namespace__`: the module `cuprous`, for the versions of the standard that NumPy names.
+    """`__array_namespace__`: the module `cuprous`.
 
     Raises:
-        ValueError: for another version.
+        ValueError: for a version of the standard that is not supported.
     """
     import cuprous
+    from cuprous._array_api import check_version
 
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
+    check_version(api_version)
     return cuprous
 
 
@@ -371,11 +371,9 @@ def _set_flat(self: ndarray, value: Any) -> None:
 
 
 def _device(self: ndarray) -> Any:
-    if self.device_name == "cpu":
-        return "cpu"
-    from cuprous.cuda import Device
+    from cuprous._array_api import device_object
 
-    return Device(0)
+    return device_object(self.device_name)
 
 
 #: Methods that are functions of the module with the array as the first argument.
