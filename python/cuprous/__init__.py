@@ -377,7 +377,8 @@ _products.attach()
 
 def __getattr__(name: str) -> Any:
     value = _names.lookup(__name__, name)
-    globals()[name] = value
+    if not isinstance(value, _names.Unsupported):
+        globals()[name] = value
     return value
 
 

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from cuprous import _core, _products
-from cuprous._args import ArrayLike, array, ndarray, write_out
+from cuprous._args import ArrayLike, array, ndarray, normalize_axis, write_out
 from cuprous._creation import eye
 from cuprous._index_routines import diagonal as _diagonal
 from cuprous._reductions import sum as sum_
@@ -42,13 +42,13 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
         ValueError: for other lengths.
     """
     x1, x2 = array(x1), array(x2)
-    result = _products.cross(x1, x2, axis=axis)
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+    n, m = (x.shape[normalize_axis(axis, x.ndim)] for x in (x1, x2))
+    if n != 3 or m != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
-            f"{x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+            f"{n} and {m} dimensional instead."
         )
-    return result
+    return _products.cross(x1, x2, axis=axis)
 
 
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:

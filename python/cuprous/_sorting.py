@@ -37,8 +37,8 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     a = array(a)
     if axis is None:
         a, axis = a.reshape(-1), 0
-    if a.ndim == 0 and axis in (0, -1) and function is _core.argsort:
-        return _core.full((), 0, "int64")
+    if a.ndim == 0 and function is _core.argsort:  # NumPy orders scalars, but does not sort them
+        a = a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     if a.size == 0 or a.ndim - 1 == axis:
         return function(a)
@@ -104,6 +104,7 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
     """Indices of `partition`. (They sort throughout.)"""
     a = array(a)
+    a = a if a.ndim else a.reshape(1)
     _check(None if kind == "introselect" else kind, order, None)
     _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
     return _along(_core.argsort, a, axis)
