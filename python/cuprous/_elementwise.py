@@ -139,8 +139,12 @@ def imag(val: ArrayLike) -> ndarray:
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
     """The angle of complex numbers, in radians or degrees."""
     z = array(z)
-    result = _core.map("angle", z) if _dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, z)
+    result = _core.map("angle", z) if _dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))
     return result * (180 / math.pi) if deg else result
+
+
+def _no_truth(z: ndarray) -> ndarray:
+    return _core.cast(z, "int64") if z.dtype_name == "bool" else z
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cuprous import _core, _dtypes
 from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
 from cuprous._calculus import convolve
@@ -65,6 +63,8 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     n = v.shape[0]
     steps = u.shape[0] - n + 1
     scale = _core.map("divide", 1.0, v[0])
+    if not u.shape[0]:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
     quotient = _core.full((max(steps, 1),), 0, name)
     rest = u.copy() if u.dtype_name == name else _core.cast(u, name)
     for k in range(steps):
@@ -87,7 +87,7 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = array(p)
     for _ in range(int(m)):
-        p = p[:-1] * _powers(max(p.shape[0] - 1, 0))
+        p = p[:-1] * _powers(max(len(p) - 1, 0))
     return p
 
 
@@ -107,7 +107,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     p = array(p)
     for i in range(m):
-        p = concatenate((p / _powers(p.shape[0]), constants[i : i + 1]))
+        p = concatenate((p / _powers(len(p)), constants[i : i + 1]))
     return p
 
 
@@ -127,6 +127,8 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
     name = roots.dtype_name if roots.dtype_name in ("float32", "complex64", "complex128") else "float64"
     roots = astype(roots, name)
     n = roots.shape[0]
+    if n == 0:
+        return _core.full((), 1.0, "float64")
     result = _core.full((n + 1,), 0, name)
     _core.update(result[0], 1)
     for i in range(n):  # times (x - root), in place: each coefficient loses root times the one before
@@ -145,8 +147,8 @@ def _conjugate_pairs(roots: ndarray) -> bool:
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     """A polynomial at points, by Horner's scheme."""
     p, x = array(p), array(x)
-    result: Any = _core.map("multiply", x, 0)
-    for i in range(p.shape[0]):
+    result = _core.full(x.shape, 0, x.dtype_name)
+    for i in range(len(p)):
         result = result * x + p[i]
     return result
 

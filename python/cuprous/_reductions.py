@@ -25,11 +25,11 @@ from cuprous._args import (
 _reduce = _core.reduce
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
+def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
     """`axis` as `_core.reduce` takes it."""
     if axis is None:
         return None
-    if ndim == 0 and axis in (0, -1):  # NumPy lets a 0-d array have an axis here
+    if ndim == 0 and lenient and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
         return ()
     if type(axis) is int:
         return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
@@ -240,7 +240,7 @@ def mean(
     if wide != name:
         a = _core.cast(a, wide)
     a = _masked(a, where, 0)
-    axes = _axes(axis, a.ndim)
+    axes = _axes(axis, a.ndim, False)
     total = _reduce("sum", a, axes, keepdims) if axes != () else a
     result = total / _count(a, axes, keepdims, where)
     if result.dtype_name != returned:
@@ -261,7 +261,7 @@ def _spread(
     returned = _dtypes.component(returned)
     if wide != a.dtype_name:
         a = _core.cast(a, wide)
-    axes = _axes(axis, a.ndim)
+    axes = _axes(axis, a.ndim, False)
     count = _count(a, axes, keepdims, where)
     plain = where is True and known is None and axes != () and _dtypes.kind(wide) == "f" and count
     if plain:

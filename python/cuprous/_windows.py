@@ -74,6 +74,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
         raise TypeError("Expected an input array of integer or boolean data type")
     if axis is None:
         a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     moved = moveaxis(astype(a, "bool"), axis, -1)
     n = moved.shape[-1]
