@@ -87,6 +87,7 @@ from cuprous._elementwise import (
     unwrap,
     where,
 )  # fmt: skip
+from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
 from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from cuprous._index_routines import (
     apply_along_axis,
@@ -205,14 +206,10 @@ from cuprous._products import (
     dot,
     inner,
     kron,
-    matmul,
-    matvec,
     outer,
     tensordot,
     trace,
     vdot,
-    vecdot,
-    vecmat,
 )  # fmt: skip
 from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from cuprous._reductions import (

@@ -206,7 +206,7 @@ def _windows(a: ndarray, length: int) -> ndarray:
 
 def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
     """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
-    from cuprous._products import matmul
+    from cuprous._gufuncs import matmul
 
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
@@ -260,7 +260,7 @@ def cov(
     fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
 ) -> ndarray:  # fmt: skip
     """Covariance matrix of variables in rows (or columns), with optional weights of observations."""
-    from cuprous._products import matmul
+    from cuprous._gufuncs import matmul
 
     m = array(m)
     if m.ndim > 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from cuprous import _core, _products
+from cuprous import _core, _gufuncs, _products
 from cuprous._args import ArrayLike, array, ndarray, normalize_axis, write_out
 from cuprous._creation import eye
 from cuprous._index_routines import diagonal as _diagonal
@@ -20,7 +20,7 @@ def _linalg_error(text: str) -> Exception:
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     """Matrix product with broadcast batch axes (`cuprous.matmul`)."""
-    return _products.matmul(x1, x2)
+    return _gufuncs.matmul(x1, x2)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
@@ -58,7 +58,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     """Inner products of vectors along an axis, the first conjugated (`cuprous.vecdot`)."""
-    return _products.vecdot(x1, x2, axis=axis)
+    return _gufuncs.vecdot(x1, x2, axis=axis)
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:

@@ -12,6 +12,7 @@ from cuprous import (
     _creation,
     _dtypes,
     _elementwise,
+    _gufuncs,
     _index_routines,
     _indexing,
     _interop,
@@ -219,7 +220,7 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
     """`a @= b`."""
     if not isinstance(other, ndarray):
         return NotImplemented
-    return _products.matmul(self, other, out=self)
+    return _gufuncs.matmul(self, other, out=self)
 
 
 def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
