@@ -29,23 +29,23 @@ def _extent(x: ndarray) -> float:
     return float(ptp(x))
 
 
-def _sqrt(x: ndarray, range: Range) -> float:
+def _sqrt(x: ndarray) -> float:
     return _extent(x) / math.sqrt(x.size)
 
 
-def _sturges(x: ndarray, range: Range) -> float:
+def _sturges(x: ndarray) -> float:
     return _extent(x) / (math.log2(x.size) + 1.0)
 
 
-def _rice(x: ndarray, range: Range) -> float:
+def _rice(x: ndarray) -> float:
     return _extent(x) / (2.0 * x.size ** (1.0 / 3))
 
 
-def _scott(x: ndarray, range: Range) -> float:
+def _scott(x: ndarray) -> float:
     return (24.0 * math.pi**0.5 / x.size) ** (1.0 / 3.0) * float(std(x))
 
 
-def _doane(x: ndarray, range: Range) -> float:
+def _doane(x: ndarray) -> float:
     n = x.size
     if n <= 2:
         return 0.0
@@ -58,7 +58,7 @@ def _doane(x: ndarray, range: Range) -> float:
     return _extent(x) / (1.0 + math.log2(n) + math.log2(1.0 + abs(skewness) / error))
 
 
-def _freedman_diaconis(x: ndarray, range: Range) -> float:
+def _freedman_diaconis(x: ndarray) -> float:
     quartiles = percentile(x, [75, 25])
     return 2.0 * float(quartiles[0] - quartiles[1]) * x.size ** (-1.0 / 3.0)
 
@@ -80,14 +80,15 @@ def _stone(x: ndarray, range: Range) -> float:
     return extent / (1 + int(_core.reduce("argmin", stack(errors), None)))
 
 
-def _auto(x: ndarray, range: Range) -> float:
-    spread = max(_freedman_diaconis(x, range), _sqrt(x, range) / 2)
-    return min(spread, _sturges(x, range))
+def _auto(x: ndarray) -> float:
+    spread = max(_freedman_diaconis(x), _sqrt(x) / 2)
+    return min(spread, _sturges(x))
 
 
-ESTIMATORS: dict[str, Callable[[ndarray, Range], float]] = {
+#: All but Stone's, which alone asks for the range.
+ESTIMATORS: dict[str, Callable[[ndarray], float]] = {
     "auto": _auto, "doane": _doane, "fd": _freedman_diaconis, "rice": _rice, "scott": _scott, "sqrt": _sqrt,
-    "stone": _stone, "sturges": _sturges,
+    "sturges": _sturges,
 }  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def count(a: ndarray, name: str, range: Range, weights: Any) -> int:
         TypeError: for weights, which no estimator knows.
         ValueError: for a name that is none.
     """
-    if name not in ESTIMATORS:
+    if name not in (*ESTIMATORS, "stone"):
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     if weights is not None:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
@@ -107,7 +108,7 @@ def count(a: ndarray, name: str, range: Range, weights: Any) -> int:
         a = a[(a >= range[0]) & (a <= range[1])]
     if a.size == 0:
         return 1
-    width = ESTIMATORS[name](a, range)
+    width = _stone(a, range) if name == "stone" else ESTIMATORS[name](a)
     if not width:
         return 1
     if _dtypes.kind(a.dtype_name) in "iu":
