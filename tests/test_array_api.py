@@ -201,6 +201,22 @@ def test_falling_sorts_of_scalars_and_nan() -> None:
     assert_same(cp.sort(cp.asarray([1.0, np.nan, 2.0]), descending=True), np.asarray([np.nan, 2.0, 1.0]))
 
 
+@pytest.mark.parametrize(
+    ("shape", "mask"),
+    [((0, 1), (0, 0)), ((2, 0), (0, 0)), ((0, 3), (0,)), ((2, 3), (0, 3)), ((2, 3), (0, 0)), ((2, 3), (0,)),
+     ((2, 3), (2, 0)), ((0, 3), (0, 2)), ((3, 0), (2, 0)), ((0, 3), (2, 3)), ((0,), (3,)), ((2, 3), ())],
+)  # fmt: skip
+def test_masks_with_empty_axes(shape: tuple[int, ...], mask: tuple[int, ...]) -> None:
+    def written(xp: Any) -> Any:
+        x = xp.zeros(shape)
+        x[xp.zeros(mask, bool)] = 1
+        return x
+
+    compare(lambda: np.zeros(shape)[np.zeros(mask, bool)], lambda: cp.zeros(shape)[cp.zeros(mask, bool)])
+    compare(lambda: np.ones(shape)[..., np.zeros(mask, bool)], lambda: cp.ones(shape)[..., cp.zeros(mask, bool)])
+    compare(lambda: written(np), lambda: written(cp))
+
+
 def test_dlpack_to_numpy_and_back() -> None:
     x = cp.arange(6.0).reshape(2, 3)
     for copy in (None, True):
