@@ -174,6 +174,8 @@ def matmul(
         if isinstance(x, (list, tuple)) or is_numpy_array(x):
             raise unsupported(x)
     a, b = array(x1), array(x2)
+    if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
+        return matrix_product(a, b)  # the short way
     first, second = (min(max(x.ndim, 1), 2) for x in (a, b))
     rule = Rule("matmul", "(n?,k),(k,m?)->(n?,m?)", first, second, first + second - 2, matrix_product)
     return call(rule, a, b, out, casting, order, dtype, subok, axes, axis, keepdims)
