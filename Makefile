@@ -7,6 +7,7 @@
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make lint       formats, lints and types alone
 #   make wheel      dist/cuprous-*.whl
+#   make coverage   docs/coverage.md, the table of NumPy's functions
 #   make clean      removes what these targets made, .venv too
 #
 # On a machine that has only a built wheel, name it and the Python to use; nothing is built or downloaded then:
@@ -54,7 +55,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test bench gpu-test fuzz lint lint-rust lint-python test-rust test-python wheel clean
+.PHONY: default develop demo test bench coverage gpu-test fuzz lint lint-rust lint-python test-rust test-python wheel clean
 default: test
 
 # --- set-up ---------------------------------------------------------------------------------------------------------
@@ -92,6 +93,9 @@ bench: $(BENCH_READY)
 
 fuzz: $(READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
+
+coverage: $(READY)
+	$(ENV) $(PY) docs/coverage.py
 
 wheel: $(VENV)/.dev
 	rm -rf dist

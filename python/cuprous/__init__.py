@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _indexing, _methods, _names, _products, _ufunc_methods
+from cuprous._array_api import __array_api_version__
+from cuprous._array_api import namespace_info as __array_namespace_info__
+from cuprous._broadcast import broadcast
 from cuprous._calculus import convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, interp, trapezoid
 from cuprous._counting import argwhere, compress, count_nonzero, extract, flatnonzero, nonzero, place, putmask
 from cuprous._creation import (
@@ -65,6 +68,7 @@ from cuprous._device import (
     show_config,
     synchronize,
 )  # fmt: skip
+from cuprous._dtype_info import can_cast, finfo, iinfo, isdtype, min_scalar_type, promote_types, result_type
 from cuprous._einsum import einsum, einsum_path
 from cuprous._elementwise import (
     angle,
@@ -83,6 +87,7 @@ from cuprous._elementwise import (
     unwrap,
     where,
 )  # fmt: skip
+from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
 from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from cuprous._index_routines import (
     apply_along_axis,
@@ -179,7 +184,7 @@ from cuprous._manipulation import (
     transpose,
     trim_zeros,
 )  # fmt: skip
-from cuprous._names import common_type, e, euler_gamma, inf, nan, newaxis, pi, result_type
+from cuprous._names import common_type, e, euler_gamma, inf, nan, newaxis, pi
 from cuprous._nan_reductions import (
     nanargmax,
     nanargmin,
@@ -194,20 +199,17 @@ from cuprous._nan_reductions import (
     nanvar,
 )  # fmt: skip
 from cuprous._padding import pad
+from cuprous._polynomials import poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval
 from cuprous._printing import array2string, array_repr, array_str
 from cuprous._products import (
     cross,
     dot,
     inner,
     kron,
-    matmul,
-    matvec,
     outer,
     tensordot,
     trace,
     vdot,
-    vecdot,
-    vecmat,
 )  # fmt: skip
 from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from cuprous._reductions import (
@@ -356,7 +358,7 @@ from cuprous._ufuncs import (
     true_divide,
     trunc,
 )  # fmt: skip
-from cuprous._windows import bartlett, blackman, hamming, hanning, kaiser, packbits, polyval, unpackbits
+from cuprous._windows import bartlett, blackman, hamming, hanning, kaiser, packbits, unpackbits
 
 __version__ = "0.1.0"
 
@@ -372,7 +374,8 @@ _products.attach()
 
 def __getattr__(name: str) -> Any:
     value = _names.lookup(__name__, name)
-    globals()[name] = value
+    if not isinstance(value, _names.Unsupported):
+        globals()[name] = value
     return value
 
 
@@ -381,47 +384,48 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "abs", "absolute", "acos",
-    "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append", "apply_along_axis",
-    "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array", "array2string", "array_equal",
-    "array_equiv", "array_repr", "array_split", "array_str", "asanyarray", "asarray", "asarray_chkfinite",
-    "ascontiguousarray", "asfarray", "asfortranarray", "asin", "asinh", "asnumpy", "astype", "atan", "atan2",
-    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bincount", "bitwise_and",
-    "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "blackman", "block", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "c_", "cbrt",
-    "ceil", "choose", "clip", "column_stack", "common_type", "compress", "concat", "concatenate", "conj",
-    "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos", "cosh",
-    "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad",
-    "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
+    "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "__array_api_version__",
+    "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin",
+    "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around",
+    "array", "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str", "asanyarray",
+    "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray", "asin", "asinh", "asnumpy",
+    "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bincount",
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "blackman", "block", "broadcast", "broadcast_arrays", "broadcast_shapes",
+    "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip", "column_stack", "common_type", "compress",
+    "concat", "concatenate", "conj", "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate",
+    "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
     "digitize", "divide", "divmod", "dot", "dsplit", "dstack", "e", "ediff1d", "einsum", "einsum_path", "empty",
     "empty_like", "equal", "euler_gamma", "exp", "exp2", "expand_dims", "explain", "expm1", "extract", "eye",
-    "fabs", "fill_diagonal", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
+    "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction",
     "fromiter", "fromstring", "full", "full_like", "fuse", "gcd", "genfromtxt", "geomspace", "get_array_module",
     "get_default_memory_pool", "get_default_pinned_memory_pool", "get_device", "gradient", "greater",
     "greater_equal", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
-    "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "imag", "in1d", "indices", "inf", "inner",
-    "insert", "interp", "intersect1d", "invert", "isclose", "iscomplex", "iscomplexobj", "isfinite",
-    "isfortran", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar",
-    "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort",
-    "linspace", "load", "loadtxt", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose",
-    "matvec", "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum",
-    "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod",
-    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile",
-    "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis",
-    "nextafter", "nonzero", "not_equal", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition",
-    "percentile", "permute_dims", "pi", "piecewise", "place", "polyval", "positive", "pow", "power", "prod",
-    "ptp", "put", "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel",
-    "ravel_multi_index", "real", "real_if_close", "reciprocal", "remainder", "repeat", "require", "reshape",
-    "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "row_stack", "rsqrt",
-    "save", "savetxt", "savez", "savez_compressed", "searchsorted", "select", "set_device", "setdiff1d",
-    "setxor1d", "shape", "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh",
-    "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract",
-    "sum", "swapaxes", "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace",
-    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu",
-    "triu_indices", "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap",
-    "vander", "var", "vdot", "vecdot", "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "in1d", "indices", "inf",
+    "inner", "insert", "interp", "intersect1d", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype",
+    "isfinite", "isfortran", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar",
+    "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linspace",
+    "load", "loadtxt", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec", "max",
+    "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
+    "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
+    "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis", "nextafter", "nonzero",
+    "not_equal", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile",
+    "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul",
+    "polysub", "polyval", "positive", "pow", "power", "prod", "promote_types", "ptp", "put", "put_along_axis",
+    "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close",
+    "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint",
+    "roll", "rollaxis", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt", "savez", "savez_compressed",
+    "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape", "shares_memory", "show_code",
+    "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort", "sort_complex", "spacing", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "synchronize", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril",
+    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide",
+    "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat", "vsplit",
+    "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -288,10 +288,3 @@ def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> nd
         return _core.empty(shape, dtype)
     upright = _core.empty([shape[i] for i in axes], dtype)
     return _core.owner(upright.transpose(inverse(tuple(axes))))
-
-
-def unimplemented(function: str, **arguments: Any) -> None:
-    """Raises NotImplementedError naming the first argument whose value differs from (value, default)."""
-    for name, (value, default) in arguments.items():
-        if value is not default and value != default:
-            raise NotImplementedError(f"[{function}] {name}={value!r} is not supported yet")

@@ -71,8 +71,6 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
     """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates."""
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
-    if f.dtype_name == "bool":
-        raise TypeError(NO_BOOLEAN_SUBTRACT)
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     if not varargs:
@@ -83,7 +81,6 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
         spacings = list(varargs)
     else:
         raise TypeError("invalid number of arguments")
-    f = astype(f, _dtypes.inexact(f.dtype_name))
     results = [_derivative(f, i, h, edge_order) for i, h in zip(axes, spacings, strict=True)]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -95,6 +92,9 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
+    if f.dtype_name == "bool":
+        raise TypeError(NO_BOOLEAN_SUBTRACT)
+    f = astype(f, _dtypes.inexact(f.dtype_name))
 
     def at(start: int | None, stop: int | None) -> ndarray:
         return f[_slice(f.ndim, axis, start, stop)]
@@ -160,6 +160,7 @@ def interp(
     from cuprous._indexing import gather_flat
 
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
+    check_casting(x.dtype_name, "float64", "safe", "array data")
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError(
             "Data points must be 1-D sequences" if period is not None else "object too deep for desired array"
@@ -205,7 +206,7 @@ def _windows(a: ndarray, length: int) -> ndarray:
 
 def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
     """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
-    from cuprous._products import matmul
+    from cuprous._gufuncs import matmul
 
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
@@ -259,7 +260,7 @@ def cov(
     fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
 ) -> ndarray:  # fmt: skip
     """Covariance matrix of variables in rows (or columns), with optional weights of observations."""
-    from cuprous._products import matmul
+    from cuprous._gufuncs import matmul
 
     m = array(m)
     if m.ndim > 2:

@@ -223,11 +223,11 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return _core.from_numpy(np.frombuffer(buffer, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count, offset))
 
 
-def fromiter(iterable: Any, dtype: Any, count: int = -1) -> ndarray:
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
     """A one-dimensional array from an iterable."""
     import numpy as np
 
-    return _core.from_numpy(np.fromiter(iterable, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count))
+    return _core.from_numpy(np.fromiter(iter, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> ndarray:

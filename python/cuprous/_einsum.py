@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import array, astype, check_casting, common_dtype, ndarray, with_order, write_out
-from cuprous._products import _matmul
+from cuprous._products import matrix_product
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Labels of the axes that an ellipsis stands for: not letters, so that they never clash.
@@ -136,7 +136,7 @@ def _contract(
         return moved.reshape((*(sizes[c] for c in batch), math.prod(sizes[c] for c in first),
                               math.prod(sizes[c] for c in second)))  # fmt: skip
 
-    product = _matmul(pack(a, a_labels, left, summed), pack(b, b_labels, summed, right))
+    product = matrix_product(pack(a, a_labels, left, summed), pack(b, b_labels, summed, right))
     return product.reshape(tuple(sizes[c] for c in result_labels)), result_labels
 
 

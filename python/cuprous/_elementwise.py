@@ -21,17 +21,18 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
 
 
 def clip(
-    a: ArrayLike, a_min: Any = None, a_max: Any = None, out: ndarray | None = None, *, min: Any = None, max: Any = None
-) -> ndarray:
-    """Elements limited to an interval; either bound may be None."""
-    if min is not None or max is not None:
-        if a_min is not None or a_max is not None:
+    a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
+    a_max: Any = None,
+) -> ndarray:  # fmt: skip
+    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)"""
+    if a_min is not None or a_max is not None:
+        if min is not None or max is not None:
             raise ValueError(
                 "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
             )
-        a_min, a_max = min, max
+        min, max = a_min, a_max
     result = a = array(a)
-    for name, bound in (("maximum", a_min), ("minimum", a_max)):
+    for name, bound in (("maximum", min), ("minimum", max)):
         if bound is None:
             continue
         result = _core.map(name, result, operand(bound))
@@ -138,8 +139,12 @@ def imag(val: ArrayLike) -> ndarray:
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
     """The angle of complex numbers, in radians or degrees."""
     z = array(z)
-    result = _core.map("angle", z) if _dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, z)
+    result = _core.map("angle", z) if _dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))
     return result * (180 / math.pi) if deg else result
+
+
+def _no_truth(z: ndarray) -> ndarray:
+    return _core.cast(z, "int64") if z.dtype_name == "bool" else z
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:

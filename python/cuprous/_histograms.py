@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous import _core, _creation, _dtypes
 from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
+from cuprous._bin_widths import count
 from cuprous._sorting import searchsorted
 
 
@@ -50,18 +51,18 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
 
 
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
-    """The edges that `histogram` uses: `bins` equal ones over the range of the data, or those given. What the weights
-    are does not move an edge.
+    """The edges that `histogram` uses: `bins` equal ones over the range of the data (as many as an estimator says,
+    for its name: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"), or those given.
 
     Raises:
-        NotImplementedError: for bins chosen by name ("auto", ...).
-        ValueError: for edges that do not rise, or a bad range.
+        TypeError: for weights with an estimator.
+        ValueError: for edges that do not rise, a bad range, or an unknown name.
     """
     a = array(a)
     if weights is not None and array(weights).shape != a.shape:
         raise ValueError("weights should have the same shape as a.")
     if isinstance(bins, str):
-        raise NotImplementedError(f"[histogram] bins={bins!r}: choosing bins by name is not supported; pass a number")
+        bins = count(a, bins, None if range is None else _outer_edges(a, range), weights)
     if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
         edges = _creation.asarray(bins)
         if bool(_core.reduce("max", edges[1:] < edges[:-1], None)) if edges.size > 1 else False:
@@ -70,10 +71,10 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if getattr(bins, "ndim", 0) > 1:
         raise ValueError("`bins` must be 1d, when an array")
     try:
-        count = operator.index(bins)
+        number = operator.index(bins)
     except TypeError:
         raise TypeError("`bins` must be an integer, a string, or an array") from None
-    if count < 1:
+    if number < 1:
         raise ValueError("`bins` must be positive, when an integer")
     first, last = _outer_edges(a, range)
     if range is None and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
@@ -81,7 +82,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     name = _core.promote_types(
         _dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name
     )
-    return _creation.linspace(first, last, count + 1, dtype=name)
+    return _creation.linspace(first, last, number + 1, dtype=name)
 
 
 def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
@@ -138,7 +139,7 @@ def histogram(
         raise ValueError("weights should have the same shape as a.")
     if a.dtype_name == "bool":
         a = _core.cast(a, "uint8")
-    edges = histogram_bin_edges(a, bins, range)
+    edges = histogram_bin_edges(a, bins, range, weights)
     flat = a.reshape(-1)
     index = _bin_of(flat, edges)
     inside = (index >= 0) & (index < edges.size - 1)
@@ -151,7 +152,7 @@ def histogram(
 
 def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
     """As `histogram_bin_edges`, but a given range makes float64 edges whatever the sample is."""
-    if limits is None or isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
+    if (limits is None and column.size) or isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
         return histogram_bin_edges(column, bins, limits)
     return histogram_bin_edges(_core.cast(column, "float64"), bins, limits)
 
@@ -159,13 +160,22 @@ def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, list[ndarray]]:
-    """Counts in boxes of a D-dimensional sample (N, D), or a list of D coordinates; and the edges per dimension."""
+    """Counts in boxes of a D-dimensional sample (N, D), or a list of D coordinates; and the edges per dimension.
+
+    Raises:
+        ValueError: for other shapes, and where bins or ranges do not fit the dimensions.
+    """
     if isinstance(sample, ndarray):
-        if sample.ndim == 1:
+        if sample.ndim < 2:
             sample = sample.reshape((-1, 1))
+        if sample.ndim > 2:
+            raise ValueError(f"[histogramdd] the sample must be (N, D), not of {sample.ndim} dimensions")
         columns = [sample[:, i] for i in builtins.range(sample.shape[1])]
     else:
-        columns = [array(x).reshape(-1) for x in sample]
+        columns = [array(x) for x in sample]
+        if any(x.ndim > 1 for x in columns):
+            raise ValueError("[histogramdd] the coordinates must be 1-d")
+        columns = [x.reshape(-1) for x in columns]
     dims = len(columns)
     per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(per_axis) != dims:
@@ -204,7 +214,7 @@ def histogram2d(
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
     """Counts in rectangles of points (x, y); and the edges along both axes."""
     x, y = array(x), array(y)
-    if x.size != y.size:
+    if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
     if (isinstance(bins, (list, tuple)) and len(bins) not in (1, 2)) or getattr(bins, "ndim", 0) == 1:
         bins = [bins, bins]

@@ -175,8 +175,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     from cuprous._indexing import bounded
 
     index = array(a)
-    if _dtypes.kind(index.dtype_name) not in "biu":
-        check_casting(index.dtype_name, "int64", "safe", "array data")
+    check_casting(index.dtype_name, "int64", "safe", "array data")
     parts = (
         [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
     )
@@ -310,7 +309,7 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
         a = array(item) if not hasattr(item, "__array_interface__") else _creation.asarray(item)
         if a.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if a.size == 0:
+        if a.size == 0 and not hasattr(item, "dtype"):
             a = astype(a, "int64")
         if a.dtype_name == "bool":
             a = flatnonzero(a)

@@ -169,7 +169,7 @@ class _Plan:
         if mask.ndim == 0:  # a new axis of length one or zero
             return [_Index(_core.full((int(bool(mask)),), 0, "int64"), True)]
         for i, n in enumerate(mask.shape):
-            if a.shape[axis + i] != n:
+            if n not in (a.shape[axis + i], 0):  # an empty mask fits everywhere, as the array API standard asks
                 raise IndexError(
                     f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                     f"{a.shape[axis + i]} but size of corresponding boolean axis is {n}"

@@ -260,6 +260,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     a = array(a)
     if axis is None:
         a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     n = a.shape[axis]
     if isinstance(repeats, (list, tuple)) and len(repeats) == 1:

@@ -10,7 +10,6 @@ from cuprous import _core
 from cuprous._args import (
     ArrayLike,
     Axes,
-    Axis,
     Shape,
     array,
     as_shape,
@@ -124,7 +123,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
     if axis is None:
         dropped = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
-        dropped = normalize_axes(axis, a.ndim)
+        dropped = () if not a.ndim and axis in (0, -1) else normalize_axes(axis, a.ndim)
         if any(a.shape[i] != 1 for i in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [i for i in range(a.ndim) if i not in dropped]
@@ -246,23 +245,31 @@ def _total_shift(shift: Any) -> int:
     return operator.index(shift) if not isinstance(shift, Sequence) else sum(operator.index(s) for s in shift)
 
 
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> ndarray:
-    """A 1-d array without its leading ("f") and trailing ("b") zeros."""
-    from cuprous._counting import flatnonzero
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> ndarray:
+    """A view without the zeros in front ("f") and at the back ("b") of axes, by default all; where they end is read
+    back.
+
+    Raises:
+        ValueError: for other letters in `trim`.
+    """
+    from cuprous._counting import argwhere
 
     filt = array(filt)
-    if set(trim.lower()) - {*"fb"}:
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    if filt.ndim == 0:
+    axes = normalize_axes(axis, filt.ndim, "axis")
+    if not axes:
         return filt
-    if filt.ndim != 1 or axis not in (None, 0, -1):
-        raise NotImplementedError("[trim_zeros] only 1-d arrays are supported")
-    kept = flatnonzero(filt)
-    if kept.size == 0:
-        return filt[:0]
-    first = int(kept[0]) if "f" in trim.lower() else 0
-    last = int(kept[-1]) + 1 if "b" in trim.lower() else filt.size
-    return filt[first:last]
+    places = argwhere(filt)
+    if places.shape[0] == 0:
+        return filt[tuple(slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim))]
+    bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+    cuts = zip(*bounds, strict=True)
+    return filt[tuple(
+        slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
+        for i, (first, last) in enumerate(cuts)
+    )]  # fmt: skip
 
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:

@@ -12,6 +12,7 @@ from cuprous import (
     _creation,
     _dtypes,
     _elementwise,
+    _gufuncs,
     _index_routines,
     _indexing,
     _interop,
@@ -166,15 +167,15 @@ def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
 
 
 def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
-    """`__array_namespace__`: the module `cuprous`, for the versions of the standard that NumPy names.
+    """`__array_namespace__`: the module `cuprous`.
 
     Raises:
-        ValueError: for another version.
+        ValueError: for a version of the standard that is not supported.
     """
     import cuprous
+    from cuprous._array_api import check_version
 
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
+    check_version(api_version)
     return cuprous
 
 
@@ -219,7 +220,7 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
     """`a @= b`."""
     if not isinstance(other, ndarray):
         return NotImplemented
-    return _products.matmul(self, other, out=self)
+    return _gufuncs.matmul(self, other, out=self)
 
 
 def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
@@ -371,11 +372,9 @@ def _set_flat(self: ndarray, value: Any) -> None:
 
 
 def _device(self: ndarray) -> Any:
-    if self.device_name == "cpu":
-        return "cpu"
-    from cuprous.cuda import Device
+    from cuprous._array_api import device_object
 
-    return Device(0)
+    return device_object(self.device_name)
 
 
 #: Methods that are functions of the module with the array as the first argument.

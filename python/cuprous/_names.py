@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from cuprous._unsupported import ABSENT, ALTERNATIVES, Unsupported
+
 e = 2.718281828459045
 euler_gamma = 0.5772156649015329
 inf = float("inf")
@@ -15,15 +17,15 @@ pi = 3.141592653589793
 #: Taken from `numpy` as they are.
 _FROM_NUMPY = frozenset(
     {
-        "dtype", "finfo", "iinfo", "isdtype", "issubdtype", "ScalarType", "typecodes", "sctypeDict",
-        "mintypecode", "min_scalar_type", "promote_types", "can_cast", "errstate", "seterr", "geterr", "s_",
+        "dtype", "issubdtype", "ScalarType", "typecodes", "sctypeDict",
+        "mintypecode", "typename", "errstate", "seterr", "geterr", "s_",
         "index_exp", "format_float_positional", "format_float_scientific", "get_printoptions",
         "set_printoptions", "printoptions", "base_repr", "binary_repr", "bool", "bool_", "byte", "ubyte",
         "short", "ushort", "intc", "uintc", "int_", "uint", "intp", "uintp", "long", "ulong", "longlong",
         "ulonglong", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "half",
         "float16", "single", "float32", "double", "float64", "csingle", "complex64", "cdouble", "complex128",
         "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
-        "complexfloating", "exceptions",
+        "complexfloating", "exceptions", "True_", "False_", "little_endian",
     }
 )  # fmt: skip
 
@@ -51,21 +53,15 @@ def lookup(module: str, name: str) -> Any:
         from numpy.exceptions import AxisError
 
         return AxisError
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    elif name in ALTERNATIVES:
+        return Unsupported(name)
+    hint = f": {ABSENT[name]}" if name in ABSENT else ""
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
 
 def names() -> list[str]:
     """Every lazy name."""
     return [*_FROM_NUMPY, *_SUBMODULES, "AxisError", "bfloat16"]
-
-
-def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The `numpy.dtype` that NumPy's promotion gives arrays, dtypes and (weakly) Python scalars."""
-    import numpy as np
-
-    from cuprous._args import ndarray
-
-    return np.result_type(*(x.dtype if isinstance(x, ndarray) else x for x in arrays_and_dtypes))
 
 
 def common_type(*arrays: Any) -> Any:
@@ -80,4 +76,4 @@ def common_type(*arrays: Any) -> Any:
     return _dtypes.numpy_dtype(result).type
 
 
-__all__ = ["common_type", "e", "euler_gamma", "inf", "nan", "newaxis", "pi", "result_type"]
+__all__ = ["common_type", "e", "euler_gamma", "inf", "nan", "newaxis", "pi"]

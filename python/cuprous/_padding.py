@@ -64,12 +64,13 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     extra = kwargs.keys() - {_ARGUMENTS.get(mode)}
     if extra:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {extra}")
-    if kwargs.get("reflect_type", "even") != "even":
-        raise NotImplementedError("[pad] reflect_type='odd' is not supported")
-    if mode in _EDGES:
+    if mode not in ("constant", "empty"):
         for i, (n, pair) in enumerate(zip(a.shape, widths, strict=True)):
             if n == 0 and any(pair):
                 raise ValueError(f"can't extend empty axis {i} using modes other than 'constant' or 'empty'")
+    if kwargs.get("reflect_type", "even") == "odd":
+        return _reflect_odd(a, widths, mode == "symmetric")
+    if mode in _EDGES:
         if a.size == 0:
             return _frame(a, widths)[0]
         if axis_order(a, "A") is not None:  # the engine writes in C order
@@ -157,6 +158,33 @@ def _ramp(edge: ndarray, end: Any, count: int, axis: int) -> ndarray:
     name = edge.dtype_name
     start = _core.broadcast_to(_core.full((), end, name), edge.shape[:axis] + edge.shape[axis + 1 :])
     return linspace(start, edge.reshape(start.shape), count, endpoint=False, dtype=name, axis=axis)
+
+
+def _reflect_odd(a: ndarray, widths: list[tuple[int, int]], with_edge: bool) -> ndarray:
+    """What is reflected is subtracted from twice the edge; as often as the axis is too short for its padding."""
+    result = _frame(a, widths)[0]
+    for i, (left, right) in enumerate(widths):
+        lanes = result.transpose((i, *(j for j in range(a.ndim) if j != i)))  # the axis first
+        n = a.shape[i]
+        if n == 1:  # nothing to reflect: the edge, as NumPy
+            _core.update(lanes, lanes[left : left + 1].copy())
+            continue
+        while left or right:
+            known = lanes.shape[0] - left - right
+            # Whole periods of what there is, without the edge where that is the mirror.
+            reach = known // n * n if with_edge else (known - 1) // (n - 1) * (n - 1)
+            skip = 0 if with_edge else 1
+            before, after = min(reach, left), min(reach, right)
+            stop = lanes.shape[0] - right
+            if before:
+                chunk = lanes[left + skip : left + skip + before][::-1]
+                _core.update(lanes[left - before : left], 2 * lanes[left : left + 1] - chunk)
+                left -= before
+            if after:
+                chunk = lanes[stop - skip - after : stop - skip][::-1]
+                _core.update(lanes[stop : stop + after], 2 * lanes[stop - 1 : stop] - chunk)
+                right -= after
+    return result
 
 
 def _by_function(a: ndarray, widths: list[tuple[int, int]], function: Any, kwargs: dict[str, Any]) -> ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -13,26 +12,17 @@ from cuprous._args import (
     array,
     astype,
     broadcast_shapes,
-    check_casting,
-    check_rule,
-    check_subok,
-    common_dtype,
-    fortran_or_c,
-    is_numpy_array,
     is_scalar,
     ndarray,
     normalize_axis,
-    order_letter,
-    unimplemented,
     unsupported,
-    with_order,
     write_out,
 )  # fmt: skip
 from cuprous._manipulation import moveaxis
 from cuprous._reductions import sum as sum_
 
 
-def _matmul(a: ndarray, b: ndarray) -> ndarray:
+def matrix_product(a: ndarray, b: ndarray) -> ndarray:
     """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right."""
     if a.ndim == 0 or b.ndim == 0:
         which = 0 if a.ndim == 0 else 1
@@ -72,39 +62,6 @@ def _matmul(a: ndarray, b: ndarray) -> ndarray:
     return result
 
 
-def _gufunc(
-    name: str, compute: Callable[[ndarray, ndarray], ndarray], x1: ArrayLike, x2: ArrayLike, out: Any, casting: str,
-    order: str, dtype: Any, subok: Any,
-) -> ndarray:  # fmt: skip
-    """A product as a call of NumPy's generalized ufunc of that name."""
-    check_subok(subok)
-    check_rule(casting)
-    order = order_letter(order)
-    a, b = array(x1), array(x2)
-    common = common_dtype((a, b)) if dtype is None else _dtypes.name_of(dtype)
-    for i, x in enumerate((a, b)):
-        check_casting(x.dtype_name, common, casting, f"ufunc '{name}' input {i}")
-    result = compute(astype(a, common), astype(b, common))
-    if out is not None:
-        return write_out(out, result, name, casting)
-    return with_order(result, fortran_or_c(a, b) if order == "A" else order)
-
-
-def matmul(
-    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
-    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
-) -> ndarray:  # fmt: skip
-    """Matrix product with broadcast batch axes; 0-d operands are refused.
-
-    Raises:
-        ValueError: if the inner extents differ.
-    """
-    unimplemented("matmul", axes=(axes, None), axis=(axis, None))
-    if isinstance(x1, (list, tuple)) or isinstance(x2, (list, tuple)) or is_numpy_array(x1) or is_numpy_array(x2):
-        raise unsupported(x1 if not isinstance(x1, ndarray) else x2)
-    return _gufunc("matmul", _matmul, x1, x2, out, casting, order, dtype, subok)
-
-
 def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes."""
     a, b = array(a), array(b)
@@ -113,7 +70,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     elif a.ndim <= 2 and b.ndim <= 2:
         if a.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
             raise ValueError(_misaligned(a, b, a.ndim - 1, max(b.ndim - 2, 0)))
-        result = _matmul(a, b)
+        result = matrix_product(a, b)
     else:
         contracted = max(b.ndim - 2, 0)
         if a.shape[-1] != b.shape[contracted]:
@@ -137,7 +94,7 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
         raise ValueError("cannot reshape array: vdot needs arrays of equal size")
     if _dtypes.kind(a.dtype_name) == "c":
         a = _core.map("conjugate", a)
-    return _matmul(a, b)
+    return matrix_product(a, b)
 
 
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
@@ -180,7 +137,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
     rows, columns = [a.shape[i] for i in left], [b.shape[i] for i in right]
     matrix = a.transpose((*left, *first)).reshape((math.prod(rows), k)) if a.ndim else a.reshape((1, 1))
     other = b.transpose((*second, *right)).reshape((k, math.prod(columns))) if b.ndim else b.reshape((1, 1))
-    return _matmul(matrix, other).reshape((*rows, *columns))
+    return matrix_product(matrix, other).reshape((*rows, *columns))
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
@@ -200,67 +157,6 @@ def trace(
     from cuprous._index_routines import diagonal
 
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
-
-
-def _conjugated(a: ndarray) -> ndarray:
-    return _core.map("conjugate", a) if _dtypes.kind(a.dtype_name) == "c" else a
-
-
-def vecdot(
-    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, axis: int = -1, casting: str = "same_kind",
-    order: str = "K", dtype: Any = None, subok: bool = True, axes: Any = None,
-) -> ndarray:  # fmt: skip
-    """Inner products of vectors along an axis, the first conjugated; other axes broadcast."""
-    unimplemented("vecdot", axes=(axes, None))
-    axis = operator.index(axis)
-
-    def compute(a: ndarray, b: ndarray) -> ndarray:
-        if axis != -1:
-            a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
-        if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
-            raise ValueError(
-                f"vecdot: Input operands have a mismatch in their core dimension: shapes {a.shape} and {b.shape}"
-            )
-        return sum_(_core.map("multiply", _conjugated(a), b), -1, a.dtype_name)
-
-    return _gufunc("vecdot", compute, x1, x2, out, casting, order, dtype, subok)
-
-
-def _check_core(name: str, which: int, a: ndarray, ndim: int) -> None:
-    if a.ndim < ndim:
-        raise ValueError(
-            f"{name}: Input operand {which} does not have enough dimensions (has {a.ndim}, requires {ndim})"
-        )
-
-
-def matvec(
-    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
-    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
-) -> ndarray:  # fmt: skip
-    """Products of matrices with vectors; other axes broadcast."""
-    unimplemented("matvec", axes=(axes, None), axis=(axis, None))
-
-    def compute(a: ndarray, b: ndarray) -> ndarray:
-        _check_core("matvec", 0, a, 2)
-        _check_core("matvec", 1, b, 1)
-        return _matmul(a, b.reshape((*b.shape, 1)))[..., 0]
-
-    return _gufunc("matvec", compute, x1, x2, out, casting, order, dtype, subok)
-
-
-def vecmat(
-    x1: ArrayLike, x2: ArrayLike, /, out: ndarray | None = None, *, casting: str = "same_kind", order: str = "K",
-    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None,
-) -> ndarray:  # fmt: skip
-    """Products of conjugated vectors with matrices; other axes broadcast."""
-    unimplemented("vecmat", axes=(axes, None), axis=(axis, None))
-
-    def compute(a: ndarray, b: ndarray) -> ndarray:
-        _check_core("vecmat", 0, a, 1)
-        _check_core("vecmat", 1, b, 2)
-        return _matmul(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :]
-
-    return _gufunc("vecmat", compute, x1, x2, out, casting, order, dtype, subok)
 
 
 def cross(
@@ -295,7 +191,7 @@ def _operator(a: Any, b: Any) -> ndarray:
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x):
             raise unsupported(x)
-    return _matmul(array(a), array(b))
+    return matrix_product(array(a), array(b))
 
 
 def attach() -> None:
@@ -303,7 +199,4 @@ def attach() -> None:
     _core.set_hook("matmul", _operator)
 
 
-__all__ = [
-    "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace", "vdot", "vecdot",
-    "vecmat",
-]  # fmt: skip
+__all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trace", "vdot"]

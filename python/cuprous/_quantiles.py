@@ -19,6 +19,8 @@ from cuprous._args import (
     write_out,
 )
 from cuprous._indexing import take_along_axis
+from cuprous._nan_reductions import nanmean
+from cuprous._reductions import any as any_
 from cuprous._reductions import mean
 
 #: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
@@ -34,6 +36,8 @@ _DISCRETE: dict[str, Callable[[float], float]] = {
     "midpoint": lambda r: 0.5 * (math.floor(r) + math.ceil(r)),
 }
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+#: Methods whose results are elements.
+_EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
 def _rank(method: str, n: int, q: float) -> float:
@@ -74,11 +78,60 @@ def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ..
     return (host.reshape(-1) / scale).tolist(), host.shape, brought
 
 
-def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The folded axes as one last axis, sorted."""
+def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The folded axes as one last axis."""
     kept = [i for i in range(a.ndim) if i not in axes]
     moved = a.transpose((*kept, *axes)) if a.ndim else a
-    return _core.sort(moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes))))
+    return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
+
+
+def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The folded axes as one last axis, sorted."""
+    return _core.sort(_folded_last(a, axes))
+
+
+def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
+    """Weights in the shape of `a`: given so, or for the folded axes alone.
+
+    Raises:
+        TypeError: without axes that tell where they belong.
+        ValueError: for other shapes and negative weights, for which they are read.
+    """
+    if w.shape != a.shape:
+        if axes is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if w.shape != tuple(a.shape[i] for i in axes):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        w = w.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+        w = w.reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    if w.size and bool(any_(w < 0)):
+        raise ValueError("Weights must be non-negative.")
+    return _core.broadcast_to(w, a.shape)
+
+
+def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bool) -> list[ndarray]:
+    """For each fraction the first value at which the weights so far reach it. NaN, sorted last, weighs nothing if
+    skipped.
+
+    Raises:
+        ValueError: if the weights of a slice are infinite, NaN or all zero, for which they are read.
+    """
+    w = astype(w, "float64")
+    n = ordered.shape[-1]
+    valid = ~_core.map("isnan", ordered) if skip_nan else None
+    if valid is not None:
+        w = _core.map("where", valid, w, 0.0)
+    running = _core.scan("sum", w, w.ndim - 1)
+    share = running / running[..., n - 1 :]
+    bad = _core.map("isnan", share[..., n - 1])
+    if bool(any_(bad if valid is None else bad & valid[..., 0])):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    share = _core.map("where", share == 0, -1.0, share)  # what weighs nothing is no quantile, not even of zero
+    parts = []
+    for q in fractions:
+        below = _core.reduce("sum", _core.cast(share < q, "int64"), (share.ndim - 1,), True)
+        parts.append(take_along_axis(ordered, _core.map("minimum", below, n - 1))[..., 0])
+    return parts
 
 
 def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
@@ -95,34 +148,43 @@ def _quantile(
     what: str, skip_nan: bool, weights: Any,
 ) -> ndarray:  # fmt: skip
     _check_method(method)
-    if weights is not None:
-        raise NotImplementedError("[quantile] weights= is not supported")
     a = array(a)
     if _dtypes.kind(a.dtype_name) == "c":
         raise TypeError("a must be an array of real numbers")
     fractions, shape, q_dtype = _host_q(q, scale, what)
     axes = normalize_axes(axis, a.ndim)
+    if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
+        return nanmean(a, axes, out=out, keepdims=keepdims)
+    w = None
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        w = _weights(array(weights), a, None if axis is None else axes)
     floating = _dtypes.kind(a.dtype_name) == "f"
-    exact = method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
-    if not exact:
-        if a.dtype_name == "bool":
+    if method not in _EXACT:
+        if a.dtype_name == "bool" and all(a.shape[i] for i in axes):
             raise TypeError(NO_BOOLEAN_SUBTRACT)
         wide = a.dtype_name if floating else "float64"
         a = astype(a, wide if q_dtype is None else _core.promote_types(a.dtype_name, q_dtype))
-    ordered = _sorted_last(a, axes)
+    if w is not None:
+        unordered = _folded_last(a, axes)
+        order = _core.argsort(unordered)
+        ordered, w = take_along_axis(unordered, order), take_along_axis(_folded_last(w, axes), order)
+    else:
+        ordered = _sorted_last(a, axes)
     n = ordered.shape[-1]
-    if n == 0 and not skip_nan:
-        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     if n == 0:
-        parts = [_core.full(ordered.shape[:-1], math.nan, ordered.dtype_name) for _ in fractions]
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if w is not None:
+        parts = _weighted(ordered, w, fractions, skip_nan and floating)
     elif skip_nan and floating:
         parts = [_skipping(ordered, f, method) for f in fractions]
     else:
         parts = [_at_rank(ordered, min(max(_rank(method, n, f), 0), n - 1)) for f in fractions]
-        if floating:
-            last = ordered[..., n - 1]
-            nan = _core.map("isnan", last)
-            parts = [_core.map("where", nan, last, part) for part in parts]
+    if floating and not skip_nan:
+        last = ordered[..., n - 1]
+        nan = _core.map("isnan", last)
+        parts = [_core.map("where", nan, last, part) for part in parts]
     if keepdims:
         kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape))
         parts = [p.reshape(kept) for p in parts]
@@ -144,24 +206,35 @@ def _at_rank(ordered: ndarray, rank: float) -> ndarray:
 
 def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
     """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
-    if method in _STEPPED or method == "midpoint":
-        raise NotImplementedError(f"[nanquantile] method={method!r} is not supported")
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
-    if method in _CONTINUOUS:
-        alpha, beta = _CONTINUOUS[method]
-        rank = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    else:
-        rank = (n - 1) * q
-        rank = _core.map({"lower": "floor", "higher": "ceil", "nearest": "rint"}[method], rank)
-    rank = _core.map("maximum", _core.map("minimum", rank, n - 1), 0)
+    rank = _core.map("maximum", _core.map("minimum", _ranks(method, n, q), n - 1), 0)
     low = _core.map("floor", rank)
     index = _core.cast(low, "int64")
+    if method in _EXACT:
+        return take_along_axis(ordered, index)[..., 0]
     above = _core.map("maximum", _core.map("minimum", index + 1, n - 1), 0)
     weight = rank - low
     if ordered.dtype_name != "float64":
         weight = _core.cast(weight, ordered.dtype_name)
     result = _lerp(take_along_axis(ordered, index), take_along_axis(ordered, above), weight)
     return result[..., 0]
+
+
+def _ranks(method: str, n: ndarray, q: float) -> ndarray:
+    """As `_rank`, for a number of values in each slice."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in _DISCRETE:
+        rank = (n - 1) * q
+        if method == "midpoint":
+            return 0.5 * (_core.map("floor", rank) + _core.map("ceil", rank))
+        return _core.map({"lower": "floor", "higher": "ceil", "nearest": "rint"}[method], rank)
+    position = n * q - (1.5 if method == "closest_observation" else 1)
+    low = _core.map("floor", position)
+    if method == "closest_observation":
+        return _core.map("where", (position == low) & (low % 2 == 1), low, low + 1)
+    return _core.map("where", position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
 
 
 def quantile(

@@ -25,11 +25,11 @@ from cuprous._args import (
 _reduce = _core.reduce
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
+def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
     """`axis` as `_core.reduce` takes it."""
     if axis is None:
         return None
-    if ndim == 0 and axis in (0, -1):  # NumPy lets a 0-d array have an axis here
+    if ndim == 0 and lenient and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
         return ()
     if type(axis) is int:
         return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
@@ -71,10 +71,11 @@ def _total(
         a = _core.cast(a, wide)
     if where is not True:
         a = _masked(a, where, empty)
-    if wide == "bool":
-        op = "max" if op == "sum" else "min"
     axes = _axes(axis, a.ndim)
-    result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
+    if wide == "bool":  # any or all
+        result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
+    else:
+        result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
 
 
@@ -109,7 +110,9 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
         a = _masked(a, where, initial)
     if axes == ():
         result = a.copy("K")
-    elif initial is not None and _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _folded(a.shape, axes) == 0:
+        if initial is None:
+            raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), initial, a.dtype_name)
     else:
         result = _reduce("max" if greatest else "min", a, axes, keepdims)
@@ -189,7 +192,7 @@ def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every:
     axes = _axes(axis, a.ndim)
     if axes == ():
         result = a.copy("K")
-    elif _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _folded(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
@@ -237,7 +240,7 @@ def mean(
     if wide != name:
         a = _core.cast(a, wide)
     a = _masked(a, where, 0)
-    axes = _axes(axis, a.ndim)
+    axes = _axes(axis, a.ndim, False)
     total = _reduce("sum", a, axes, keepdims) if axes != () else a
     result = total / _count(a, axes, keepdims, where)
     if result.dtype_name != returned:
@@ -258,7 +261,7 @@ def _spread(
     returned = _dtypes.component(returned)
     if wide != a.dtype_name:
         a = _core.cast(a, wide)
-    axes = _axes(axis, a.ndim)
+    axes = _axes(axis, a.ndim, False)
     count = _count(a, axes, keepdims, where)
     plain = where is True and known is None and axes != () and _dtypes.kind(wide) == "f" and count
     if plain:

@@ -33,7 +33,7 @@ def unique(
     With an axis, the distinct slices along it. The result is sorted also where `sorted` is False.
     """
     ar = array(ar)
-    if axis is not None:
+    if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
         return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
     flat = ar.reshape(-1)
     if not (return_index or return_inverse or return_counts):

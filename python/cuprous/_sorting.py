@@ -19,7 +19,7 @@ from cuprous._args import (
     normalize_axis,
     write_out,
 )  # fmt: skip
-from cuprous._manipulation import moveaxis
+from cuprous._manipulation import flip, moveaxis
 
 _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
@@ -37,8 +37,8 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     a = array(a)
     if axis is None:
         a, axis = a.reshape(-1), 0
-    if a.ndim == 0 and axis in (0, -1) and function is _core.argsort:
-        return _core.full((), 0, "int64")
+    if a.ndim == 0 and function is _core.argsort:  # NumPy orders scalars, but does not sort them
+        a = a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     if a.size == 0 or a.ndim - 1 == axis:
         return function(a)
@@ -55,19 +55,36 @@ def _sorted(a: ArrayLike, axis: Axis) -> ndarray:
 
 
 def sort(
-    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
-) -> ndarray:
-    """A sorted copy along an axis (None: flattened). All kinds are one stable sort."""
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:  # fmt: skip
+    """A sorted copy along an axis (None: flattened). All kinds are one stable sort. Falling order has NaN first."""
     _check(kind, order, stable)
-    return _sorted(a, axis)
+    result = _sorted(a, axis)
+    return _reversed(result, axis).copy() if descending else result
 
 
 def argsort(
-    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
-) -> ndarray:
-    """Indices (int64) that sort along an axis (None: of the flattened array)."""
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:  # fmt: skip
+    """Indices (int64) that sort along an axis (None: of the flattened array). Equal elements keep their order, also
+    where it falls; that has NaN first."""
     _check(kind, order, stable)
-    return _along(_core.argsort, a, axis)
+    if not descending:
+        return _along(_core.argsort, a, axis)
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if a.ndim == 0:
+        return _along(_core.argsort, a, axis)
+    # Sorted backwards and read backwards, equal elements are in order again.
+    backwards = _along(_core.argsort, _reversed(a, axis), axis)
+    return a.shape[axis] - 1 - _reversed(backwards, axis)
+
+
+def _reversed(a: ndarray, axis: Axis) -> ndarray:
+    return flip(a, 0 if axis is None else axis) if a.ndim else a
 
 
 def _check_kth(kth: Any, n: int) -> None:
@@ -87,6 +104,7 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
     """Indices of `partition`. (They sort throughout.)"""
     a = array(a)
+    a = a if a.ndim else a.reshape(1)
     _check(None if kind == "introselect" else kind, order, None)
     _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
     return _along(_core.argsort, a, axis)

@@ -1,4 +1,4 @@
-"""Window functions, polynomials at points, and bits packed into bytes."""
+"""Window functions, and bits packed into bytes."""
 
 from __future__ import annotations
 
@@ -60,15 +60,6 @@ def kaiser(M: float, beta: float) -> ndarray:
     )
 
 
-def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
-    """A polynomial at points, by Horner's scheme; the coefficient of the highest power comes first."""
-    p, x = array(p), array(x)
-    result = _core.map("multiply", x, 0)
-    for i in range(p.shape[0]):
-        result = result * x + p[i]
-    return result
-
-
 def _bit_weights(bitorder: str) -> list[int]:
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
@@ -83,6 +74,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
         raise TypeError("Expected an input array of integer or boolean data type")
     if axis is None:
         a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     moved = moveaxis(astype(a, "bool"), axis, -1)
     n = moved.shape[-1]
@@ -118,4 +110,4 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
     return with_order(moveaxis(bits, -1, axis), fortran_or_c(a))
 
 
-__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser", "packbits", "polyval", "unpackbits"]
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser", "packbits", "unpackbits"]

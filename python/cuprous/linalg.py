@@ -1,82 +1,33 @@
-"""Linear algebra: `norm`, and the products under their names here."""
+"""Linear algebra that needs no decompositions: products, powers, norms and diagonals of matrices."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, Axes, array, ndarray, normalize_axes
-from cuprous._elementwise import imag, real
-from cuprous._index_routines import diagonal
+from cuprous._linalg_products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_power,
+    multi_dot,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+)  # fmt: skip
 from cuprous._manipulation import matrix_transpose
-from cuprous._products import cross, matmul, outer, tensordot, trace, vecdot
-from cuprous._reductions import max as max_
-from cuprous._reductions import min as min_
-from cuprous._reductions import sum as sum_
+from cuprous._norms import matrix_norm, norm, vector_norm
 
 
-def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> ndarray:
-    """Norm of vectors (one axis) or matrices (two); without arguments, of the flattened array.
+def __getattr__(name: str) -> Any:
+    if name == "LinAlgError":  # NumPy's own; importing this module does not import NumPy
+        from numpy.linalg import LinAlgError
 
-    Raises:
-        NotImplementedError: for matrix norms by singular values (2, -2, "nuc").
-        ValueError: for an order that does not exist.
-    """
-    x = array(x)
-    if _dtypes.kind(x.dtype_name) not in "fc":
-        x = _core.cast(x, "float64")
-    if axis is None:
-        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
-            flat = x.reshape(-1)
-            result = _core.map("sqrt", sum_(_squares(flat)))
-            return result.reshape((1,) * x.ndim) if keepdims else result
-        axes = tuple(range(x.ndim))
-    else:
-        axes = normalize_axes(axis, x.ndim)
-    if len(axes) == 1:
-        return _vector(x, ord, axes[0], keepdims)
-    if len(axes) == 2:
-        return _matrix(x, ord, axes[0], axes[1], keepdims)
-    raise ValueError("Improper number of dimensions to norm.")
+        return LinAlgError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _squares(x: ndarray) -> ndarray:
-    if _dtypes.kind(x.dtype_name) == "c":
-        return real(x) * real(x) + imag(x) * imag(x)
-    return x * x
-
-
-def _vector(x: ndarray, ord: Any, axis: int, keepdims: bool) -> ndarray:
-    if ord is None or ord == 2:
-        return _core.map("sqrt", sum_(_squares(x), axis, keepdims=keepdims))
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    size = _core.map("absolute", x)
-    if ord == math.inf:
-        return max_(size, axis, keepdims=keepdims)
-    if ord == -math.inf:
-        return min_(size, axis, keepdims=keepdims)
-    if ord == 0:
-        return sum_(_core.cast(x != 0, size.dtype_name), axis, keepdims=keepdims)
-    if ord == 1:
-        return sum_(size, axis, keepdims=keepdims)
-    return _core.map("power", sum_(_core.map("power", size, ord), axis, keepdims=keepdims), 1 / ord)
-
-
-def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> ndarray:
-    if row == column:
-        raise ValueError("Duplicate axes given.")
-    if ord in (None, "f", "fro"):
-        return _core.map("sqrt", sum_(_squares(x), (row, column), keepdims=keepdims))
-    if ord in (2, -2, "nuc"):
-        raise NotImplementedError(f"[linalg.norm] ord={ord!r} needs singular values, which are not supported yet")
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError("Invalid norm order for matrices.")
-    folded, rest = (row, column) if abs(ord) == 1 else (column, row)
-    sums = sum_(_core.map("absolute", x), folded, keepdims=True)
-    result = (max_ if ord > 0 else min_)(sums, rest, keepdims=True)
-    return result if keepdims else result.reshape(tuple(n for i, n in enumerate(x.shape) if i not in (row, column)))
-
-
-__all__ = ["cross", "diagonal", "matmul", "matrix_transpose", "norm", "outer", "tensordot", "trace", "vecdot"]
+__all__ = [
+    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
+    "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

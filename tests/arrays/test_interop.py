@@ -46,7 +46,7 @@ def test_numpy_functions_stay_on_the_device(name: str) -> None:
 
 
 def test_numpy_function_that_is_not_there() -> None:
-    with pytest.raises(TypeError, match=r"numpy.*kaiser|piecewise|busday"):
+    with pytest.raises(NotImplementedError, match=r"busday_count.*dates"):
         np.busday_count(cp.ones(3), cp.ones(3))
     with pytest.raises(TypeError):
         np.add(np.ones(3), cp.ones(3))

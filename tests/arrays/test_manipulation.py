@@ -271,3 +271,26 @@ def test_transposed_operands_of_large_arrays(shape: tuple[int, ...], dtype: str)
     target = cp.zeros(shape, dtype)
     target.T[...] = b
     np.testing.assert_array_equal(cp.asnumpy(target), other.T)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+def test_odd_reflections(mode: str) -> None:
+    for dtype in DTYPES:
+        for shape in ((5,), (1,), (2, 3), (4, 1, 3)):
+            for width in (1, 4, (0, 3), (9, 0), (2, 13)):
+                check(
+                    lambda xp, x, w=width: xp.pad(x, w, mode=mode, reflect_type="odd"),
+                    sample(dtype, shape),
+                    rtol=1e-2 if dtype == "float16" else None,
+                )
+    check(lambda xp, x: xp.pad(x, 1, mode=mode, reflect_type="odd"), np.zeros(0))
+
+
+def test_trim_zeros_of_any_axes() -> None:
+    for shape, places in (((4, 5), [(1, 2), (2, 3)]), ((3, 4, 5), [(1, 0, 4), (1, 2, 2)]), ((2, 3), []), ((0, 2), [])):
+        a = np.zeros(shape)
+        for place in places:
+            a[place] = -1.5
+        for trim in ("fb", "B", "f", "bf", "x"):
+            for axis in (None, 0, -1, (0, 1), (), 9):
+                check(lambda xp, x, trim=trim, axis=axis: xp.trim_zeros(x, trim, axis), a)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -181,3 +182,53 @@ def test_products_done_in_blocks(m: int, k: int, n: int, dtype: str) -> None:
     xt, yt = cp.asarray(np.ascontiguousarray(a.T)).T, cp.asarray(np.ascontiguousarray(b.T)).T
     for left, right in ((x, y), (xt, y), (x, yt), (xt, yt)):
         np.testing.assert_array_equal(cp.asnumpy(left @ right), a @ b)
+
+
+A = sample("float64", (2, 3, 4))
+B = sample("float64", (3, 4), seed=1)
+GUFUNCS: dict[str, Any] = {
+    "vecdot": lambda xp, a, b: xp.vecdot(a, b),
+    "vecdot axis": lambda xp, a, b: xp.vecdot(a, b, axis=-1),
+    "vecdot axis of unlike length": lambda xp, a, b: xp.vecdot(a, b, axis=1),
+    "vecdot axis of none": lambda xp, a, b: xp.vecdot(a, b, axis=5),
+    "vecdot first axis": lambda xp, a, b: xp.vecdot(a[0], b, axis=0),
+    "vecdot first axis kept": lambda xp, a, b: xp.vecdot(a[0], b, axis=0, keepdims=True),
+    "vecdot axes": lambda xp, a, b: xp.vecdot(a, b, axes=[1, 0]),
+    "vecdot axes as tuples": lambda xp, a, b: xp.vecdot(a, b, axes=[(1,), (0,), ()]),
+    "vecdot axes kept": lambda xp, a, b: xp.vecdot(a, b, axes=[1, 0], keepdims=True),
+    "vecdot axes kept elsewhere": lambda xp, a, b: xp.vecdot(a, b, axes=[1, 0, 0], keepdims=True),
+    "vecdot kept": lambda xp, a, b: xp.vecdot(a, b, keepdims=True),
+    "vecdot too few axes": lambda xp, a, b: xp.vecdot(a, b, axes=[1]),
+    "vecdot axes no list": lambda xp, a, b: xp.vecdot(a, b, axes=(1, 0)),
+    "vecdot too many core axes": lambda xp, a, b: xp.vecdot(a, b, axes=[(1, 0), 0]),
+    "vecdot a core axis too many": lambda xp, a, b: xp.vecdot(a, b, axes=[1, 0, 2]),
+    "vecdot both": lambda xp, a, b: xp.vecdot(a, b, axes=[1, 0], axis=0),
+    "vecdot axes of none": lambda xp, a, b: xp.vecdot(a, b, axes=[9, 0]),
+    "vecdot axes of fractions": lambda xp, a, b: xp.vecdot(a, b, axes=[1.5, 0]),
+    "vecdot dtype": lambda xp, a, b: xp.vecdot(a, b, dtype="float32"),
+    "vecdot dtype refused": lambda xp, a, b: xp.vecdot(a, b, dtype="int32"),
+    "vecdot dtype forced": lambda xp, a, b: xp.vecdot(a, b, dtype="int32", casting="unsafe"),
+    "vecdot order": lambda xp, a, b: xp.vecdot(a, b, order="X"),
+    "vecdot subok": lambda xp, a, b: xp.vecdot(a, b, subok=3),
+    "vecdot where": lambda xp, a, b: xp.vecdot(a, b, where=True),
+    "vecdot scalar": lambda xp, a, b: xp.vecdot(a, 3.0),
+    "vecdot out": lambda xp, a, b: xp.vecdot(a, b, out=xp.ones((5, 2, 3))),
+    "vecdot out refused": lambda xp, a, b: xp.vecdot(a, b, xp.ones((2, 3), "int64")),
+    "matvec": lambda xp, a, b: xp.matvec(a, b[0]),
+    "matvec axis": lambda xp, a, b: xp.matvec(a, b, axis=0),
+    "matvec kept": lambda xp, a, b: xp.matvec(a, b, keepdims=True),
+    "matvec axes": lambda xp, a, b: xp.matvec(a, b[:2], axes=[(0, 2), 1, 0]),
+    "matvec axes without result": lambda xp, a, b: xp.matvec(a, b[:2], axes=[(0, 2), 1]),
+    "vecmat": lambda xp, a, b: xp.vecmat(b[:, 0] * 1j, a),
+    "vecmat axes": lambda xp, a, b: xp.vecmat(b, a, axes=[0, (1, 0), 0]),
+    "matmul axes": lambda xp, a, b: xp.matmul(a, b.T, axes=[(1, 2), (0, 1), (2, 0)]),
+    "matmul axes of vectors": lambda xp, a, b: xp.matmul(a, b[0], axes=[(1, 2), 0, 0]),
+    "matmul axes of too many": lambda xp, a, b: xp.matmul(a, b[0], axes=[(1, 2), (0,), (0, 1)]),
+    "matmul axis": lambda xp, a, b: xp.matmul(a, b.T, axis=0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GUFUNCS)
+def test_keywords_of_gufuncs(name: str) -> None:
+    call = GUFUNCS[name]
+    compare(lambda: call(np, A, B), lambda: call(cp, cp.asarray(A), cp.asarray(B)), rtol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,8 +37,16 @@ def test_histogram() -> None:
     check(lambda xp, x: xp.histogram(x, 3, (2, 1)), np.ones(3))
     check(lambda xp, x: xp.histogram(x), np.array([1.0, np.nan]))
     check(lambda xp, x: xp.histogram(x, 4), sample("float32", (40,)))
-    with pytest.raises(NotImplementedError, match="auto"):
-        cp.histogram(cp.ones(3), "auto")
+
+
+@pytest.mark.parametrize("name", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges", "nonsense"])
+def test_numbers_of_bins_by_name(name: str) -> None:
+    rng = np.random.default_rng(8)
+    for a in (rng.normal(size=300), rng.integers(0, 9, 80), rng.gamma(2, size=(20, 7)), np.zeros(5), np.zeros(0),
+              np.ones(1), np.array([-100, 100], "int16"), rng.normal(size=50).astype("float32")):  # fmt: skip
+        check(lambda xp, x: xp.histogram_bin_edges(x, name), a, rtol=1e-5)
+        check(lambda xp, x: xp.histogram(x, name, (0, 2)), a, rtol=1e-5)
+    check(lambda xp, x: xp.histogram(x, name, weights=x), np.ones(3))
 
 
 def test_histogram_nd() -> None:
@@ -165,3 +175,61 @@ def test_covariance() -> None:
     )
     check(lambda xp, x: xp.cov(x), sample("complex128", (2, 5)), atol=1e-13)
     assert_same(cp.corrcoef(cp.asarray(a[0]), cp.asarray(b[0])), np.corrcoef(a[0], b[0]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_without_nan(method: str) -> None:
+    for dtype in ("float64", "float32", "int32"):
+        a = sample(dtype, (5, 8))
+        if dtype != "int32":
+            a[1, 2:5] = np.nan
+            a[3, :] = np.nan
+            a[4, 1:] = np.nan
+        for q in (0.0, 0.1, 0.5, 0.77, 1.0, [0.25, 0.5]):
+            for axis in (None, 0, 1, (0, 1)):
+                check(
+                    lambda xp, x, q=q, ax=axis: xp.nanquantile(x, q, axis=ax, method=method),
+                    a,
+                    rtol=1e-5,
+                    dtype=dtype != "float32",
+                )
+    for shape in ((0,), (0, 3), (2, 0, 3)):
+        check(lambda xp, x: xp.nanquantile(x, [0.1, 0.2], axis=0, method=method), np.zeros(shape, "float32"))
+        check(lambda xp, x: xp.nanquantile(x, 0.5, method=method, keepdims=True), np.zeros(shape))
+
+
+def test_weighted_quantiles() -> None:
+    rng = np.random.default_rng(2)
+    whole, rows, columns = rng.integers(0, 4, (5, 8)) / 2, rng.random(5), rng.random(8)
+    whole[:, 0] += 1
+    whole[0, :] += 1
+    for dtype in ("float64", "float32", "int32"):
+        a = sample(dtype, (5, 8))
+        for q in (0.0, 0.3, 0.5, 1.0, [0.25, 0.5], [[0.1, 0.2], [0.3, 0.4]]):
+            for axis, w in ((None, whole), (0, whole), (1, whole), (0, rows), (1, columns), ((1, 0), whole.T)):
+                weighted(a, w, q, axis)
+
+
+def test_weighted_quantiles_with_nan_and_bad_weights() -> None:
+    a = np.array([[1.0, np.nan, 3.0, 2.0], [np.nan] * 4, [4.0, 3.0, 2.0, 1.0]])
+    good = np.array([[0.5, 1.0, 0.0, 2.0]] * 3)
+    q = [0.0, 0.4, 1.0]
+    for w in (good, -good, good * 0, good + np.inf, good[:, :3]):
+        for axis in (None, 0, 1):
+            weighted(a, w, q, axis)
+            weighted(a, w, q, axis, name="nanquantile")
+    weighted(a, good[0], q, None)
+    weighted(a, good[0], q, 1, method="linear")
+    # NumPy itself drops the weights of the wrong elements here.
+    of_rows = cp.nanquantile(cp.asarray(a), q, axis=1, weights=cp.asarray(good[0]), method="inverted_cdf")
+    assert_same(of_rows, np.nanquantile(a, q, axis=1, weights=good, method="inverted_cdf"))
+
+
+def weighted(
+    a: np.ndarray, w: np.ndarray, q: Any, axis: Any, name: str = "quantile", method: str = "inverted_cdf"
+) -> None:
+    """A weighted quantile of both."""
+    compare(
+        lambda: getattr(np, name)(a, q, axis=axis, weights=w, method=method),
+        lambda: getattr(cp, name)(cp.asarray(a), q, axis=axis, weights=cp.asarray(w), method=method),
+    )

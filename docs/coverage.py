@@ -1,0 +1,154 @@
+"""Writes docs/coverage.md: every function of NumPy's, whether it is here, and what it does not do. (`make coverage`)
+
+    PYTHONPATH=python python docs/coverage.py
+
+Nothing is kept by hand but the few remarks below: names come from NumPy, presence from the package, missing arguments
+from comparing signatures, and what is refused from the `NotImplementedError`s in the sources.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import cuprous as cp
+from cuprous._unsupported import ABSENT, Unsupported
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE / "coverage.md"
+SOURCES = Path(str(cp.__file__)).parent
+
+#: Parameters of NumPy's that say nothing about arrays on devices, or that are an accident of how it is built.
+IGNORED = {"like", "object", "start_or_stop", "einsum_call"}
+
+REMARKS = {
+    "allclose": "returns a 0-d array",
+    "array_equal": "returns a 0-d array",
+    "array_equiv": "returns a 0-d array",
+    "argpartition": "sorts throughout",
+    "partition": "sorts throughout",
+    "genfromtxt": "parsed on the host",
+    "loadtxt": "parsed on the host",
+    "savetxt": "formatted on the host",
+    "finfo": "numbers are Python's",
+}
+SAME = "NumPy's own"
+
+
+def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The functions, ufuncs and classes that a module of NumPy offers; neither dtypes nor constants."""
+    for name in sorted(module.__all__):
+        value = getattr(module, name)
+        is_dtype = isinstance(value, type) and issubclass(value, np.generic)
+        is_error = isinstance(value, type) and issubclass(value, Exception)
+        if callable(value) and not is_dtype and not is_error:
+            yield name, value
+
+
+def refusals() -> dict[str, list[str]]:
+    """What functions refuse, by function: the texts of `NotImplementedError("[function] …")`."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(SOURCES.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "NotImplementedError" and node.args:
+                function, _, text = literal(node.args[0]).removeprefix("[").partition("] ")
+                found.setdefault(function, []).append(text.replace("|", "\\|"))
+    return found
+
+
+def literal(node: ast.expr) -> str:
+    """The text of a string or of an f-string, with … for what it fills in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(literal(part) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return ""
+
+
+def missing(theirs: Any, ours: Any) -> list[str]:
+    """Parameters of NumPy's function that ours has not."""
+    try:
+        mine = inspect.signature(ours).parameters.values()
+        asked = inspect.signature(theirs).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    if any(p.kind == p.VAR_KEYWORD for p in mine):
+        return []
+    have = {p.name for p in mine} | IGNORED
+    return [p.name for p in asked if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in have]
+
+
+def note(name: str, theirs: Any, ours: Any, refused: list[str]) -> str:
+    """The last column."""
+    if isinstance(ours, Unsupported):
+        return ours.alternative
+    if ours is None:
+        return ABSENT.get(name, "not yet")
+    if ours is theirs:
+        return SAME
+    parts = [REMARKS[name]] if name in REMARKS else []
+    if isinstance(theirs, np.ufunc) and not isinstance(ours, cp.ufunc):
+        parts.append("without a ufunc's methods")
+    if lacks := missing(theirs, ours):
+        parts.append("without " + ", ".join(f"`{p}=`" for p in lacks))
+    return "; ".join([*parts, *refused])
+
+
+def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: dict[str, list[str]]) -> list[str]:
+    """One table."""
+    prefix = theirs.__name__.removeprefix("numpy").lstrip(".")
+    rows = []
+    done = 0
+    for name, function in names(theirs):
+        mine = getattr(ours, name, None)
+        there = mine is not None and not isinstance(mine, Unsupported)
+        done += there
+        full = f"{prefix}.{name}" if prefix else name
+        mark = "yes" if there else "no"
+        text = note(name, function, mine, refused.get(full, []))
+        rows.append(f"| {name} | {mark} | {mark} | {text} |")
+    head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
+    return [*head, *rows, ""]
+
+
+def module_of(name: str) -> ModuleType | None:
+    """A module of the package, if there is one."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def version() -> str:
+    """NumPy's major and minor version."""
+    return ".".join(np.__version__.split(".")[:2])
+
+
+def page() -> str:
+    """The whole page."""
+    refused = refusals()
+    lines = [
+        "# NumPy's functions",
+        "",
+        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Every function",
+        "is composed of operations that both devices have, so the columns agree. A name of `numpy`'s that is not here",
+        "raises `NotImplementedError` when called, with its note as the reason. Differences that names and arguments",
+        "do not show are in [differences.md](differences.md).",
+        "",
+        *section("`numpy`", np, cp, refused),
+        *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),
+        *section("`numpy.fft`", np.fft, module_of("cuprous.fft"), refused),
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    TABLE.write_text(page(), encoding="utf-8")
+    print(f"wrote {TABLE}")

@@ -1,0 +1,89 @@
+"""NumPy's names that device arrays have no function for: each raises when called and names the nearest alternative.
+
+They are callables, so that `hasattr` tells the truth about names that NumPy does not have either.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+_HOST = "numpy.{name} takes host arrays: pass array.get()"
+_DATES = "devices hold no dates; keep them in NumPy and move numbers with asarray"
+_ERRORS = "devices give no floating-point warnings; test results with isfinite"
+_EACH = (
+    "functions are not called once an element: call it on whole arrays (with where, select or piecewise for its "
+    "branches)"
+)
+_COEFFICIENTS = "use arrays of coefficients with polyval, polyadd, polymul, polyder and polyint"
+
+#: The nearest alternative to every function and class of NumPy that there is none of here.
+ALTERNATIVES = {
+    "asmatrix": "use asarray and the @ operator",
+    "bmat": "use block",
+    "busday_count": _DATES,
+    "busday_offset": _DATES,
+    "busdaycalendar": _DATES,
+    "datetime_as_string": _DATES,
+    "datetime_data": _DATES,
+    "flatiter": "use array.flat or ravel",
+    "frompyfunc": _EACH,
+    "fromregex": "use asarray(numpy.fromregex(...))",
+    "get_include": "use numpy.get_include()",
+    "getbufsize": "ufuncs have no buffers here",
+    "geterrcall": _ERRORS,
+    "info": "use help",
+    "is_busday": _DATES,
+    "isnat": _DATES,
+    "matrix": "use array and the @ operator",
+    "memmap": "use asarray(numpy.memmap(...))",
+    "nditer": "use whole-array operations, ndindex or ndenumerate",
+    "nested_iters": "use whole-array operations, ndindex or ndenumerate",
+    "poly1d": _COEFFICIENTS,
+    "polyfit": _HOST,
+    "recarray": "use one array a field",
+    "record": "use one array a field",
+    "roots": _HOST,
+    "setbufsize": "ufuncs have no buffers here",
+    "seterrcall": _ERRORS,
+    "show_runtime": "use show_config",
+    "vectorize": _EACH,
+}
+
+#: Dtypes of NumPy's that devices do not have, and its modules: no attributes, but a word about what to do.
+ABSENT = {
+    **dict.fromkeys(("longdouble", "float128", "clongdouble", "complex256"), "use float64 or complex128"),
+    **dict.fromkeys(("datetime64", "timedelta64"), _DATES),
+    **dict.fromkeys(
+        ("bytes_", "character", "flexible", "object_", "str_", "void"),
+        "devices hold numbers and bool; use the name in numpy",
+    ),
+    **dict.fromkeys(("char", "strings"), "devices hold no text; use numpy's"),
+    **dict.fromkeys(("ctypeslib", "core", "dtypes", "f2py", "test", "testing", "typing"), "use numpy's"),
+    "fft": "not yet; use numpy's on array.get()",
+    "emath": "cast to complex first",
+    "ma": "use where, the nan-functions or a mask of your own",
+    "polynomial": _COEFFICIENTS,
+    "rec": "use one array a field",
+}
+
+
+class Unsupported:
+    """A name of NumPy's without a function here. Calling it raises NotImplementedError."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__doc__ = f"Not supported on device arrays: {self.alternative}."
+
+    @property
+    def alternative(self) -> str:
+        """What to use instead."""
+        return ALTERNATIVES[self.__name__].format(name=self.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"[{self.__name__}] not supported on device arrays: {self.alternative}")
+
+    def __repr__(self) -> str:
+        return f"<unsupported function {self.__name__!r}: {self.alternative}>"
+
+
+__all__ = ["Unsupported"]
