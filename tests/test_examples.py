@@ -28,7 +28,7 @@ def run(program: str, arguments: list[str]) -> str:
         [sys.executable, str(EXAMPLES / program), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": ""} if on_cpu else None,
     )
     assert result.returncode == 0, result.stderr

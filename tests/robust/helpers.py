@@ -22,7 +22,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     return result
 
 
-def run(code: str, *, timeout: float = 120, **env: str | None) -> subprocess.CompletedProcess[str]:
+def run(code: str, *, timeout: float = 300, **env: str | None) -> subprocess.CompletedProcess[str]:
     """Runs the code; whatever its exit code."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment(**env))
@@ -35,7 +35,7 @@ def output(code: str, **env: str | None) -> str:
     return done.stdout.strip()
 
 
-def command(*arguments: str, timeout: float = 300, **env: str | None) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, timeout: float = 600, **env: str | None) -> subprocess.CompletedProcess[str]:
     """Runs the `cuprous` command line."""
     line = [sys.executable, "-m", "cuprous", *arguments]
     return subprocess.run(line, capture_output=True, text=True, timeout=timeout, env=environment(**env))
