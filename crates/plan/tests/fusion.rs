@@ -5,7 +5,7 @@ mod common;
 use common::{bench, count, kernels, loads, stores};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
-use cuprous_plan::{Inst, Operand, Place, Step};
+use cuprous_plan::{Inst, Operand, Place, Program, Step};
 
 #[test]
 fn a_chain_is_one_kernel_with_one_load_and_one_store() {
