@@ -275,7 +275,6 @@ ACCIDENTS: dict[str, Callable[[np.ndarray[Any, Any]], bool]] = {
     "histogram": lambda a: a.dtype.kind == "c", "histogram_bin_edges": lambda a: a.dtype.kind == "c",
     "histogram2d": lambda a: a.dtype.kind == "c", "histogramdd": lambda a: a.dtype.kind == "c",
     "apply_over_axes": scalar, "mean where": scalar,
-    "spacing": lambda a: a.itemsize == 2,  # half precision alone goes up from negative numbers
     "result_type": lambda a: a.dtype.name == "bfloat16",
     "interp period": lambda a: a.dtype.kind == "c",  # drops the imaginary part
 }  # fmt: skip

@@ -118,8 +118,6 @@ def test_unary(name: str) -> None:
             a = sample(dtype, shape)
             if name == "reciprocal" and a.dtype.kind in "iu":
                 a = np.where(a == 0, 1, a).astype(dtype)  # one over zero is not defined
-            if name == "spacing":
-                a = np.abs(a)  # NumPy's spacing of negative numbers has another sign for float16 only
             _check(name, a)
 
 

@@ -28,6 +28,8 @@ pub(crate) trait HalfBits: Copy + Send + Sync + 'static {
     const ONE: u16;
     /// Bits of infinity.
     const INFINITY: u16;
+    /// `spacing` goes up, as NumPy's float16, instead of away from zero, as ml_dtypes' bfloat16.
+    const SPACING_UP: bool;
     /// Exact.
     fn widen(bits: u16) -> f32;
     /// Round to nearest, ties to even.
@@ -38,6 +40,7 @@ impl HalfBits for ::half::f16 {
     const DTYPE: DType = DType::F16;
     const ONE: u16 = 0x3c00;
     const INFINITY: u16 = 0x7c00;
+    const SPACING_UP: bool = true;
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
@@ -69,6 +72,7 @@ impl HalfBits for ::half::bf16 {
     const DTYPE: DType = DType::BF16;
     const ONE: u16 = 0x3f80;
     const INFINITY: u16 = 0x7f80;
+    const SPACING_UP: bool = false;
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
@@ -204,8 +208,7 @@ impl<T: HalfBits, S: Isa> Float for H<T, S> {
         if !a.is_finite() {
             return H::of(T::INFINITY | 0x40);
         }
-        // NumPy's float16 goes up, also from negative numbers.
-        let next = self.nextafter(H::of(T::INFINITY));
+        let next = if T::SPACING_UP { self.nextafter(H::of(T::INFINITY)) } else { H::of(self.0 + 1) };
         H::narrow(x(next.wide().0 - a))
     }
     #[inline(always)]

@@ -36,5 +36,8 @@ DEV uint16 next_bits(uint16 a, uint16 b, uint16 inf) {
     bool grow = (a & 0x8000) == (b & 0x8000) && y > x;
     return grow ? a + 1 : a - 1;
 }
+// The neighbour to which NumPy's spacing measures: of a float16 the one above, of ml_dtypes' bfloat16 that away from zero.
+DEV half beyond(half a) { return half{next_bits(a.bits, 0x7c00, 0x7c00)}; }
+DEV bf16 beyond(bf16 a) { return bf16{(uint16)(a.bits + 1)}; }
 DEV half nextafter_low(half a, half b) { return half{next_bits(a.bits, b.bits, 0x7c00)}; }
 DEV bf16 nextafter_low(bf16 a, bf16 b) { return bf16{next_bits(a.bits, b.bits, 0x7f80)}; }

@@ -57,12 +57,13 @@ template <class T> DEV T nextafter_(T a, T b) {
     if constexpr (low<T>) return nextafter_low(a, b);
     else return nextafter(a, b);
 }
-// Distance to the next float away from zero, with the sign of a.
+// Distance to the next float away from zero, with the sign of a; of either zero the least positive float.
 template <class T> DEV T spacing(T a) {
     if constexpr (low<T>) {
-        T away = T{(uint16)(a.bits + 1)};
-        return isfinite_(a) ? narrow<T>(widen(away) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
-    } else return isfinite_(a) ? nextafter(a, copysign((T)__int_as_float(0x7f800000), a)) - a : a - a;
+        return isfinite_(a) ? narrow<T>(widen(beyond(a)) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
+    } else {
+        return !isfinite_(a) ? a - a : nextafter(a, a == 0 ? (T)1 : copysign((T)__int_as_float(0x7f800000), a)) - a;
+    }
 }
 template <class T> DEV T ldexp_(T a, int64 e) {
     int n = (int)(e > 5000 ? 5000 : e < -5000 ? -5000 : e);
