@@ -25,7 +25,7 @@ ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
 DEVICE   ?= cpu
-TARGETS  ?= sm_80,sm_90,sm_100
+TARGETS  ?= sm_80|sm_90|sm_100
 CARGO    ?= cargo
 # One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
 PROFILE  := --release
@@ -120,9 +120,10 @@ lint-python: $(VENV)/.dev
 test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
 
-# Every kernel that a GPU would run in a test is compiled for TARGETS, which is most of the work; hence all cores.
+# Every kernel that a GPU would run in a test is compiled for one of TARGETS, which is much of the work; hence all cores.
+# TARGETS=sm_80,sm_90,sm_100 compiles each for all three.
 test-python: $(READY)
-	CUPROUS_CHECK_CUDA=$(TARGETS) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
+	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu -n auto
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
@@ -104,15 +105,17 @@ fn compile_options(target: &str) -> CompileOptions {
 /// one of the targets finds them there.
 #[derive(Debug)]
 pub struct Checker {
-    targets: Vec<String>,
+    /// For each the alternatives.
+    targets: Vec<Vec<String>>,
     cache: DiskCache,
     /// The sources that passed.
     seen: Mutex<HashSet<String>>,
 }
 
 impl Checker {
-    /// A checker for targets such as `sm_90`.
-    pub fn new(targets: Vec<String>) -> Checker {
+    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code.
+    pub fn new(targets: &str) -> Checker {
+        let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         Checker { targets, cache: DiskCache::open_default(), seen: Mutex::default() }
     }
 
@@ -126,10 +129,14 @@ impl Checker {
 
     fn compile(&self, program: &Program) -> Result<()> {
         let identity = nvrtc::identity()?;
-        for target in &self.targets {
+        for alternatives in &self.targets {
             for step in &program.steps {
-                let planned = plan_step(Arch::H200.of_target(target), program, step)?;
-                let Planned::Generated(generated) = planned else { continue };
+                let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
+                let Planned::Generated(first) = code(&alternatives[0])? else { continue };
+                let mut hash = DefaultHasher::new();
+                first.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
+                let target = &alternatives[(hash.finish() % alternatives.len() as u64) as usize];
+                let Planned::Generated(generated) = code(target)? else { continue };
                 for stage in &generated.stages {
                     let source = stage.source();
                     let new = format!("{target}\n{source}");

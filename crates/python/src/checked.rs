@@ -6,7 +6,7 @@ use cuprous_core::{Buffer, Result};
 use cuprous_cpu::CpuDevice;
 use cuprous_plan::{Device, Executable, Program};
 
-/// The environment variable that asks for it: targets such as `sm_80,sm_90`.
+/// The environment variable that asks for it: targets such as `sm_80,sm_90`, or `sm_80|sm_90` for one of them.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 
 /// Runs programs on the CPU and compiles them for GPUs as well; what does not compile is an error.
@@ -18,10 +18,9 @@ struct Checked {
 /// The CPU device, checked where the environment asks for it.
 pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
-        Ok(targets) if !targets.is_empty() => Arc::new(Checked {
-            cpu: CpuDevice::new(),
-            checker: cuprous_cuda::Checker::new(targets.split(',').map(str::to_owned).collect()),
-        }),
+        Ok(targets) if !targets.is_empty() => {
+            Arc::new(Checked { cpu: CpuDevice::new(), checker: cuprous_cuda::Checker::new(&targets) })
+        }
         _ => Arc::new(CpuDevice::new()),
     }
 }
