@@ -31,6 +31,31 @@ pub enum Edge {
     Wrap,
 }
 
+/// Which discrete Fourier transform; `n` is the number of points, a spectrum of real points has `n / 2 + 1` values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FftKind {
+    /// Complex to complex: `out[k] = sum_j a[j] exp(-2πi jk/n)`.
+    Forward,
+    /// Complex to complex with the exponent's sign turned.
+    Backward,
+    /// [`FftKind::Forward`] of real points, of which the first `n / 2 + 1` values are kept.
+    Real,
+    /// [`FftKind::Backward`] of such values, to real points; what stands for zero frequency and, with even `n`, for the
+    /// highest counts as real.
+    Half,
+}
+
+/// What a transform of `n` points is divided by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FftScale {
+    /// Nothing.
+    One,
+    /// `sqrt(n)`, which makes it unitary.
+    Root,
+    /// `n`.
+    Points,
+}
+
 /// An operation on whole arrays. Operands come through any layout; the output is C-contiguous unless said otherwise.
 /// Floats stand as bits, so that calls can be compared and hashed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -73,6 +98,16 @@ pub enum CallOp {
         /// Elements added in front, per axis.
         before: Dims,
     },
+    /// Discrete Fourier transform along one axis, in float32 or float64: operand 0 has the dtype and the extents that
+    /// the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
+    Fft {
+        /// What is computed.
+        kind: FftKind,
+        /// The axis.
+        axis: u8,
+        /// What the result is divided by.
+        scale: FftScale,
+    },
 }
 
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
@@ -108,6 +143,7 @@ impl CallOp {
             CallOp::SearchSorted { .. } => "searchsorted",
             CallOp::Correlate { .. } => "correlate",
             CallOp::Pad { .. } => "pad",
+            CallOp::Fft { .. } => "fft",
         }
     }
 }

@@ -3,7 +3,7 @@
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{correlate, dot, pad, scan, search, sort};
+use crate::calls::{correlate, dot, fft, pad, scan, search, sort};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -152,6 +152,7 @@ impl Routine {
                     && a.dtype == out.dtype
                     && (0..a.ndim()).all(|k| before[k] >= 0 && out.shape[k] >= a.shape[k] + before[k])
             }
+            CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -190,6 +191,7 @@ impl Routine {
                 CallOp::Pad { edge, constant, before } => {
                     pad::pad(*edge, f64::from_bits(*constant), before, of(0), out)
                 }
+                CallOp::Fft { kind, axis, scale } => fft::fft(*kind, usize::from(*axis), *scale, of(0), out),
             }
         }
     }

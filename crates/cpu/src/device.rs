@@ -9,6 +9,7 @@ use cuprous_plan::{Device, Executable, Program, Step};
 use crate::alloc;
 use crate::blocked::blocked;
 use crate::call::Routine;
+use crate::calls;
 use crate::compile::{Code, lower};
 use crate::run::Env;
 use crate::source;
@@ -107,6 +108,7 @@ impl Device for CpuDevice {
 
     fn trim(&self) {
         alloc::trim();
+        calls::fft::trim();
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use cuprous_core::call::Edge;
+use cuprous_core::call::{Edge, FftKind, FftScale};
 use cuprous_core::{CallOp, DType, DType::*, Layout, LayoutRef, ScanOp};
 
 fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
@@ -10,6 +10,50 @@ fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
     data.push(vec![0xee; out.size as usize * out.dtype.size()]);
     run(vec![call(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
     data.pop().unwrap()
+}
+
+#[test]
+fn transforms_along_an_axis() {
+    for (shape, axis) in [([5, 1, 1], 0), ([3, 12, 1], 1), ([2, 7, 40], 1), ([9, 4, 33], 0), ([2, 3, 16], 2)] {
+        let n = shape[axis] as usize;
+        let below: usize = shape[axis + 1..].iter().product::<i64>() as usize;
+        let lines = shape.iter().product::<i64>() as usize / n;
+        let x = Noise(3).many(2 * lines * n);
+        let l = Layout::contiguous(C128, &shape);
+        for (kind, sign) in [(FftKind::Forward, -1.0), (FftKind::Backward, 1.0)] {
+            let op = CallOp::Fft { kind, axis: axis as u8, scale: FftScale::Points };
+            let got = f64::read(&go(op, &[(f64::bytes(&x), l.clone())], l.clone()));
+            for line in 0..lines {
+                let at = |j: usize| 2 * ((line / below * n + j) * below + line % below);
+                for k in 0..n {
+                    let (mut re, mut im) = (0.0, 0.0);
+                    for j in 0..n {
+                        let (sin, cos) = (sign * std::f64::consts::TAU * (j * k % n) as f64 / n as f64).sin_cos();
+                        re += (x[at(j)] * cos - x[at(j) + 1] * sin) / n as f64;
+                        im += (x[at(j)] * sin + x[at(j) + 1] * cos) / n as f64;
+                    }
+                    let (a, b) = (got[at(k)], got[at(k) + 1]);
+                    assert!((a - re).abs() + (b - im).abs() < 1e-13, "{shape:?} {axis} {kind:?}: {a} {b} {re} {im}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transforms_of_extents_that_do_not_fit_are_refused() {
+    let half = Layout::contiguous(C64, &[4, 3]);
+    for (kind, from, to) in [
+        (FftKind::Real, Layout::contiguous(F32, &[4, 6]), half.clone()),
+        (FftKind::Real, Layout::contiguous(F64, &[4, 5]), half.clone()),
+        (FftKind::Half, half.clone(), Layout::contiguous(F32, &[4, 3])),
+        (FftKind::Forward, half.clone(), Layout::contiguous(C128, &[4, 3])),
+        (FftKind::Forward, Layout::contiguous(C64, &[3, 3]), half.clone()),
+    ] {
+        let op = CallOp::Fft { kind, axis: 1, scale: FftScale::One };
+        let mut data = vec![vec![0; 1024], vec![0; 1024]];
+        assert!(run(vec![call(op, vec![from], to)], &mut data, &[]).is_err(), "{kind:?}");
+    }
 }
 
 #[test]

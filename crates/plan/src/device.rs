@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuprous_core::{Buffer, Error, Result, Scalar};
+use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 
 use crate::program::Program;
 
@@ -24,6 +24,12 @@ pub trait Device: Send + Sync {
 
     /// Waits for all work given so far.
     fn synchronize(&self) -> Result<()>;
+
+    /// Is there code for that call? Asked when it is recorded, so that the error comes at the user's line.
+    fn can(&self, call: &CallOp) -> bool {
+        let _ = call;
+        true
+    }
 
     /// Generates and compiles all that a program needs.
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>>;

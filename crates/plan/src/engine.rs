@@ -525,6 +525,13 @@ impl Engine {
 
     /// Records a routine on whole arrays whose result has that dtype and shape.
     pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+        if !self.device.can(&op) {
+            return Err(Error::not_implemented(format!(
+                "[{}] not supported on {} yet; take the array to the CPU with .to_device(\"cpu\")",
+                op.name(),
+                self.device.name()
+            )));
+        }
         let (mut state, tape) = self.open(ins)?;
         if state.tapes[tape as usize].ends_at != usize::MAX {
             // The product before has waited long enough for what it might do as well.

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{bench, count, kernels, loads, stores};
+use cuprous_core::call::{FftKind, FftScale};
+use cuprous_core::error::ErrorKind;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
 use cuprous_plan::{Inst, Operand, Place, Program, Step};
@@ -282,4 +284,17 @@ fn large_maps_are_not_packed() {
     let kept = [1 << 20, 1 << 21].map(|n| b.with(Fun::Multiply, &b.array(&[n]), 2.0));
     assert_eq!(packs(&b.program()), [1, 1]);
     drop(kept);
+}
+
+#[test]
+fn a_call_that_the_device_has_no_code_for_is_refused_at_once() {
+    let b = bench(21);
+    let x = b.array(&[4]);
+    let y = b.one(Fun::Exp, &x);
+    let op = CallOp::Fft { kind: FftKind::Real, axis: 0, scale: FftScale::One };
+    let error = b.engine.call(op, &[&y], DType::C64, &[3]).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::NotImplemented);
+    assert!(error.message.starts_with("[fft]") && error.message.contains("recorder"), "{error}");
+    // What was recorded before goes on.
+    assert_eq!(b.program().steps.len(), 1);
 }
