@@ -97,6 +97,14 @@ CPU = [
     Spec("small", "20 chained ops on 1,000 elements, per op", cpu.small_ops, versus(numpy=1)),
     Spec("sum", "sum of 1e8 float32", cpu.total, versus(numpy=1)),
     Spec("normal", "1e7 normals", cpu.normals, versus(numpy=1)),
+    Spec("fft20", "fft of 2^20 complex128", cpu.transform("fft", (1 << 20,)), versus(numpy=0.8, scipy=0.8)),
+    Spec("fft24", "fft of 2^24 complex128", cpu.transform("fft", (1 << 24,)), versus(numpy=0.8, scipy=0.8)),
+    Spec(
+        "fftmany", "fft of 10,000 x 256 complex128", cpu.transform("fft", (10_000, 256)), versus(numpy=0.8, scipy=0.8)
+    ),
+    Spec("rfft20", "rfft of 2^20 float64", cpu.transform("rfft", (1 << 20,)), versus(numpy=0.8, scipy=0.8)),
+    Spec("fft2", "fft2 of 1000² complex128", cpu.transform("fft2", (1000, 1000)), versus(numpy=0.8, scipy=0.8)),
+    Spec("rfft2s", "rfft2 of 1000² float32", cpu.transform("rfft2", (1000, 1000), True), versus(numpy=0.8, scipy=0.8)),
     Spec("record", "recording one op, above an empty call", cpu.recording, at_most(0.00025, "ns")),
     Spec("import", "import", startup.imports, at_most(100)),
     Spec("start", "process start to first result", startup.first_result),

@@ -40,6 +40,8 @@ REMARKS = {
     "finfo": "numbers are Python's",
 }
 SAME = "NumPy's own"
+#: Modules whose functions call a routine that the GPU has no code for yet, and those of their functions that do not.
+CPU_ONLY = {"fft": {"fftfreq", "fftshift", "ifftshift", "rfftfreq"}}
 
 
 def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -112,8 +114,9 @@ def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: di
         done += there
         full = f"{prefix}.{name}" if prefix else name
         mark = "yes" if there else "no"
+        gpu = "no" if prefix in CPU_ONLY and name not in CPU_ONLY[prefix] else mark
         text = note(name, function, mine, refused.get(full, []))
-        rows.append(f"| {name} | {mark} | {mark} | {text} |")
+        rows.append(f"| {name} | {mark} | {gpu} | {text} |")
     head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
@@ -138,9 +141,9 @@ def page() -> str:
         "# NumPy's functions",
         "",
         f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Every function",
-        "is composed of operations that both devices have, so the columns agree. A name of `numpy`'s that is not here",
-        "raises `NotImplementedError` when called, with its note as the reason. Differences that names and arguments",
-        "do not show are in [differences.md](differences.md).",
+        "is composed of operations that both devices have, so the columns agree, except for Fourier transforms, which",
+        "raise `NotImplementedError` on a GPU. A name of `numpy`'s that is not here raises it when called, with its",
+        "note as the reason. Differences that names and arguments do not show are in [differences.md](differences.md).",
         "",
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),

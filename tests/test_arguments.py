@@ -47,6 +47,8 @@ HINTS = {
     "_methods.construct.cls": "Python's protocol: there are no subclasses",
     "_unsupported.__call__.args": "it always raises",
     "_unsupported.__call__.kwargs": "it always raises",
+    "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
+    "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.ndimage._linear.<lambda>.device": "a callback's signature",
 }
 

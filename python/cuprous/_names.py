@@ -30,7 +30,7 @@ _FROM_NUMPY = frozenset(
 )  # fmt: skip
 
 #: Submodules, imported on first use.
-_SUBMODULES = frozenset({"cuda", "lib", "linalg", "random", "scipy"})
+_SUBMODULES = frozenset({"cuda", "fft", "lib", "linalg", "random", "scipy"})
 
 
 def lookup(module: str, name: str) -> Any:

@@ -59,7 +59,6 @@ ABSENT = {
     ),
     **dict.fromkeys(("char", "strings"), "devices hold no text; use numpy's"),
     **dict.fromkeys(("ctypeslib", "core", "dtypes", "f2py", "test", "testing", "typing"), "use numpy's"),
-    "fft": "not yet; use numpy's on array.get()",
     "emath": "cast to complex first",
     "ma": "use where, the nan-functions or a mask of your own",
     "polynomial": _COEFFICIENTS,

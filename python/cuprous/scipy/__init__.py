@@ -1,4 +1,4 @@
-"""What SciPy has for NumPy's arrays, for Cuprous' arrays: `ndimage` (filters) and `special` (functions)."""
+"""What SciPy has for NumPy's arrays, for Cuprous' arrays: `fft`, `ndimage` (filters) and `special` (functions)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def get_array_module(*args: Any) -> ModuleType:
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in ("ndimage", "special"):
+    if name in ("fft", "ndimage", "special"):
         import importlib
 
         return importlib.import_module(f"cuprous.scipy.{name}")

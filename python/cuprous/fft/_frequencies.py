@@ -1,0 +1,63 @@
+"""The frequencies that a transform's values belong to, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import ArrayLike, array, ndarray
+from cuprous._creation import asarray
+from cuprous._manipulation import roll
+
+
+def _scaled(index: ndarray, step: float, dtype: Any, device: Any) -> ndarray:
+    name = _dtypes.name_of(dtype)
+    if _dtypes.kind(name) != "f":
+        raise ValueError(f"frequencies are floating-point numbers, not {name}")
+    return asarray(_core.cast(index * step, name), device=device)
+
+
+def _checked(n: Any) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise ValueError("n should be an integer")
+    return int(n)
+
+
+def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
+    """Frequencies of `fft`'s n values, in cycles per unit of the sample spacing d: 0, 1, …, -2, -1 over n d.
+
+    Raises:
+        ValueError: unless `n` is an integer, at least 0, and `dtype` (float64 by default) floating-point.
+        ZeroDivisionError: if `n` or `d` is zero.
+    """
+    n = _checked(n)
+    step = 1.0 / (n * d)
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return _scaled(_core.iota((n,), (1,), n // 2) % n - n // 2, step, dtype, device)
+
+
+def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
+    """Frequencies of `rfft`'s n // 2 + 1 values: 0, 1, …, n // 2 over n d. Arguments as for `fftfreq`."""
+    n = _checked(n)
+    return _scaled(_core.iota((max(n // 2 + 1, 0),), (1,), 0), 1.0 / (n * d), dtype, device)
+
+
+def _moved(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarray:
+    x = array(x)
+    chosen = range(x.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
+    return roll(x, [half(x.shape[i]) for i in chosen], chosen)
+
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
+    """Values of `fft` with frequency zero moved from the front to the middle, along all axes or some."""
+    return _moved(x, axes, lambda n: n // 2)
+
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
+    """Inverse of `fftshift`."""
+    return _moved(x, axes, lambda n: -(n // 2))
+
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]

@@ -1,0 +1,88 @@
+"""`numpy.fft`'s transforms along one axis."""
+
+from __future__ import annotations
+
+from cuprous._args import ArrayLike, array, astype, ndarray, normalize_axis, write_exactly
+from cuprous.fft import _along as one
+
+
+def _along(
+    kernel: one.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None, out: ndarray | None
+) -> ndarray:
+    """A transform along one axis, with NumPy's dtype: real results of half precision are of half precision."""
+    a = array(a)
+    result = kernel(a, n, normalize_axis(axis, a.ndim), forward, norm)
+    if a.dtype_name in ("float16", "bfloat16") and result.dtype_name == "float32":
+        result = astype(result, a.dtype_name)
+    return result if out is None else write_exactly(out, result, "fft")
+
+
+def fft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Discrete Fourier transform along an axis: element k is the sum of a[j] * exp(-2 pi i j k / n).
+
+    Args:
+        a: real or complex points.
+        n: how many points to use: others are cut off, missing ones are zero.
+        axis: the axis.
+        norm: what is divided by the number of points: "backward" (the default) the inverse, "forward" this; "ortho"
+            divides both by its root.
+        out: where the result goes.
+
+    Returns:
+        complex64 for float16, bfloat16, float32 and complex64, otherwise complex128.
+
+    Raises:
+        ValueError: for fewer than one point, or another `norm`.
+        AxisError: if there is no such axis.
+    """
+    return _along(one.complex_to_complex, True, a, n, axis, norm, out)
+
+
+def ifft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for `fft`."""
+    return _along(one.complex_to_complex, False, a, n, axis, norm, out)
+
+
+def rfft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """The first n // 2 + 1 values of `fft` of real points; the others are the conjugates of those.
+
+    Raises:
+        TypeError: for complex points.
+    """
+    return _along(one.real_to_half, True, a, n, axis, norm, out)
+
+
+def irfft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Inverse of `rfft`: n real points (by default 2 * (m - 1), where m is the axis' extent).
+
+    The imaginary parts of the first value and, with even n, of the last count as zero.
+
+    Returns:
+        float32 for float32 and complex64, half precision for such, otherwise float64.
+    """
+    return _along(one.half_to_real, False, a, n, axis, norm, out)
+
+
+def hfft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """`fft` of n points whose second half are the conjugates of the first, which is given: real values."""
+    return _along(one.half_to_real, True, a, n, axis, norm, out)
+
+
+def ihfft(
+    a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
+    return _along(one.real_to_half, False, a, n, axis, norm, out)
+
+
+__all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]

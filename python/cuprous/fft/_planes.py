@@ -1,0 +1,139 @@
+"""`numpy.fft`'s transforms along several axes: one after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous._args import ArrayLike, array, ndarray, write_exactly
+from cuprous.fft._lines import fft, ifft, irfft, rfft
+
+#: A sequence of points along axes: -1 for all of them, None for the transform's own default.
+Points = Sequence[Any]
+
+
+def _axes_and_points(
+    a: ndarray, s: Points | None, axes: Sequence[int] | None, half: bool = False
+) -> tuple[list[Any], list[int]]:
+    """The points along each axis, by NumPy's rules; `half` where the last axis holds half a spectrum."""
+    if axes is None:
+        axes = range(-(a.ndim if s is None else len(s)), 0)
+        if s is not None:
+            warnings.warn(
+                "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0)",
+                DeprecationWarning,
+                stacklevel=4,
+            )
+    axes = list(axes)
+    if s is None:
+        points: list[Any] = [a.shape[i] for i in axes]
+        if half:
+            points[-1] = 2 * (points[-1] - 1)
+        return points, axes
+    if len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    if None in s:
+        warnings.warn("`None` values in `s` are deprecated (in NumPy 2.0)", DeprecationWarning, stacklevel=4)
+    return [a.shape[i] if n == -1 else n for n, i in zip(s, axes, strict=True)], axes
+
+
+def _all(
+    transform: Callable[..., ndarray], a: ndarray, points: list[Any], axes: list[int], norm: str | None
+) -> ndarray:
+    for n, axis in zip(points, axes, strict=True):
+        a = transform(a, n, axis, norm)
+    return a
+
+
+def _written(out: ndarray | None, result: ndarray) -> ndarray:
+    return result if out is None else write_exactly(out, result, "fft")
+
+
+def fftn(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`fft` along several axes.
+
+    Args:
+        a: real or complex points.
+        s: how many points to use along each of the axes (-1: all of them).
+        axes: the axes, all by default. One that is named twice is transformed twice.
+        norm: as for `fft`.
+        out: where the result goes.
+
+    Raises:
+        ValueError: unless `s` and `axes` are of one length.
+        IndexError: if there is no such axis.
+    """
+    a = array(a)
+    points, axes = _axes_and_points(a, s, axes)
+    return _written(out, _all(fft, a, points[::-1], axes[::-1], norm))
+
+
+def ifftn(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """Inverse of `fftn`. Arguments as for `fftn`."""
+    a = array(a)
+    points, axes = _axes_and_points(a, s, axes)
+    return _written(out, _all(ifft, a, points[::-1], axes[::-1], norm))
+
+
+def rfftn(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
+    a = array(a)
+    points, axes = _axes_and_points(a, s, axes)
+    half = rfft(a, points[-1], axes[-1], norm)
+    return _written(out, _all(fft, half, points[-2::-1], axes[-2::-1], norm))
+
+
+def irfftn(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """Inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
+    a = array(a)
+    points, axes = _axes_and_points(a, s, axes, half=True)
+    half = _all(ifft, a, points[:-1], axes[:-1], norm)
+    return _written(out, irfft(half, points[-1], axes[-1], norm))
+
+
+def fft2(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`fftn` along two axes, the last two by default."""
+    return fftn(a, s, axes, norm, out)
+
+
+def ifft2(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`ifftn` along two axes, the last two by default."""
+    return ifftn(a, s, axes, norm, out)
+
+
+def rfft2(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`rfftn` along two axes, the last two by default."""
+    return rfftn(a, s, axes, norm, out)
+
+
+def irfft2(
+    a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
+    out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
+    """`irfftn` along two axes, the last two by default."""
+    return irfftn(a, s, axes, norm, out)
+
+
+__all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]

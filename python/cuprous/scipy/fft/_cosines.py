@@ -1,0 +1,218 @@
+"""`scipy.fft`'s cosine and sine transforms (types 1 to 4), composed of Fourier transforms.
+
+Sources: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Trans. ASSP 28 (1980), for type 2 by one
+transform of as many points, and, backwards, for type 3. Types 1 are transforms of the even and odd extensions (G.
+Strang, "The discrete cosine transform", SIAM Review 41, 1999). Type 4 of an even number of points is one complex
+transform of half as many (H. S. Malvar, "Signal Processing with Lapped Transforms", 1992, section 2.2.4); of an odd
+number, one of twice as many. Sine transforms are cosine transforms with every second sign or the order turned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import ArrayLike, array, astype, ndarray, normalize_axis
+from cuprous._joining import concatenate
+from cuprous._manipulation import moveaxis
+from cuprous.fft._along import count, divisor, fitted, is_complex
+from cuprous.scipy.fft._spectra import Axes, Points, axes_and_points, named
+from cuprous.scipy.fft._workers import check
+
+_COMPLEX = {"float32": "complex64", "float64": "complex128"}
+
+
+def _turns(dtype: str, n: int, first: float, step: float) -> ndarray:
+    """exp(i (first + step k)) for k < n, of a real dtype's complex dtype."""
+    angle = _core.cast(_core.iota((n,), (1,), 0), "float64") * step + first
+    return astype(_core.map("exp", angle * 1j), _COMPLEX[dtype])
+
+
+def _signs(n: int) -> ndarray:
+    """1, -1, 1, … (int64, which does not promote)."""
+    return _core.cast(1 - _core.iota((n,), (1,), 0) % 2 * 2, "int8")
+
+
+def _parts(a: ndarray) -> tuple[Any, Any]:
+    x: Any = a
+    return x.real, x.imag
+
+
+def _zero(x: ndarray) -> ndarray:
+    """A zero for every line."""
+    return _core.full((*x.shape[:-1], 1), 0, x.dtype_name)
+
+
+def _cosine_1(x: ndarray) -> ndarray:
+    """x[0] + (-1)^k x[N-1] + 2 sum over the others of x[j] cos(pi k j / (N-1))."""
+    n = 2 * (x.shape[-1] - 1)
+    if n == 0:
+        raise RuntimeError("zero-length FFT requested: type 1 needs two points or more")
+    whole = concatenate([x, x[..., -2:0:-1]], -1)
+    return _parts(_core.fft(whole, "real", x.ndim - 1, n, "one"))[0]
+
+
+def _cosine_2(x: ndarray) -> ndarray:
+    """2 sum of x[j] cos(pi k (2j+1) / (2N))."""
+    n = x.shape[-1]
+    folded = concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1)
+    half = _core.fft(folded, "real", x.ndim - 1, n, "one") * _turns(x.dtype_name, n // 2 + 1, 0, -math.pi / (2 * n))
+    re, im = _parts(half * 2)
+    return concatenate([re, -im[..., (n - 1) // 2 : 0 : -1]], -1)
+
+
+def _cosine_3(x: ndarray) -> ndarray:
+    """x[0] + 2 sum over the others of x[j] cos(pi (2k+1) j / (2N)): type 2 backwards."""
+    n = x.shape[-1]
+    m = n // 2 + 1
+    mirrored = concatenate([_zero(x), x[..., n - 1 : n - m : -1]], -1)  # x[N] counts as zero
+    half = (x[..., :m] - mirrored * 1j) * _turns(x.dtype_name, m, 0, math.pi / (2 * n))
+    folded = _core.fft(half, "half", x.ndim - 1, n, "one")
+    result = _core.empty(x.shape, x.dtype_name)
+    _core.update(result[..., ::2], folded[..., : (n + 1) // 2])
+    _core.update(result[..., 1::2], folded[..., : (n - 1) // 2 : -1])
+    return result
+
+
+def _cosine_4(x: ndarray) -> ndarray:
+    """2 sum of x[j] cos(pi (2k+1) (2j+1) / (4N))."""
+    n, axis = x.shape[-1], x.ndim - 1
+    if n % 2:
+        points = x * _turns(x.dtype_name, n, 0, -math.pi / (2 * n))
+        values = _core.fft(fitted(points, 2 * n, axis), "forward", axis, 2 * n, "one")[..., :n]
+        return _parts(values * _turns(x.dtype_name, n, -math.pi / (4 * n), -math.pi / (2 * n)) * 2)[0]
+    turns = _turns(x.dtype_name, n // 2, -math.pi / (8 * n), -math.pi / n)
+    points = (x[..., ::2] + x[..., ::-2] * 1j) * turns
+    re, im = _parts(_core.fft(points, "forward", axis, n // 2, "one") * turns * 2)
+    result = _core.empty(x.shape, x.dtype_name)
+    _core.update(result[..., ::2], re)
+    _core.update(result[..., ::-2], -im)
+    return result
+
+
+def _sine_1(x: ndarray) -> ndarray:
+    """2 sum of x[j] sin(pi (k+1) (j+1) / (N+1))."""
+    n = x.shape[-1]
+    whole = concatenate([_zero(x), x, _zero(x), -x[..., ::-1]], -1)
+    return -_parts(_core.fft(whole, "real", x.ndim - 1, 2 * (n + 1), "one"))[1][..., 1 : n + 1]
+
+
+def _sine_2(x: ndarray) -> ndarray:
+    """2 sum of x[j] sin(pi (k+1) (2j+1) / (2N))."""
+    return _cosine_2(x * _signs(x.shape[-1]))[..., ::-1]
+
+
+def _sine_3(x: ndarray) -> ndarray:
+    """(-1)^k x[N-1] + 2 sum over the others of x[j] sin(pi (2k+1) (j+1) / (2N))."""
+    return _cosine_3(x[..., ::-1]) * _signs(x.shape[-1])
+
+
+def _sine_4(x: ndarray) -> ndarray:
+    """2 sum of x[j] sin(pi (2k+1) (2j+1) / (4N))."""
+    return _cosine_4(x[..., ::-1]) * _signs(x.shape[-1])
+
+
+#: By type. Then: how many points more than N an orthogonal transform counts; and the places that have a weight of
+#: sqrt(2) before it, and of 1 / sqrt(2) after it, where it is to be orthogonal.
+_COSINES = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
+_SINES = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4: _sine_4}
+_MORE = {"DCT": -1, "DST": 1}
+_BEFORE: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 3): (0,), ("DST", 3): (-1,)}
+_AFTER: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 2): (0,), ("DST", 2): (-1,)}
+
+
+def _weighted(x: ndarray, places: tuple[int, ...], weight: float) -> ndarray:
+    n = x.shape[-1]
+    index = _core.iota((n,), (1,), 0)
+    for place in places:
+        x = _core.map("where", index == place % n, x * weight, x)
+    return x
+
+
+def _line(kind: str, type: int, x: ndarray, n: int, axis: int, by: str, orthogonal: bool) -> ndarray:
+    """The transform along one axis of an array of real numbers."""
+    x = moveaxis(fitted(x, n, axis), axis, -1)
+    x = _weighted(x, _BEFORE.get((kind, type), ()) if orthogonal else (), math.sqrt(2))
+    y = (_COSINES if kind == "DCT" else _SINES)[type](x)
+    y = _weighted(y, _AFTER.get((kind, type), ()) if orthogonal else (), math.sqrt(0.5))
+    points = 2 * (n + (_MORE[kind] if type == 1 else 0))
+    y = {"one": y, "root": y * (1 / math.sqrt(points)), "points": y * (1 / points)}[by]
+    return moveaxis(y, -1, axis)
+
+
+def _transform(
+    kind: str, forward: bool, type: int, a: ndarray, points: list[int], axes: list[int], norm: str | None,
+    orthogonalize: bool | None,
+) -> ndarray:  # fmt: skip
+    if type not in (1, 2, 3, 4):
+        raise ValueError(f"invalid {kind} type")
+    by = divisor(norm, forward)
+    if is_complex(a):
+        parts = (_transform(kind, forward, type, x, points, axes, norm, orthogonalize) for x in _parts(a))
+        re, im = parts
+        return re + im * 1j
+    a = astype(a, "float32" if a.dtype_name in ("float16", "bfloat16", "float32") else "float64")
+    inverse = {2: 3, 3: 2}
+    orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
+    for n, axis in zip(points, axes, strict=True):
+        a = _line(kind, type if forward else inverse.get(type, type), a, n, axis, by, orthogonal)
+    return a
+
+
+def _lines(name: str, kind: str, forward: bool, doc: str) -> Callable[..., ndarray]:
+    def transform(
+        x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, orthogonalize: bool | None = None,
+    ) -> ndarray:  # fmt: skip
+        check(workers, None)
+        a = array(x)
+        axis = normalize_axis(axis, a.ndim)
+        return _transform(kind, forward, type, a, [count(n, a.shape[axis])], [axis], norm, orthogonalize)
+
+    return named(transform, name, doc)
+
+
+def _planes(name: str, kind: str, forward: bool, doc: str) -> Callable[..., ndarray]:
+    def transform(
+        x: ArrayLike, type: int = 2, s: Points = None, axes: Axes = None, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, *, orthogonalize: bool | None = None,
+    ) -> ndarray:  # fmt: skip
+        check(workers, None)
+        a = array(x)
+        return _transform(kind, forward, type, a, *axes_and_points(a, s, axes), norm, orthogonalize)
+
+    return named(transform, name, doc)
+
+
+_DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
+
+    Args:
+        x: real points; of complex ones both parts are transformed.
+        type: the type, as in `scipy.fft.{name}`.
+        {points}: how many points to use: others are cut off, missing ones are zero.
+        {axes}: where.
+        norm: "backward" (the default) divides the inverse by 2 N (2 (N - 1) for DCT-1, 2 (N + 1) for DST-1), "forward"
+            the other, "ortho" both by its root.
+        overwrite_x: permits what is not done.
+        workers: checked only.
+        orthogonalize: weigh the ends so that the matrix is orthogonal up to a factor; by default with "ortho".
+
+    Returns:
+        float32 for half and single precision, otherwise float64; complex for complex points.
+
+    Raises:
+        ValueError: for another type, fewer than one point, or another `norm`.
+        RuntimeError: for DCT-1 of one point.
+    """
+FUNCTIONS: dict[str, Callable[..., ndarray]] = {}
+for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):
+    for _forward in (True, False):
+        _words = {"of": _of, "inverse": "D" if _forward else "Inverse of the d"}
+        for _make, _end, _more in (
+            (_lines, "", {"where": "an axis", "points": "n", "axes": "axis"}),
+            (_planes, "n", {"where": "several axes", "points": "s", "axes": "axes"}),
+        ):
+            _name = f"{'' if _forward else 'i'}{_kind.lower()}{_end}"
+            FUNCTIONS[_name] = _make(_name, _kind, _forward, _DOC.format(name=_name, **_words, **_more))
