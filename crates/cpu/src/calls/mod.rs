@@ -2,6 +2,7 @@
 
 pub(crate) mod correlate;
 pub(crate) mod dot;
+pub(crate) mod linalg;
 pub(crate) mod pad;
 pub(crate) mod scan;
 pub(crate) mod search;
