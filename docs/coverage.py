@@ -38,10 +38,25 @@ REMARKS = {
     "loadtxt": "parsed on the host",
     "savetxt": "formatted on the host",
     "finfo": "numbers are Python's",
+    "linalg.norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
+    "linalg.matrix_norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
+    "linalg.matrix_power": "on the GPU not yet for negative powers",
+    "poly": "on the GPU not yet of a matrix",
 }
 SAME = "NumPy's own"
-#: Modules whose functions call a routine that the GPU has no code for yet, and those of their functions that do not.
-CPU_ONLY = {"fft": {"fftfreq", "fftshift", "ifftshift", "rfftfreq"}}
+#: What calls a routine for which the GPU has no code yet.
+CPU_ONLY = {
+    *("linalg." + name for name in (
+        "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
+        "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
+    )),
+    *("fft." + name for name in (
+        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+        "rfftn",
+    )),
+    "polyfit",
+    "roots",
+}  # fmt: skip
 
 
 def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -87,15 +102,15 @@ def missing(theirs: Any, ours: Any) -> list[str]:
     return [p.name for p in asked if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in have]
 
 
-def note(name: str, theirs: Any, ours: Any, refused: list[str]) -> str:
+def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     """The last column."""
     if isinstance(ours, Unsupported):
         return ours.alternative
     if ours is None:
-        return ABSENT.get(name, "not yet")
+        return ABSENT.get(full, "not yet")
     if ours is theirs:
         return SAME
-    parts = [REMARKS[name]] if name in REMARKS else []
+    parts = [REMARKS[full]] if full in REMARKS else []
     if isinstance(theirs, np.ufunc) and not isinstance(ours, cp.ufunc):
         parts.append("without a ufunc's methods")
     if lacks := missing(theirs, ours):
@@ -114,8 +129,8 @@ def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: di
         done += there
         full = f"{prefix}.{name}" if prefix else name
         mark = "yes" if there else "no"
-        gpu = "no" if prefix in CPU_ONLY and name not in CPU_ONLY[prefix] else mark
-        text = note(name, function, mine, refused.get(full, []))
+        text = note(full, function, mine, refused.get(full, []))
+        gpu = "not yet" if there and full in CPU_ONLY else mark
         rows.append(f"| {name} | {mark} | {gpu} | {text} |")
     head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
@@ -140,10 +155,11 @@ def page() -> str:
     lines = [
         "# NumPy's functions",
         "",
-        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Every function",
-        "is composed of operations that both devices have, so the columns agree, except for Fourier transforms, which",
-        "raise `NotImplementedError` on a GPU. A name of `numpy`'s that is not here raises it when called, with its",
-        "note as the reason. Differences that names and arguments do not show are in [differences.md](differences.md).",
+        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
+        "are composed of operations that both devices have; decompositions and Fourier transforms are not on the GPU",
+        "yet, where they raise `NotImplementedError` (and so do `poly` and norms by singular values of matrices). A name",
+        "that is not here raises it when called, with its note as the reason. Differences that names and arguments do",
+        "not show are in [differences.md](differences.md).",
         "",
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),

@@ -199,7 +199,18 @@ from cuprous._nan_reductions import (
     nanvar,
 )  # fmt: skip
 from cuprous._padding import pad
-from cuprous._polynomials import poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval
+from cuprous._polynomials import (
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+)  # fmt: skip
 from cuprous._printing import array2string, array_repr, array_str
 from cuprous._products import (
     cross,
@@ -415,17 +426,17 @@ __all__ = [
     "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
     "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis", "nextafter", "nonzero",
     "not_equal", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile",
-    "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul",
-    "polysub", "polyval", "positive", "pow", "power", "prod", "promote_types", "ptp", "put", "put_along_axis",
-    "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close",
-    "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint",
-    "roll", "rollaxis", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt", "savez", "savez_compressed",
-    "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape", "shares_memory", "show_code",
-    "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort", "sort_complex", "spacing", "split",
-    "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "synchronize", "take",
-    "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril",
-    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide",
-    "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat", "vsplit",
-    "vstack", "where", "zeros", "zeros_like",
+    "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint",
+    "polymul", "polysub", "polyval", "positive", "pow", "power", "prod", "promote_types", "ptp", "put",
+    "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
+    "real_if_close", "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type",
+    "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt",
+    "savez", "savez_compressed", "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape",
+    "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
+    "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
+    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid",
+    "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
+    "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
+    "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip

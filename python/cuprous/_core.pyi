@@ -162,6 +162,13 @@ def to_bytes(a: ndarray) -> bytes:
     """The elements in C order; needs no NumPy."""
 
 def to_device(a: ndarray, device: str) -> ndarray: ...
+def decompose(name: str, a: ndarray, b: ndarray | None = None) -> ndarray:
+    """A decomposition of the matrices in the last two axes (float32, float64, complex64 or complex128, not empty), by
+    name: "cholesky[_upper]", "solve" (b: the right sides, of the same batch), "slogdet", "qr[_complete|_r|_raw]",
+    "svd[_full]", "svdvals", "eigh[_upper]", "eigvalsh[_upper]", "eig", "eigvals". The result is flat: each result in
+    turn for the whole batch (singular values before U and Vh), real vectors with zeros for imaginary parts, then one
+    element that is not 0 where one of the matrices failed; its results are NaN. That of "eig" and "eigvals" is
+    complex."""
 
 # --- views and writes
 def as_strided(

@@ -8,14 +8,10 @@ from typing import Any
 from cuprous import _core, _gufuncs, _products
 from cuprous._args import ArrayLike, array, ndarray, normalize_axis, write_out
 from cuprous._creation import eye
+from cuprous._decompositions import linalg_error
 from cuprous._index_routines import diagonal as _diagonal
 from cuprous._reductions import sum as sum_
-
-
-def _linalg_error(text: str) -> Exception:
-    from numpy.linalg import LinAlgError
-
-    return LinAlgError(text)
+from cuprous._solving import inv
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
@@ -75,21 +71,20 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
     """Square matrices, in the last two axes, to an integer power, by repeated squaring.
 
     Raises:
-        LinAlgError: unless they are square.
-        NotImplementedError: for negative powers.
+        LinAlgError: unless they are square, and for a negative power invertible.
         TypeError: unless `n` is an integer.
     """
     a = array(a)
     if a.ndim < 2:
-        raise _linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+        raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     if a.shape[-1] != a.shape[-2]:
-        raise _linalg_error("Last 2 dimensions of the array must be square")
+        raise linalg_error("Last 2 dimensions of the array must be square")
     try:
         n = operator.index(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
     if n < 0:
-        raise NotImplementedError("[linalg.matrix_power] negative powers need an inverse, which is not supported yet")
+        a, n = inv(a), -n
     if n == 0:
         return _core.broadcast_to(eye(a.shape[-1], dtype=a.dtype_name), a.shape).copy()
     result: ndarray | None = None
@@ -120,7 +115,7 @@ def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
         chain[-1] = chain[-1].reshape((-1, 1))
     for a in chain:
         if a.ndim != 2:
-            raise _linalg_error(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+            raise linalg_error(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
     splits = _best_splits([chain[0].shape[0], *(a.shape[1] for a in chain)])
 
     def product(i: int, j: int) -> ndarray:

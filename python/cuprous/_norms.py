@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, as far as they need no singular values."""
+"""Norms of vectors and matrices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import ArrayLike, Axes, array, ndarray, normalize_axes
+from cuprous._decompositions import svdvals
 from cuprous._elementwise import imag, real
 from cuprous._reductions import max as max_
 from cuprous._reductions import min as min_
@@ -22,7 +23,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     """Norm of vectors (one axis) or matrices (two); without arguments, of the flattened array.
 
     Raises:
-        NotImplementedError: for matrix norms by singular values (2, -2, "nuc").
+        LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist.
     """
     x = _inexact(x)
@@ -54,7 +55,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     """Norms of the matrices in the last two axes. Integers are computed in float64.
 
     Raises:
-        NotImplementedError: for norms by singular values (2, -2, "nuc").
+        LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist, or fewer than two axes.
     """
     x = _inexact(x)
@@ -90,10 +91,13 @@ def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> ndar
         raise ValueError("Duplicate axes given.")
     if ord in (None, "f", "fro"):
         return _core.map("sqrt", sum_(_squares(x), (row, column), keepdims=keepdims))
-    if ord in (2, -2, "nuc"):
-        raise NotImplementedError(f"[linalg.norm] ord={ord!r} needs singular values, which are not supported yet")
-    if ord not in (1, -1, math.inf, -math.inf):
+    if ord not in (1, -1, 2, -2, math.inf, -math.inf, "nuc"):
         raise ValueError("Invalid norm order for matrices.")
+    if ord in (2, -2, "nuc"):
+        s = svdvals(x.transpose(*(k for k in range(x.ndim) if k not in (row, column)), row, column))
+        result = sum_(s, -1) if ord == "nuc" else max_(s, -1, initial=0) if ord == 2 else min_(s, -1)
+        kept = tuple(1 if k in (row, column) else n for k, n in enumerate(x.shape))
+        return result.reshape(kept) if keepdims else result
     folded, rest = (row, column) if abs(ord) == 1 else (column, row)
     sums = sum_(_core.map("absolute", x), folded, keepdims=True)
     extreme = max_(sums, rest, keepdims=True, initial=0) if ord > 0 else min_(sums, rest, keepdims=True)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from cuprous import _core, _dtypes
 from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
 from cuprous._calculus import convolve
 from cuprous._counting import flatnonzero
+from cuprous._creation import eye, vander
+from cuprous._decompositions import eigvals
 from cuprous._elementwise import real
 from cuprous._joining import concatenate
 from cuprous._logic import isclose
 from cuprous._manipulation import atleast_1d, trim_zeros
 from cuprous._reductions import all as all_
+from cuprous._reductions import sum as sum_
+from cuprous._solving import inv, lstsq
 
 
 def _powers(n: int) -> ndarray:
@@ -112,16 +119,15 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
 
 
 def poly(seq_of_zeros: ArrayLike) -> ndarray:
-    """The polynomial with these roots and leading coefficient one; real where complex roots come in conjugate pairs,
-    which is read back.
+    """The polynomial with these roots (or a square matrix's eigenvalues) and leading coefficient one; real where
+    complex roots come in conjugate pairs, which is read back.
 
     Raises:
-        NotImplementedError: for a matrix, whose eigenvalues would be the roots.
         ValueError: for other arrays that are not 1-d.
     """
     roots = atleast_1d(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
-        raise NotImplementedError("[poly] a matrix needs eigenvalues, which are not supported yet; pass the roots")
+        roots = eigvals(roots)
     if roots.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     name = roots.dtype_name if roots.dtype_name in ("float32", "complex64", "complex128") else "float64"
@@ -153,4 +159,98 @@ def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     return result
 
 
-__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval"]
+def roots(p: ArrayLike) -> ndarray:
+    """Where a polynomial is zero: the eigenvalues of its companion matrix. Which coefficients are zero is read back.
+
+    Raises:
+        ValueError: for more than one axis.
+    """
+    p = atleast_1d(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    found = flatnonzero(p)
+    if not found.size:
+        return _core.full((0,), 0, "float64")
+    first, last = int(found[0]), int(found[-1])
+    zeros = p.shape[0] - last - 1
+    p = astype(p, _dtypes.inexact(p.dtype_name))[first : last + 1]
+    n = p.shape[0] - 1
+    if n == 0:
+        return _core.full((zeros,), 0, "float64")
+    companion = _core.cast(eye(n, k=-1), p.dtype_name)
+    _core.update(companion[0], -p[1:] / p[0])
+    result = eigvals(companion)
+    return concatenate((result, _core.full((zeros,), 0, result.dtype_name))) if zeros else result
+
+
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike = None,
+    cov: Any = False,
+) -> Any:
+    """The polynomial of degree `deg` that fits points best by least squares.
+
+    Args:
+        x: the points, 1-d.
+        y: their values, or one column for each of several polynomials.
+        deg: the degree.
+        rcond: of `linalg.lstsq`; by default the number of points times the dtype's epsilon.
+        full: returns the residuals, rank, singular values and `rcond` as well.
+        w: weights of the residuals.
+        cov: returns the covariance of the coefficients as well, not scaled by the residuals if "unscaled".
+
+    Raises:
+        TypeError: where shapes do not fit.
+        ValueError: for a negative degree, or too few points for the covariance.
+    """
+    order = int(deg) + 1
+    x = _core.map("add", array(x), 0.0)
+    y = _core.map("add", array(y), 0.0)
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    n = x.shape[0]
+    if n != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = n * (2.0**-23 if _dtypes.component(x.dtype_name) == "float32" else 2.0**-52)
+    left, right = vander(x, order), y
+    if w is not None:
+        w = _core.map("add", array(w), 0.0)
+        if w.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if w.shape[0] != n:
+            raise TypeError("expected w and y to have the same length")
+        left = left * w[:, None]
+        right = right * (w[:, None] if y.ndim == 2 else w)
+    scale = _core.map("sqrt", sum_(left * left, 0))
+    left = left / scale
+    c, residuals, rank, s = lstsq(left, right, rcond)
+    c = (c.T / scale).T
+    if rank != order and not full:
+        from numpy.exceptions import RankWarning
+
+        warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    covariance = inv(left.T @ left) / (scale[:, None] * scale)
+    if cov != "unscaled":
+        if n <= order:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        factor = residuals / (n - order)
+        return c, covariance * factor if y.ndim == 1 else covariance[:, :, None] * factor
+    return c, covariance if y.ndim == 1 else covariance[:, :, None] * 1
+
+
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

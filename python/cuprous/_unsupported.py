@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-_HOST = "numpy.{name} takes host arrays: pass array.get()"
 _DATES = "devices hold no dates; keep them in NumPy and move numbers with asarray"
 _ERRORS = "devices give no floating-point warnings; test results with isfinite"
 _EACH = (
@@ -39,10 +38,8 @@ ALTERNATIVES = {
     "nditer": "use whole-array operations, ndindex or ndenumerate",
     "nested_iters": "use whole-array operations, ndindex or ndenumerate",
     "poly1d": _COEFFICIENTS,
-    "polyfit": _HOST,
     "recarray": "use one array a field",
     "record": "use one array a field",
-    "roots": _HOST,
     "setbufsize": "ufuncs have no buffers here",
     "seterrcall": _ERRORS,
     "show_runtime": "use show_config",
@@ -76,7 +73,7 @@ class Unsupported:
     @property
     def alternative(self) -> str:
         """What to use instead."""
-        return ALTERNATIVES[self.__name__].format(name=self.__name__)
+        return ALTERNATIVES[self.__name__]
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"[{self.__name__}] not supported on device arrays: {self.alternative}")

@@ -1,9 +1,21 @@
-"""Linear algebra that needs no decompositions: products, powers, norms and diagonals of matrices."""
+"""Linear algebra: `numpy.linalg`, for batches of matrices in the last two axes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from cuprous._decompositions import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    slogdet,
+    svd,
+    svdvals,
+)  # fmt: skip
 from cuprous._linalg_products import (
     cross,
     diagonal,
@@ -17,6 +29,7 @@ from cuprous._linalg_products import (
 )  # fmt: skip
 from cuprous._manipulation import matrix_transpose
 from cuprous._norms import matrix_norm, norm, vector_norm
+from cuprous._solving import cond, inv, lstsq, matrix_rank, pinv, solve, tensorinv, tensorsolve
 
 
 def __getattr__(name: str) -> Any:
@@ -28,6 +41,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
-    "tensordot", "trace", "vecdot", "vector_norm",
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -56,6 +56,94 @@ pub enum FftScale {
     Points,
 }
 
+/// What a QR decomposition gives back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are numpy.linalg.qr's")]
+pub enum QrMode {
+    /// Q (m × k) and R (k × n), k = min(m, n).
+    Reduced,
+    /// Q (m × m) and R (m × n).
+    Complete,
+    /// R (k × n).
+    R,
+    /// The reflectors below R, transposed (n × m), and their k factors.
+    Raw,
+}
+
+/// Which singular vectors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Vectors {
+    /// None.
+    No,
+    /// The first min(m, n).
+    Thin,
+    /// All.
+    Full,
+}
+
+/// Decompositions of the matrices (m × n) in operand 0's last two axes, of float32, float64, complex64 or complex128.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LinalgOp {
+    /// L (lower) with A = L Lᴴ from the lower triangle, or its adjoint from the upper one.
+    Cholesky {
+        /// The upper triangle is read and written.
+        upper: bool,
+    },
+    /// X with A X = B; operand 1 is B (m × k), of the same dtype and batch.
+    Solve,
+    /// The determinant's sign (or phase) and the logarithm of its absolute value.
+    Slogdet,
+    /// A = Q R.
+    Qr(QrMode),
+    /// The singular values (descending), then U and Vᴴ if wanted.
+    Svd(Vectors),
+    /// Eigenvalues (ascending) of Hermitian matrices, then the eigenvectors in columns.
+    Eigh {
+        /// The upper triangle is read.
+        upper: bool,
+        /// Eigenvectors are wanted.
+        vectors: bool,
+    },
+    /// Eigenvalues, then the eigenvectors in columns (of norm 1); the output is complex.
+    Eig {
+        /// Eigenvectors are wanted.
+        vectors: bool,
+    },
+}
+
+impl LinalgOp {
+    /// Elements of each result for a matrix of m × n (and a right side of k columns); 0 where there is no such result.
+    pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {
+        let least = m.min(n);
+        match self {
+            LinalgOp::Cholesky { .. } => [n * n, 0, 0],
+            LinalgOp::Solve => [n * k, 0, 0],
+            LinalgOp::Slogdet => [1, 1, 0],
+            LinalgOp::Qr(QrMode::Reduced) => [m * least, least * n, 0],
+            LinalgOp::Qr(QrMode::Complete) => [m * m, m * n, 0],
+            LinalgOp::Qr(QrMode::R) => [least * n, 0, 0],
+            LinalgOp::Qr(QrMode::Raw) => [n * m, least, 0],
+            LinalgOp::Svd(Vectors::No) => [least, 0, 0],
+            LinalgOp::Svd(Vectors::Thin) => [least, m * least, least * n],
+            LinalgOp::Svd(Vectors::Full) => [least, m * m, n * n],
+            LinalgOp::Eigh { vectors, .. } | LinalgOp::Eig { vectors } => [n, if vectors { n * n } else { 0 }, 0],
+        }
+    }
+
+    /// The name that messages show.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinalgOp::Cholesky { .. } => "linalg.cholesky",
+            LinalgOp::Solve => "linalg.solve",
+            LinalgOp::Slogdet => "linalg.slogdet",
+            LinalgOp::Qr(_) => "linalg.qr",
+            LinalgOp::Svd(_) => "linalg.svd",
+            LinalgOp::Eigh { .. } => "linalg.eigh",
+            LinalgOp::Eig { .. } => "linalg.eig",
+        }
+    }
+}
+
 /// An operation on whole arrays. Operands come through any layout; the output is C-contiguous unless said otherwise.
 /// Floats stand as bits, so that calls can be compared and hashed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -108,6 +196,10 @@ pub enum CallOp {
         /// What the result is divided by.
         scale: FftScale,
     },
+    /// A decomposition. The output is flat: each result in turn for the whole batch, every matrix row-major and real
+    /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
+    /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
+    Linalg(LinalgOp),
 }
 
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
@@ -144,6 +236,7 @@ impl CallOp {
             CallOp::Correlate { .. } => "correlate",
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",
+            CallOp::Linalg(op) => op.name(),
         }
     }
 }

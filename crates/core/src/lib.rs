@@ -16,7 +16,7 @@ pub mod storage;
 pub mod tape;
 
 pub use array::Array;
-pub use call::{CallOp, ScanOp};
+pub use call::{CallOp, LinalgOp, QrMode, ScanOp, Vectors};
 pub use dtype::{DType, Kind};
 pub use error::{Error, Result};
 pub use layout::{Dims, Layout, LayoutRef};

@@ -1,9 +1,9 @@
 //! Calls: routines on whole arrays.
 
-use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, Result};
+use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{correlate, dot, fft, pad, scan, search, sort};
+use crate::calls::{correlate, dot, fft, linalg, pad, scan, search, sort};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -106,6 +106,7 @@ impl Routine {
         }
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } => 2,
+            CallOp::Linalg(LinalgOp::Solve) => 2,
             _ => 1,
         };
         if call.ins.len() != arity {
@@ -153,6 +154,7 @@ impl Routine {
                     && (0..a.ndim()).all(|k| before[k] >= 0 && out.shape[k] >= a.shape[k] + before[k])
             }
             CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
+            CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -192,6 +194,10 @@ impl Routine {
                     pad::pad(*edge, f64::from_bits(*constant), before, of(0), out)
                 }
                 CallOp::Fft { kind, axis, scale } => fft::fft(*kind, usize::from(*axis), *scale, of(0), out),
+                CallOp::Linalg(op) => {
+                    let right = (self.call.ins.len() > 1).then(|| of(1));
+                    linalg::run(*op, of(0), right, out)
+                }
             }
         }
     }

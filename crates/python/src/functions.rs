@@ -3,7 +3,7 @@
 use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
-use cuprous_core::{CallOp, DType, Dims, Fun, Layout, ReduceOp, Scalar, ScatterOp};
+use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
 use cuprous_plan::engine::checked_bytes;
 use cuprous_plan::{Replay, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -516,6 +516,71 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axis: i64, n: i64, di
     checked_bytes(&shape, dtype).or_raise()?;
     let out = whole(py, CallOp::Fft { kind, axis: back[axis] as u8, scale }, &[&lines], dtype, &shape)?.0;
     Ok(PyArray::own(out.view(out.layout.permute(&back))))
+}
+
+/// The decomposition of that name.
+fn linalg_argument(name: &str) -> PyResult<LinalgOp> {
+    Ok(match name {
+        "cholesky" => LinalgOp::Cholesky { upper: false },
+        "cholesky_upper" => LinalgOp::Cholesky { upper: true },
+        "solve" => LinalgOp::Solve,
+        "slogdet" => LinalgOp::Slogdet,
+        "qr" => LinalgOp::Qr(QrMode::Reduced),
+        "qr_complete" => LinalgOp::Qr(QrMode::Complete),
+        "qr_r" => LinalgOp::Qr(QrMode::R),
+        "qr_raw" => LinalgOp::Qr(QrMode::Raw),
+        "svdvals" => LinalgOp::Svd(Vectors::No),
+        "svd" => LinalgOp::Svd(Vectors::Thin),
+        "svd_full" => LinalgOp::Svd(Vectors::Full),
+        "eigh" => LinalgOp::Eigh { upper: false, vectors: true },
+        "eigh_upper" => LinalgOp::Eigh { upper: true, vectors: true },
+        "eigvalsh" => LinalgOp::Eigh { upper: false, vectors: false },
+        "eigvalsh_upper" => LinalgOp::Eigh { upper: true, vectors: false },
+        "eig" => LinalgOp::Eig { vectors: true },
+        "eigvals" => LinalgOp::Eig { vectors: false },
+        _ => return Err(PyValueError::new_err(format!("no decomposition is called {name:?}"))),
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (name, a, b = None))]
+pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyArray>) -> PyResult<PyArray> {
+    let op = linalg_argument(name)?;
+    let (dtype, shape) = (a.0.dtype(), a.0.shape());
+    let d = shape.len();
+    let sides = b.map(|b| (b.0.dtype(), b.0.shape()));
+    let square = matches!(op, LinalgOp::Qr(_) | LinalgOp::Svd(_)) || d >= 2 && shape[d - 1] == shape[d - 2];
+    let right = match sides {
+        None => op != LinalgOp::Solve,
+        Some((of, b)) => {
+            op == LinalgOp::Solve
+                && of == dtype
+                && b.len() == d
+                && d >= 2
+                && b[..d - 1] == shape[..d - 1]
+                && b[d - 1] > 0
+        }
+    };
+    let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
+    if d < 2 || a.0.layout.size == 0 || !square || !right || !known {
+        return Err(PyValueError::new_err(format!(
+            "[{}] matrices of {} and shape {} do not fit: (…, n, n), not empty, in single or double precision",
+            op.name(),
+            dtype.name(),
+            cuprous_core::layout::show(shape)
+        )));
+    }
+    let columns = sides.map_or(0, |(_, b)| b[d - 1]);
+    let batch: i64 = shape[..d - 2].iter().product();
+    let elements = op.results(shape[d - 2], shape[d - 1], columns).iter().sum::<i64>() * batch + 1;
+    let dtype = match (op, dtype) {
+        (LinalgOp::Eig { .. }, DType::F32) => DType::C64,
+        (LinalgOp::Eig { .. }, DType::F64) => DType::C128,
+        (_, dtype) => dtype,
+    };
+    checked_bytes(&[elements], dtype).or_raise()?;
+    let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
+    whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
 }
 
 // --- running

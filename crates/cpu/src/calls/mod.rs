@@ -3,6 +3,7 @@
 pub(crate) mod correlate;
 pub(crate) mod dot;
 pub(crate) mod fft;
+pub(crate) mod linalg;
 pub(crate) mod pad;
 pub(crate) mod scan;
 pub(crate) mod search;

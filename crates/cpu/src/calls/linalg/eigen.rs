@@ -1,0 +1,229 @@
+//! Decompositions by iteration: singular values, eigenvalues.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cuprous_core::{Result, Vectors};
+use faer::diag::DiagMut;
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::traits::RealField;
+use num_complex::Complex;
+
+use super::number::{Number, rescaled, scaled};
+use super::{Job, Place, matrix, transfer};
+
+fn wanted(vectors: bool) -> ComputeEigenvectors {
+    if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
+}
+
+/// Iterations that meet what their author did not think of end in a panic; here that is one more way not to converge.
+fn converged<E>(iteration: impl FnOnce() -> std::result::Result<(), E>) -> bool {
+    matches!(catch_unwind(AssertUnwindSafe(iteration)), Ok(Ok(())))
+}
+
+/// A = U S Vᴴ.
+pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
+    let (m, n) = (job.m, job.n);
+    let least = m.min(n);
+    let (compute, columns, rows) = match vectors {
+        Vectors::No => (ComputeSvdVectors::No, 0, 0),
+        Vectors::Thin => (ComputeSvdVectors::Thin, least, least),
+        Vectors::Full => (ComputeSvdVectors::Full, m, n),
+    };
+    let wants = vectors != Vectors::No;
+    let stack = |par| svd::svd_scratch::<T>(m, n, compute, compute, par, Default::default());
+    job.each(m * n + m * columns, stack, |index, space, stack, par| {
+        let (a, u) = space.split_at_mut(m * n);
+        job.load(index, a);
+        let Some(factor) = scaled(a) else { return false };
+        let values = job.result(0, index);
+        // V by columns is Vᵀ by rows.
+        let v = job.result(2, index);
+        let fine = converged(|| {
+            svd::svd(
+                matrix(a, m, n).as_ref(),
+                DiagMut::from_slice_mut(values),
+                wants.then(|| matrix(u, m, columns)),
+                wants.then(|| matrix(v, n, rows)),
+                par,
+                stack,
+                Default::default(),
+            )
+        });
+        if !fine || values.iter().any(|s| s.size().is_nan()) {
+            return false;
+        }
+        values.iter_mut().for_each(|s| *s = rescaled(*s, factor));
+        v.iter_mut().for_each(|x| *x = x.conjugate());
+        let to = Place::rows(job.result(1, index).as_mut_ptr(), columns);
+        // SAFETY: both have m · columns elements.
+        unsafe { transfer(m, columns, Place::columns(u, m), to, |x| x) };
+        true
+    })
+}
+
+/// A = V diag(w) Vᴴ for Hermitian A. Infinity or NaN among its elements makes NaN, not an error, as in NumPy.
+pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) -> Result<()> {
+    let n = job.n;
+    let size = if vectors { n * n } else { 0 };
+    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, wanted(vectors), par, Default::default());
+    job.each(n * n + size, stack, |index, space, stack, par| {
+        let (a, v) = space.split_at_mut(n * n);
+        let from = job.a.source(index);
+        // SAFETY: the operand is in memory, the scratch has room.
+        unsafe {
+            match upper {
+                false => transfer(n, n, from, Place::columns(a, n), |x| x),
+                true => transfer(n, n, from.transposed(), Place::columns(a, n), T::conjugate),
+            }
+        }
+        // The other triangle may hold anything.
+        (0..n).for_each(|j| a[j * n..j * n + j].fill(T::whole(0.0)));
+        let values = job.result(0, index);
+        let Some(factor) = scaled(a) else {
+            values.fill(T::whole(f64::NAN));
+            job.result(1, index).fill(T::whole(f64::NAN));
+            return true;
+        };
+        let fine = converged(|| {
+            evd::self_adjoint_evd(
+                matrix(a, n, n).as_ref(),
+                DiagMut::from_slice_mut(values),
+                vectors.then(|| matrix(v, n, n)),
+                par,
+                stack,
+                Default::default(),
+            )
+        });
+        if !fine || values.iter().any(|w| w.size().is_nan()) {
+            return false;
+        }
+        values.iter_mut().for_each(|w| *w = rescaled(T::whole(w.parts().0), factor));
+        if vectors {
+            let to = Place::rows(job.result(1, index).as_mut_ptr(), n);
+            // SAFETY: both have n · n elements.
+            unsafe { transfer(n, n, Place::columns(v, n), to, |x| x) };
+        }
+        true
+    })
+}
+
+/// A V = V diag(w) for complex A.
+pub(super) fn general<R: RealField + Number>(job: &Job<Complex<R>, Complex<R>>, vectors: bool) -> Result<()>
+where
+    Complex<R>: Number,
+{
+    let n = job.n;
+    let size = if vectors { n * n } else { 0 };
+    let no = ComputeEigenvectors::No;
+    let stack = |par| evd::evd_scratch::<Complex<R>>(n, no, wanted(vectors), par, Default::default());
+    job.each(n * n + size, stack, |index, space, stack, par| {
+        let (a, v) = space.split_at_mut(n * n);
+        job.load(index, a);
+        let Some(factor) = scaled(a) else { return false };
+        let values = job.result(0, index);
+        values.fill(Complex::whole(f64::NAN));
+        let fine = n == 1 && one_by_one(a[0], values, v)
+            || converged(|| {
+                evd::evd_cplx(
+                    matrix(a, n, n).as_ref(),
+                    DiagMut::from_slice_mut(values),
+                    None,
+                    vectors.then(|| matrix(v, n, n)),
+                    par,
+                    stack,
+                    Default::default(),
+                )
+            });
+        if !fine || values.iter().any(|w| w.size().is_nan()) {
+            return false;
+        }
+        values.iter_mut().for_each(|w| *w = rescaled(*w, factor));
+        if vectors {
+            let to = Place::rows(job.result(1, index).as_mut_ptr(), n);
+            let place = Place::columns(v, n);
+            // SAFETY: both have n · n elements.
+            unsafe { transfer(n, n, place, to, |x| x) };
+            normalize(job.result(1, index), n);
+        }
+        true
+    })
+}
+
+/// A matrix of one element is its eigenvalue.
+fn one_by_one<T: Number>(a: T, values: &mut [T], v: &mut [T]) -> bool {
+    values[0] = a;
+    v.fill(T::whole(1.0));
+    true
+}
+
+/// As [`general`] for real A; its eigenvalues come in conjugate pairs.
+pub(super) fn general_real<R: RealField + Number>(job: &Job<R, Complex<R>>, vectors: bool) -> Result<()>
+where
+    Complex<R>: Number,
+{
+    let n = job.n;
+    let size = if vectors { n * n } else { 0 };
+    let no = ComputeEigenvectors::No;
+    let stack = |par| evd::evd_scratch::<R>(n, no, wanted(vectors), par, Default::default());
+    job.each(n * n + size + 2 * n, stack, |index, space, stack, par| {
+        let (a, rest) = space.split_at_mut(n * n);
+        let (v, parts) = rest.split_at_mut(size);
+        let (re, im) = parts.split_at_mut(n);
+        job.load(index, a);
+        let Some(factor) = scaled(a) else { return false };
+        re.fill(R::whole(f64::NAN));
+        im.fill(R::whole(0.0));
+        let fine = n == 1 && one_by_one(a[0], re, v)
+            || converged(|| {
+                evd::evd_real(
+                    matrix(a, n, n).as_ref(),
+                    DiagMut::from_slice_mut(re),
+                    DiagMut::from_slice_mut(im),
+                    None,
+                    vectors.then(|| matrix(v, n, n)),
+                    par,
+                    stack,
+                    Default::default(),
+                )
+            });
+        if !fine || re.iter().chain(im.iter()).any(|w| w.size().is_nan()) {
+            return false;
+        }
+        for (w, (re, im)) in job.result(0, index).iter_mut().zip(re.iter().zip(im.iter())) {
+            *w = Complex::new(rescaled(*re, factor), rescaled(*im, factor));
+        }
+        if vectors {
+            let out = job.result(1, index);
+            let mut j = 0;
+            while j < n {
+                let paired = im[j].size() != 0.0 && j + 1 < n;
+                for i in 0..n {
+                    let (x, y) = (v[j * n + i], if paired { v[(j + 1) * n + i] } else { R::whole(0.0) });
+                    out[i * n + j] = Complex::new(x, y);
+                    if paired {
+                        out[i * n + j + 1] = out[i * n + j].conjugate();
+                    }
+                }
+                j += if paired { 2 } else { 1 };
+            }
+            normalize(out, n);
+        }
+        true
+    })
+}
+
+/// Makes each column's norm 1.
+fn normalize<T: Number>(v: &mut [T], n: usize) {
+    let mut norms = vec![0.0f64; n];
+    for row in v.chunks(n) {
+        for (norm, x) in norms.iter_mut().zip(row) {
+            let (re, im) = x.parts();
+            *norm += re * re + im * im;
+        }
+    }
+    norms.iter_mut().for_each(|norm| *norm = norm.sqrt().recip());
+    for row in v.chunks_mut(n) {
+        row.iter_mut().zip(&norms).for_each(|(x, factor)| *x = x.times(*factor));
+    }
+}

@@ -1,0 +1,167 @@
+//! Decompositions in a fixed number of steps: Cholesky, LU, QR.
+
+use cuprous_core::{QrMode, Result};
+use faer::Conj;
+use faer::dyn_stack::StackReq;
+use faer::linalg::cholesky::llt::factor as llt;
+use faer::linalg::householder;
+use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
+use faer::linalg::qr::no_pivoting::factor as qr;
+
+use super::number::Number;
+use super::{Job, Place, matrix, transfer};
+
+/// A = L Lᴴ. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
+pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
+    let n = job.n;
+    let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, Default::default());
+    job.each(n * n, stack, |index, space, stack, par| {
+        let from = job.a.source(index);
+        let to = Place::columns(space, n);
+        // SAFETY: the operand is in memory, the scratch has room.
+        unsafe {
+            match upper {
+                false => transfer(n, n, from, to, |x| x),
+                true => transfer(n, n, from.transposed(), to, T::conjugate),
+            }
+        }
+        let out = job.result(0, index);
+        if (0..n).any(|j| space[j * n + j..(j + 1) * n].iter().any(|x| x.size().is_nan())) {
+            out.fill(T::whole(f64::NAN));
+            return true;
+        }
+        if llt::cholesky_in_place(matrix(space, n, n), Default::default(), par, stack, Default::default()).is_err() {
+            return false;
+        }
+        for j in 0..n {
+            space[j * n..j * n + j].fill(T::whole(0.0));
+        }
+        match upper {
+            // SAFETY: both have n · n elements.
+            false => unsafe { transfer(n, n, Place::columns(space, n), Place::rows(out.as_mut_ptr(), n), |x| x) },
+            // L by columns is Lᵀ by rows.
+            true => out.iter_mut().zip(space).for_each(|(to, x)| *to = x.conjugate()),
+        }
+        true
+    })
+}
+
+/// What LU needs of faer's stack.
+fn lu_stack<T: Number>(n: usize, k: usize, par: faer::Par) -> StackReq {
+    StackReq::any_of(&[
+        lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
+        lu_solve::solve_in_place_scratch::<usize, T>(n, k, par),
+    ])
+}
+
+/// X with A X = B, by LU with partial pivoting.
+pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
+    let (n, k) = (job.n, job.k);
+    let Some(b) = &job.b else { return Ok(()) };
+    job.each(
+        n * n + n * k,
+        |par| lu_stack::<T>(n, k, par),
+        |index, space, stack, par| {
+            let (a, x) = space.split_at_mut(n * n);
+            job.load(index, a);
+            let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
+            let parameters = Default::default();
+            let (_, order) = lu::lu_in_place(matrix(a, n, n), &mut forward, &mut backward, par, stack, parameters);
+            if (0..n).any(|i| a[i * n + i].size() == 0.0) {
+                return false;
+            }
+            // SAFETY: the operand is in memory, the scratch has room, and so has the result.
+            unsafe { transfer(n, k, b.source(index), Place::columns(x, n), |v| v) };
+            let lu = matrix(a, n, n);
+            lu_solve::solve_in_place_with_conj(lu.as_ref(), lu.as_ref(), order, Conj::No, matrix(x, n, k), par, stack);
+            let to = Place::rows(job.result(0, index).as_mut_ptr(), k);
+            // SAFETY: as above.
+            unsafe { transfer(n, k, Place::columns(x, n), to, |v| v) };
+            true
+        },
+    )
+}
+
+/// The determinant's sign and logarithm, by LU: (0, -inf) where it is zero.
+pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
+    let n = job.n;
+    job.each(
+        n * n,
+        |par| lu_stack::<T>(n, 0, par),
+        |index, space, stack, par| {
+            job.load(index, space);
+            let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
+            let parameters = Default::default();
+            let (info, _) = lu::lu_in_place(matrix(space, n, n), &mut forward, &mut backward, par, stack, parameters);
+            let mut sign = T::whole(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
+            let mut logarithm = 0.0;
+            for i in 0..n {
+                let (re, im) = space[i * n + i].parts();
+                let size = re.hypot(im);
+                if size == 0.0 {
+                    (sign, logarithm) = (T::whole(0.0), f64::NEG_INFINITY);
+                    break;
+                }
+                sign = sign.by(T::from_parts(re / size, im / size));
+                logarithm += size.ln();
+            }
+            job.result(0, index)[0] = sign;
+            job.result(1, index)[0] = T::whole(logarithm);
+            true
+        },
+    )
+}
+
+/// A = Q R, by Householder reflections.
+pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
+    let (m, n) = (job.m, job.n);
+    let least = m.min(n);
+    let block = qr::recommended_block_size::<T>(m, n);
+    // Columns of Q, and rows of R.
+    let width = if mode == QrMode::Complete { m } else { least };
+    let wants_q = matches!(mode, QrMode::Reduced | QrMode::Complete);
+    let q_room = if wants_q { m * width } else { 0 };
+    let stack = |par| {
+        StackReq::any_of(&[
+            qr::qr_in_place_scratch::<T>(m, n, block, par, Default::default()),
+            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, width),
+        ])
+    };
+    job.each(m * n + block * least + q_room, stack, |index, space, stack, par| {
+        let (a, rest) = space.split_at_mut(m * n);
+        let (factors, q) = rest.split_at_mut(block * least);
+        job.load(index, a);
+        qr::qr_in_place(matrix(a, m, n), matrix(factors, block, least), par, stack, Default::default());
+        if mode == QrMode::Raw {
+            job.result(0, index).copy_from_slice(a);
+            for (j, tau) in job.result(1, index).iter_mut().enumerate() {
+                // A reflection is I - v vᴴ / factor here, I - tau v vᴴ in LAPACK.
+                *tau = T::whole(1.0 / factors[j * block + j % block].parts().0);
+            }
+            return true;
+        }
+        let r = job.result(usize::from(wants_q), index);
+        // SAFETY: here and below, both have the elements.
+        unsafe { transfer(width, n, Place::columns(a, m), Place::rows(r.as_mut_ptr(), n), |x| x) };
+        for i in 1..width {
+            r[i * n..i * n + i.min(n)].fill(T::whole(0.0));
+        }
+        if wants_q {
+            q.fill(T::whole(0.0));
+            (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
+            let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
+            householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                basis.as_ref().get(.., ..least),
+                factors.as_ref(),
+                Conj::No,
+                matrix(q, m, width),
+                par,
+                stack,
+            );
+            let to = Place::rows(job.result(0, index).as_mut_ptr(), width);
+            // SAFETY: see above.
+            unsafe { transfer(m, width, Place::columns(q, m), to, |x| x) };
+        }
+        true
+    })
+}

@@ -1,0 +1,80 @@
+//! What decompositions ask of their elements beyond faer's arithmetic.
+
+use faer::traits::ComplexField;
+use num_complex::Complex;
+
+pub(super) trait Number: ComplexField + Copy + Send + Sync {
+    /// Largest elements between which squares neither overflow nor vanish.
+    const SAFE: (f64, f64);
+    fn whole(x: f64) -> Self;
+    fn conjugate(self) -> Self;
+    /// By a real factor.
+    fn times(self, factor: f64) -> Self;
+    /// The product.
+    fn by(self, o: Self) -> Self;
+    /// Real and imaginary part.
+    fn parts(self) -> (f64, f64);
+    /// From them; a real number drops the second.
+    fn from_parts(re: f64, im: f64) -> Self;
+
+    /// The larger of the parts' sizes; NaN if one is.
+    fn size(self) -> f64 {
+        let (re, im) = self.parts();
+        if re.is_nan() || im.is_nan() { f64::NAN } else { re.abs().max(im.abs()) }
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty, $small:literal, $large:literal;)*) => {$(
+        impl Number for $t {
+            const SAFE: (f64, f64) = ($small, $large);
+            fn whole(x: f64) -> $t { x as $t }
+            fn conjugate(self) -> $t { self }
+            fn times(self, factor: f64) -> $t { (f64::from(self) * factor) as $t }
+            fn by(self, o: $t) -> $t { self * o }
+            fn parts(self) -> (f64, f64) { (self.into(), 0.0) }
+            fn from_parts(re: f64, _: f64) -> $t { re as $t }
+        }
+
+        impl Number for Complex<$t> {
+            const SAFE: (f64, f64) = ($small, $large);
+            fn whole(x: f64) -> Self { Complex::new(x as $t, 0.0) }
+            fn conjugate(self) -> Self { self.conj() }
+            fn times(self, factor: f64) -> Self { Complex::new(self.re.times(factor), self.im.times(factor)) }
+            fn by(self, o: Self) -> Self { self * o }
+            fn parts(self) -> (f64, f64) { (self.re.into(), self.im.into()) }
+            fn from_parts(re: f64, im: f64) -> Self { Complex::new(re as $t, im as $t) }
+        }
+    )*};
+}
+numbers! {
+    f32, 1e-12, 1e12;
+    f64, 1e-120, 1e120;
+}
+
+/// Brings elements to where squares neither overflow nor vanish; the factor that brings results back. `None` where one
+/// is infinite or NaN.
+pub(super) fn scaled<T: Number>(a: &mut [T]) -> Option<f64> {
+    let mut largest = 0.0f64;
+    for x in a.iter() {
+        let size = x.size();
+        if !size.is_finite() {
+            return None;
+        }
+        largest = largest.max(size);
+    }
+    let (small, large) = T::SAFE;
+    if largest == 0.0 || (small..large).contains(&largest) {
+        return Some(1.0);
+    }
+    // A power of two: nothing is rounded. In two steps, since neither it nor its inverse need be a number.
+    let half = (largest.log2() / 2.0).round();
+    let factor = (-half).exp2();
+    a.iter_mut().for_each(|x| *x = x.times(factor).times(factor));
+    Some(half.exp2())
+}
+
+/// A value of a matrix that was [`scaled`].
+pub(super) fn rescaled<T: Number>(x: T, factor: f64) -> T {
+    if factor == 1.0 { x } else { x.times(factor).times(factor) }
+}
