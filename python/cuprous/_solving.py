@@ -96,7 +96,8 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
         LinAlgError: for fewer than two axes, infinity or NaN.
         ValueError: for both `rcond` and `rtol`.
     """
-    name, (a,) = _double(a)
+    given = array(a)
+    name, (a,) = _double(given)
     stacked(a, square=False)
     m, n = a.shape[-2:]
     if rcond is None:
@@ -105,7 +106,7 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     elif rtol is not _UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if not a.size:
-        return _core.full((*a.shape[:-2], n, m), 0, name)
+        return _core.full((*a.shape[:-2], n, m), 0, given.dtype_name)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     inverse = _inverses(s, array(rcond)[..., None] * max_(s, -1, keepdims=True))
     return astype(adjoint(vh) @ (inverse[..., None] * adjoint(u)), name)
