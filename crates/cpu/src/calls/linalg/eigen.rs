@@ -37,8 +37,10 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
         let values = job.result(0, index);
-        // V by columns is Vᵀ by rows.
+        // V by columns is Vᵀ by rows. The vectors beyond the first min(m, n) grow from what is there: zeros.
         let v = job.result(2, index);
+        u.fill(T::whole(0.0));
+        v.fill(T::whole(0.0));
         let fine = converged(|| {
             svd::svd(
                 matrix(a, m, n).as_ref(),
