@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core, _indexing, _methods, _names, _products, _ufunc_methods
+from cuprous import _clients, _core, _indexing, _methods, _names, _products, _ufunc_methods
 from cuprous._array_api import __array_api_version__
 from cuprous._array_api import namespace_info as __array_namespace_info__
 from cuprous._broadcast import broadcast
@@ -370,6 +370,7 @@ _ufunc_methods.attach()
 _methods.attach()
 _indexing.attach()
 _products.attach()
+_clients.attach()
 
 
 def __getattr__(name: str) -> Any:
