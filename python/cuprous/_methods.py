@@ -401,7 +401,7 @@ _METHODS: dict[str, Any] = {
     "get": _interop.get, "set": _interop.set,
     "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
-    "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device, "__reduce__": _interop.reduce,
+    "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device, "__reduce_ex__": _interop.reduce,
     "__copy__": lambda self: self.copy(), "__deepcopy__": deepcopy, "__contains__": contains, "__iter__": iterate,
     "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": None,
     "__format__": _printing.format_array, "__repr__": _printing.array_repr, "__str__": _printing.array_str,
