@@ -370,7 +370,6 @@ _ufunc_methods.attach()
 _methods.attach()
 _indexing.attach()
 _products.attach()
-_clients.attach()
 
 
 def __getattr__(name: str) -> Any:
@@ -430,3 +429,5 @@ __all__ = [
     "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat", "vsplit",
     "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+
+_clients.attach()  # last: a client may ask for any name above

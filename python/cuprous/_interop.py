@@ -231,7 +231,7 @@ def reduce(self: ndarray, protocol: Any) -> tuple[Any, ...]:
     """
     if protocol < 5:
         return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
-    data = _core.to_numpy(self).reshape(-1).view("uint8")  # bytes: bfloat16 has no letter in Python's buffers
+    data: Any = _core.to_numpy(self).reshape(-1).view("uint8")  # bytes: bfloat16 has no letter in Python's buffers
     return _rebuild, (pickle.PickleBuffer(data), self.shape, self.dtype_name)
 
 

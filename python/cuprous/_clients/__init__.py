@@ -1,7 +1,7 @@
 """Libraries with a list of array types of their own: ours goes on it when such a library is imported.
 
-Most libraries need nothing of the kind: they ask an array for its namespace or call NumPy's protocols. These few look the
-type up in a table that only an import of theirs can fill. Nothing here imports a client.
+Most libraries need nothing of the kind: they ask an array for its namespace or call NumPy's protocols. These few look
+the type up in a table that only an import of theirs can fill. Nothing here imports a client.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class AfterImport:
 
 def attach() -> None:
     """Registers with the clients that are there already, and waits for the others."""
-    for name in CLIENTS:
-        if module := sys.modules.get(name):
-            register(module)
     sys.meta_path.insert(0, AfterImport())  # type: ignore[arg-type]
+    for name in CLIENTS:
+        if name in sys.modules:
+            register(importlib.import_module(name))  # waits for another thread that is importing it

@@ -1,6 +1,6 @@
 """dask.array's tables for our arrays, and the backend "cuprous" for its creation functions.
 
-Most of dask's work goes through NumPy's protocols. Its own count of elements and its percentiles know NumPy's arrays only.
+Most of dask's work goes through NumPy's protocols. Its count of elements and its percentiles know NumPy's arrays only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from numpy.random import SeedSequence
+
 import cuprous
+
+
+class BitGenerator(cuprous.random.Philox4x3210):
+    """Philox with a seed sequence where dask looks for one: each chunk draws from a child of it."""
+
+    def __init__(self, seed: Any = None) -> None:
+        self._seed_seq = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+        super().__init__(self._seed_seq)
 
 
 def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float64", **unused: Any) -> Any:
@@ -26,6 +36,7 @@ def register(backends: Any) -> None:
     from dask.sizeof import sizeof
 
     backends.numel_lookup.register(cuprous.ndarray, count)
+    backends.empty_lookup.register(cuprous.ndarray, cuprous.empty)
     backends.percentile_lookup.register(cuprous.ndarray, backends.percentile)
     backends.to_numpy_dispatch.register(cuprous.ndarray, lambda data, **kwargs: data.get(**kwargs))
     sizeof.register(cuprous.ndarray, lambda x: x.nbytes)
@@ -41,7 +52,7 @@ def register(backends: Any) -> None:
 
         return create
 
-    class CuprousEntrypoint(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
+    class CuprousEntrypoint(backends.ArrayBackendEntrypoint):
         """What `array.backend` "cuprous" in dask's configuration uses."""
 
         @classmethod
@@ -55,7 +66,7 @@ def register(backends: Any) -> None:
 
         @property
         def default_bit_generator(self) -> Any:
-            return cuprous.random.Philox4x3210
+            return BitGenerator
 
     prototype = cuprous.empty(())
     for name in ("ones", "zeros", "empty", "full"):

@@ -10,7 +10,7 @@ import cuprous
 def register(backends: Any) -> None:
     """Defines the backend; `backends` is `einops._backends`."""
 
-    class CuprousBackend(backends.NumpyBackend):  # type: ignore[misc]
+    class CuprousBackend(backends.NumpyBackend):
         """NumPy's backend with our namespace."""
 
         framework_name = "cuprous"
