@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "outer": lambda a: da.outer(a[:, 0], a[0]),
     **{
         f"{name} {axis}": lambda a, name=name, axis=axis: getattr(da, name)(a, axis=axis)
-        for name in "sum mean std var max min nansum nanmean nanstd nanmax ptp average".split()
+        for name in ("sum", "mean", "std", "var", "max", "min", "nansum", "nanmean", "nanmax", "ptp", "average")
         for axis in (None, 0, 1)
         if (name, axis) != ("ptp", None)
     },

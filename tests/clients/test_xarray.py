@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "align": lambda a: a + a.isel(t=slice(2, 5)),
     **{
         name: lambda a, name=name: getattr(a, name)("t")
-        for name in "sum mean std var max min prod median argmax cumsum cumprod count".split()
+        for name in ("sum", "mean", "std", "var", "max", "min", "median", "argmax", "cumsum", "cumprod", "count")
     },
     "mean of all": lambda a: a.mean(),
     "idxmax": lambda a: a.idxmax("t"),

@@ -52,7 +52,7 @@ class AfterImport:
 
 def attach() -> None:
     """Registers with the clients that are there already, and waits for the others."""
-    sys.meta_path.insert(0, AfterImport())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, AfterImport())
     for name in CLIENTS:
         if name in sys.modules:
             register(importlib.import_module(name))  # waits for another thread that is importing it
