@@ -224,8 +224,8 @@ def _stream_of_interface() -> int:
 # --- pickling and copying
 
 
-def reduce(self: ndarray, protocol: Any) -> tuple[Any, ...]:
-    """`__reduce_ex__`: pickled as bytes, unpickled on the default device.
+def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
+    """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
 
     From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574).
     """
