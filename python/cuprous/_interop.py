@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -231,6 +230,8 @@ def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
     """
     if protocol < 5:
         return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
+    import pickle  # its caller has it already; importing this package need not
+
     data: Any = _core.to_numpy(self).reshape(-1).view("uint8")  # bytes: bfloat16 has no letter in Python's buffers
     return _rebuild, (pickle.PickleBuffer(data), self.shape, self.dtype_name)
 

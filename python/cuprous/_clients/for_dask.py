@@ -22,7 +22,7 @@ class BitGenerator(cuprous.random.Philox4x3210):
         super().__init__(self._seed_seq)
 
 
-def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float64", **unused: Any) -> Any:
+def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float64") -> Any:
     """How many elements a fold over `axis` takes together, in the shape of its result."""
     folded = {i % x.ndim for i in (axis if isinstance(axis, (tuple, list)) else [axis])} if axis is not None else ()
     axes = range(x.ndim) if axis is None else folded
@@ -55,8 +55,8 @@ def register(backends: Any) -> None:
     class CuprousEntrypoint(backends.ArrayBackendEntrypoint):
         """What `array.backend` "cuprous" in dask's configuration uses."""
 
-        @classmethod
-        def to_backend(cls, data: Any, **kwargs: Any) -> Any:
+        @staticmethod
+        def to_backend(data: Any, **kwargs: Any) -> Any:
             """The chunks on the default device."""
             return data if isinstance(data._meta, cuprous.ndarray) else data.map_blocks(cuprous.asarray, **kwargs)
 
