@@ -64,6 +64,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "cov": lambda a: da.cov(a),
     "corrcoef": lambda a: da.corrcoef(a),
     "norm": lambda a: da.linalg.norm(a),
+    "fft": lambda a: da.fft.fft(a.rechunk((13, 30))),
     "percentile": lambda a: da.percentile(a.reshape(-1), [25, 50]),
     "percentile lower": lambda a: da.percentile(a.reshape(-1), 40, method="lower"),
     "quantile": lambda a: da.quantile(a.rechunk((40, 7)), 0.3, axis=0),

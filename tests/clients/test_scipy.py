@@ -16,7 +16,7 @@ if os.environ.get("SCIPY_ARRAY_API") != "1":
     pytest.skip("SciPy was started without SCIPY_ARRAY_API=1; use `make test-clients`", allow_module_level=True)
 scipy = pytest.importorskip("scipy", "1.16", reason="SciPy 1.16 is not installed (requirements-clients.txt)")
 
-from scipy import cluster, differentiate, integrate, optimize, signal, spatial, special, stats  # noqa: E402
+from scipy import cluster, differentiate, fft, integrate, optimize, signal, spatial, special, stats  # noqa: E402
 from scipy.optimize import elementwise  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -64,6 +64,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "bracket_root": lambda xp: elementwise.bracket_root(lambda t: t - 5.0, xp.zeros(2)).bracket,
     "rosen": lambda xp: optimize.rosen(xp.asarray(V[:4])),
     "rosen_der": lambda xp: optimize.rosen_der(xp.asarray(V[:4])),
+    "fft": lambda xp: fft.fft(xp.asarray(X)),
+    "rfft2": lambda xp: fft.rfft2(xp.asarray(X)),
+    "fftconvolve": lambda xp: signal.fftconvolve(xp.asarray(V), xp.asarray(V[:9])),
     "hann": lambda xp: signal.windows.hann(9, xp=xp),
     "kaiser": lambda xp: signal.windows.kaiser(9, 3.0, xp=xp),
     "get_window": lambda xp: signal.get_window("hamming", 9, xp=xp),
