@@ -6,6 +6,7 @@
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make lint       formats, lints and types alone
+#   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make wheel      dist/cuprous-*.whl
 #   make coverage   docs/coverage.md, the table of NumPy's functions
 #   make clean      removes what these targets made, .venv too
@@ -42,6 +43,7 @@ ifeq ($(strip $(WHEEL)),)
   PY    := $(abspath $(VENV)/bin/python)
   READY := $(VENV)/.built
   BENCH_READY := $(VENV)/.built $(VENV)/.bench
+  CLIENTS_READY := $(VENV)/.built $(VENV)/.clients
   ENV   :=
 else
   # The wheel is unpacked beside the sources; the given Python's own packages serve for the rest.
@@ -49,13 +51,15 @@ else
   PY    := $(PYTHON)
   READY := $(SITE)/.installed
   BENCH_READY := $(READY)
+  CLIENTS_READY := $(READY)
   ENV   := PYTHONPATH=$(abspath $(SITE))
 endif
 
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test bench coverage gpu-test fuzz lint lint-rust lint-python test-rust test-python wheel clean
+.PHONY: default develop demo test bench coverage gpu-test fuzz lint lint-rust lint-python test-rust test-python \
+        test-clients wheel clean
 default: test
 
 # --- set-up ---------------------------------------------------------------------------------------------------------
@@ -69,6 +73,10 @@ $(VENV)/.dev: requirements-dev.txt
 
 $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 	$(VENV)/bin/python -m pip install --quiet --requirement requirements-bench.txt
+	touch $@
+
+$(VENV)/.clients: requirements-clients.txt $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet --requirement requirements-clients.txt
 	touch $@
 
 # An editable install: Python files are used in place, the extension lies beside them.
@@ -124,7 +132,12 @@ test-rust: $(VENV)/.dev
 # TARGETS=sm_80,sm_90,sm_100 compiles each for all three.
 test-python: $(READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients -n auto
+
+# Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Their
+# kernels are of the kinds that the other tests compile.
+test-clients: $(CLIENTS_READY)
+	SCIPY_ARRAY_API=1 $(ENV) $(PY) -m pytest tests/clients -n auto
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
 test:
@@ -133,6 +146,7 @@ test:
 	@$(MAKE) --no-print-directory develop
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-clients
 
 gpu-test: $(READY)
 	$(ENV) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(PY) tests/gpu/run.py $(ARGS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core, _indexing, _methods, _names, _products, _ufunc_methods
+from cuprous import _clients, _core, _indexing, _methods, _names, _products, _ufunc_methods
 from cuprous._array_api import __array_api_version__
 from cuprous._array_api import namespace_info as __array_namespace_info__
 from cuprous._broadcast import broadcast
@@ -440,3 +440,5 @@ __all__ = [
     "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
     "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+
+_clients.attach()  # last: a client may ask for any name above

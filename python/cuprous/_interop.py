@@ -94,7 +94,7 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 
 
 def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """A NumPy ufunc called with one of our arrays: runs ours of that name."""
+    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name."""
     import cuprous
 
     out = kwargs.get("out")
@@ -105,9 +105,10 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     for x in (*inputs, *(out if isinstance(out, tuple) else ())):
         if is_numpy_array(x):
             raise unsupported(x)
-    ours = getattr(cuprous, ufunc.__name__, None)
+    name = ufunc.__name__
+    ours = getattr(cuprous, name, None) or getattr(cuprous.special, name, None)  # NumPy's, or SciPy's
     if ours is None:
-        raise TypeError(f"numpy.{ufunc.__name__} is not supported for cuprous arrays")
+        raise TypeError(f"the ufunc {name} is not supported for cuprous arrays")
     if method == "__call__":
         return ours(*inputs, **kwargs)
     return getattr(ours, method)(*inputs, **kwargs)
@@ -222,12 +223,20 @@ def _stream_of_interface() -> int:
 # --- pickling and copying
 
 
-def reduce(self: ndarray) -> tuple[Any, ...]:
-    """`__reduce__`: pickled as bytes, unpickled on the default device."""
-    return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
+def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
+    """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
+
+    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574).
+    """
+    if protocol < 5:
+        return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
+    import pickle  # its caller has it already; importing this package need not
+
+    data: Any = _core.to_numpy(self).reshape(-1).view("uint8")  # bytes: bfloat16 has no letter in Python's buffers
+    return _rebuild, (pickle.PickleBuffer(data), self.shape, self.dtype_name)
 
 
-def _rebuild(data: bytes, shape: tuple[int, ...], dtype: str) -> ndarray:
+def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
     import numpy as np
 
     return _core.from_numpy(np.frombuffer(data, _dtypes.numpy_dtype(dtype)).reshape(shape))

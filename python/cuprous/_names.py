@@ -32,6 +32,10 @@ _FROM_NUMPY = frozenset(
 #: Submodules, imported on first use.
 _SUBMODULES = frozenset({"cuda", "fft", "lib", "linalg", "random", "scipy"})
 
+#: Submodules that a namespace is asked for under another name: the array API's extension-to-be for special functions,
+#: by which SciPy finds them (data-apis/array-api#725).
+_ALIASES = {"special": "scipy.special"}
+
 
 def lookup(module: str, name: str) -> Any:
     """The value of a lazy name of the package; AttributeError if there is none."""
@@ -41,6 +45,8 @@ def lookup(module: str, name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"{module}.{name}":
                 raise
+    elif name in _ALIASES:
+        return importlib.import_module(f"{module}.{_ALIASES[name]}")
     elif name in _FROM_NUMPY:
         import numpy
 
@@ -61,7 +67,7 @@ def lookup(module: str, name: str) -> Any:
 
 def names() -> list[str]:
     """Every lazy name."""
-    return [*_FROM_NUMPY, *_SUBMODULES, "AxisError", "bfloat16"]
+    return [*_FROM_NUMPY, *_SUBMODULES, *_ALIASES, "AxisError", "bfloat16"]
 
 
 def common_type(*arrays: Any) -> Any:

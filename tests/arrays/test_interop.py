@@ -169,3 +169,17 @@ def test_words_of_cupy() -> None:
 def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
     cp.show_config()
     assert "Cuprous version" in capsys.readouterr().out
+
+
+def test_ufuncs_of_scipy() -> None:
+    special = pytest.importorskip("scipy.special._ufuncs", reason="SciPy is not installed")
+    x = np.linspace(-2, 2, 9)
+    assert_same(special.expit(cp.asarray(x)), special.expit(x), rtol=1e-13)
+    with pytest.raises(TypeError, match="j0"):
+        special.j0(cp.asarray(x))
+
+
+def test_special_functions_by_the_namespace() -> None:
+    from cuprous.scipy import special
+
+    assert cp.special is special  # where SciPy looks for them

@@ -159,6 +159,25 @@ def test_copy_and_pickle() -> None:
                 assert not twin.shares_storage(d)
 
 
+def test_pickle_protocols() -> None:
+    for dtype in ("float64", "bool", "complex64", "bfloat16"):
+        for shape in ((2, 3), (), (0, 3)):
+            a = cp.asarray(sample(dtype, shape)).T
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                twin = pickle.loads(pickle.dumps(a, protocol))
+                assert twin.dtype == a.dtype
+                np.testing.assert_array_equal(twin.get(), a.get())
+
+
+def test_pickle_out_of_band() -> None:
+    a = cp.arange(1000.0).reshape(10, 100)
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(a, protocol=5, buffer_callback=buffers.append)
+    assert len(data) < 200
+    assert [len(buffer.raw()) for buffer in buffers] == [a.nbytes]
+    np.testing.assert_array_equal(pickle.loads(data, buffers=buffers).get(), a.get())
+
+
 def test_dump(tmp_path: Any) -> None:
     path = tmp_path / "a.pkl"
     cp.arange(3).dump(path)

@@ -1,0 +1,169 @@
+"""dask.array with chunks of ours: as with NumPy's chunks, and they stay ours to the end."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from tests.support import assert_same
+
+dask = pytest.importorskip("dask", reason="dask is not installed (requirements-clients.txt)")
+da = pytest.importorskip("dask.array", reason="dask[array] is not installed (requirements-clients.txt)")
+
+
+@pytest.fixture(autouse=True)
+def _synchronous() -> Iterator[None]:
+    """One thread: errors surface where they are."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def _written(a: Any) -> Any:
+    a = a.copy()
+    a[2:4] = 7
+    a[a > 1] = 0
+    return a
+
+
+X = np.random.default_rng(0).standard_normal((40, 30))
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "arithmetic": lambda a: da.exp(a) * 2 - a / 3,
+    "map_blocks": lambda a: a.map_blocks(lambda block: block * block),
+    "map_overlap": lambda a: da.map_overlap(lambda block: block * 2, a, depth=1, boundary="reflect"),
+    "matmul": lambda a: a @ a.T,
+    "dot": lambda a: da.dot(a, a.T),
+    "tensordot": lambda a: da.tensordot(a, a, axes=([0], [0])),
+    "einsum": lambda a: da.einsum("ij,ij->i", a, a),
+    "outer": lambda a: da.outer(a[:, 0], a[0]),
+    **{
+        f"{name} {axis}": lambda a, name=name, axis=axis: getattr(da, name)(a, axis=axis)
+        for name in ("sum", "mean", "std", "var", "max", "min", "nansum", "nanmean", "nanmax", "ptp", "average")
+        for axis in (None, 0, 1)
+        if (name, axis) != ("ptp", None)
+    },
+    "mean keepdims": lambda a: a.mean(axis=(0, 1), keepdims=True),
+    "mean of a negative axis": lambda a: a.mean(axis=-1),
+    "var ddof": lambda a: a.var(ddof=1),
+    "moment": lambda a: da.reductions.moment(a, 3),
+    "argmax": lambda a: a.argmax(axis=0),
+    "nanargmin": lambda a: da.nanargmin(a, axis=1),
+    "any": lambda a: (a > 2).any(axis=0),
+    "all": lambda a: (a < 9).all(),
+    "count_nonzero": lambda a: da.count_nonzero(a > 0, axis=0),
+    "cumsum": lambda a: a.cumsum(axis=0),
+    "cumsum blelloch": lambda a: a.cumsum(axis=0, method="blelloch"),
+    "cumprod": lambda a: da.cumprod(a, axis=1),
+    "diff": lambda a: da.diff(a, axis=0),
+    "cov": lambda a: da.cov(a),
+    "corrcoef": lambda a: da.corrcoef(a),
+    "norm": lambda a: da.linalg.norm(a),
+    "fft": lambda a: da.fft.fft(a.rechunk((13, 30))),
+    "percentile": lambda a: da.percentile(a.reshape(-1), [25, 50]),
+    "percentile lower": lambda a: da.percentile(a.reshape(-1), 40, method="lower"),
+    "quantile": lambda a: da.quantile(a.rechunk((40, 7)), 0.3, axis=0),
+    "median": lambda a: da.median(a, axis=0),
+    "topk": lambda a: da.topk(a, 3, axis=0),
+    "unique": lambda a: da.unique((a * 2).round().astype("i8").reshape(-1)),
+    "histogram": lambda a: da.histogram(a, bins=10, range=(-3, 3))[0],
+    "bincount": lambda a: da.bincount(abs(a * 3).astype("i8").reshape(-1), minlength=20),
+    "searchsorted": lambda a: da.searchsorted(abs(a[:, 0]).cumsum(axis=0), a[0]),
+    "transpose": lambda a: a.T,
+    "reshape": lambda a: a.reshape(-1),
+    "slices": lambda a: a[3:20:2, ::-1],
+    "list of indices": lambda a: a[[1, 5, 30]],
+    "mask": lambda a: a[:, 0][a[:, 0] > 0],
+    "vindex": lambda a: a.vindex[[1, 2], [3, 4]],
+    "write": _written,
+    "concatenate": lambda a: da.concatenate([a, a], axis=1),
+    "stack": lambda a: da.stack([a, a]),
+    "where": lambda a: da.where(a > 0, a, 0),
+    "pad": lambda a: da.pad(a, 2, mode="reflect"),
+    "roll": lambda a: da.roll(a, 3, axis=0),
+    "tile": lambda a: da.tile(a, (2, 1)),
+    "repeat": lambda a: da.repeat(a, 2, axis=1),
+    "clip": lambda a: da.clip(a, -1, 1),
+    "round": lambda a: a.round(2),
+    "astype": lambda a: a.astype("f4").sum(axis=0, dtype="f8"),
+    "rechunk": lambda a: a.rechunk((10, 10)),
+    "broadcast_to": lambda a: da.broadcast_to(a, (2, 40, 30)),
+    "tril": lambda a: da.tril(a),
+    "ones_like": lambda a: da.ones_like(a),
+    "full_like": lambda a: da.full_like(a, 3),
+    "apply_along_axis": lambda a: da.apply_along_axis(lambda v: v.sum(), 0, a),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # dask's advice on sizes of chunks
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_as_numpy(call: Callable[[Any], Any]) -> None:
+    ours = call(da.from_array(cp.asarray(X), chunks=(13, 7))).compute()
+    assert isinstance(ours, cp.ndarray)
+    assert_same(ours, call(da.from_array(X, chunks=(13, 7))).compute(), rtol=1e-9, atol=1e-12)
+
+
+def test_backend() -> None:
+    """dask's own creation functions make chunks of ours where its configuration says so."""
+    with dask.config.set({"array.backend": "cuprous"}):
+        made = [da.ones((4, 4), chunks=2), da.zeros(3), da.full(4, 7, chunks=2), da.arange(5, chunks=2), da.empty(3)]
+        normal = da.random.default_rng(0).normal(size=(6, 4), chunks=3)
+        again = da.random.default_rng(0).normal(size=(6, 4), chunks=3)
+        legacy = da.random.RandomState(0).uniform(size=6, chunks=3)
+    for a in (*made, normal, legacy):
+        assert isinstance(a._meta, cp.ndarray)
+        assert isinstance(a.compute(), cp.ndarray)
+    assert_same(made[3].compute(), np.arange(5))
+    assert_same(again.compute(), normal.compute().get())
+    assert len(np.unique(normal.compute().get())) == 24  # chunks draw different numbers
+
+
+@pytest.mark.parametrize("imports", ["dask.array, cuprous", "cuprous, dask.array"])
+def test_order_of_imports(imports: str) -> None:
+    code = f"import {imports}\nprint(dask.array.from_array(cuprous.arange(4.0), chunks=3).var().compute())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
+
+
+def test_there_and_back() -> None:
+    a = da.from_array(np.arange(6), chunks=4)
+    ours = a.to_backend("cuprous")
+    assert isinstance(ours.compute(), cp.ndarray)
+    assert isinstance(ours.to_backend("numpy").compute(), np.ndarray)
+
+
+def test_size_is_that_of_the_elements() -> None:
+    from dask.sizeof import sizeof
+
+    assert sizeof(cp.ones(1000)) == 8000
+
+
+def test_equal_arrays_have_equal_names() -> None:
+    a, b, c = (da.from_array(cp.asarray(x)) for x in (X, X.copy(), X + 1))
+    assert a.name == b.name != c.name
+
+
+def test_serialised_without_a_copy_of_the_frame() -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed (requirements-clients.txt)")
+    header, frames = distributed.protocol.serialize(cp.asarray(X))
+    assert [memoryview(frame).nbytes for frame in frames][1:] == [X.nbytes]
+    assert len(pickle.dumps(header)) + memoryview(frames[0]).nbytes < 1000
+    assert_same(distributed.protocol.deserialize(header, frames), X)
+
+
+def test_local_cluster() -> None:
+    """Processes that send chunks to each other."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed (requirements-clients.txt)")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client, dask.config.set(scheduler=client):
+        a = da.from_array(cp.asarray(X), chunks=(10, 10))
+        product = (a @ a.T).sum(axis=0).compute()
+        kept = client.persist(a.map_blocks(lambda block: block * 2))
+        spread = kept.std(axis=1).compute()
+    assert isinstance(product, cp.ndarray)
+    assert_same(product, (X @ X.T).sum(axis=0), rtol=1e-9, atol=1e-12)
+    assert_same(spread, (X * 2).std(axis=1), rtol=1e-9)
