@@ -70,7 +70,7 @@ def test_orders_and_modes(i: int, order: int, mode: str) -> None:
 def test_dtypes(dtype: str) -> None:
     x = (RNG.normal(size=(9, 12)) * 300).astype(dtype)
     x = x + 1j * x[::-1] if "complex" in dtype else x
-    for order in (0, 1):
+    for order in (0,) if dtype == "bool" else (0, 1):  # of bools, sums that round to less than 1 are dropped
         for name, argument in (("zoom", 2.3), ("shift", (0.25, -1.75)), ("rotate", 20.0)):
             close(name, x, argument, order=order, atol=1e-4 if dtype in ("float32", "complex64") else 1e-10)
 

@@ -100,8 +100,8 @@ def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, m
         taps = []
         for k, w in enumerate(factors):
             i = start + k
-            absent = _map("logical_or", i < 0, i >= n) if mode == "grid-constant" else None
-            taps.append((_index_inside(i, n, mode) * stride, w, absent))
+            beyond = _map("logical_or", i < 0, i >= n) if mode == "grid-constant" else None
+            taps.append((_index_inside(i, n, mode) * stride, w, beyond))
         axes.append(taps)
     total: Any = None
     for taps_of_axes in itertools.product(*axes):
