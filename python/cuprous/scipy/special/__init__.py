@@ -20,7 +20,8 @@ _zeta = SpecialFunction("zeta", 2, _hurwitz, "The zeta function of Hurwitz.")
 
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
-    """The zeta function of Hurwitz, the sum of (k + q)**-x for x > 1 and q > 0; of Riemann (q = 1) without `q`."""
+    """The zeta function of Hurwitz, the sum of (k + q)**-x for x > 1 and q > 0; of Riemann (q = 1) without `q`.
+    NaN for x < 1 and q < 0."""
     return _zeta(x, 1.0 if q is None else q, out=out)
 
 
