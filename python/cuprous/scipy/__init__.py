@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 
-_MODULES = ("ndimage", "spatial", "special", "stats")
+_MODULES = ("interpolate", "ndimage", "signal", "spatial", "special", "stats")
 
 
 def get_array_module(*args: Any) -> ModuleType:
