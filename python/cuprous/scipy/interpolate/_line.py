@@ -55,12 +55,17 @@ class interp1d:
         self.x = _core.cast(x, "float64")
         self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
         self._kind = "previous" if kind == "zero" else kind
-        self._extrapolate = isinstance(fill_value, str) and fill_value == "extrapolate"
-        if self._extrapolate and bounds_error:
+        extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
+        if extrapolates and bounds_error:
             raise ValueError("Cannot extrapolate and raise at the same time.")
         given = not (isinstance(fill_value, float) and math.isnan(fill_value))
         self._raises = (not given) if bounds_error is None else bounds_error
-        self._fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+        self._fill: tuple[Any, Any]
+        if extrapolates:  # where there is nothing before, or after, there is no value
+            kind = self._kind
+            self._fill = (math.nan if kind == "previous" else None, math.nan if kind == "next" else None)
+        else:
+            self._fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
 
     def __call__(self, x: Any) -> ndarray:
         """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
@@ -74,8 +79,8 @@ class interp1d:
                 raise ValueError("A value in x_new is above the interpolation range.")
         values = self._evaluated(flat)
         column = [flat.size] + [1] * (self._rows.ndim - 1)
-        if not self._extrapolate:
-            for outside, fill in zip((below, above), self._fill, strict=True):
+        for outside, fill in zip((below, above), self._fill, strict=True):
+            if fill is not None:
                 values = _core.map("where", outside.reshape(column), fill, values)
         values = _core.map("where", cp.isnan(flat).reshape(column), math.nan, values)
         n = places.ndim
