@@ -86,7 +86,8 @@ def zeta(x: Any, q: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, _where(base > 1.0, 0.0, math.inf)), total)
+    endless = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
+    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, endless), total)
     total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
     undefined = _map("logical_or", exponent < 1.0, base < 0.0)
     return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
