@@ -1,4 +1,5 @@
-"""Writes docs/coverage.md: every function of NumPy's, whether it is here, and what it does not do. (`make coverage`)
+"""Writes docs/coverage.md: every function of NumPy's, whether it is here, and what it does not do; and what there is of
+SciPy's. (`make coverage`)
 
     PYTHONPATH=python python docs/coverage.py
 
@@ -57,6 +58,8 @@ CPU_ONLY = {
     "polyfit",
     "roots",
 }  # fmt: skip
+#: Modules of SciPy's that are here.
+SCIPY = ("interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats")
 
 
 def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -69,10 +72,10 @@ def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def refusals() -> dict[str, list[str]]:
+def refusals(folder: Path = SOURCES) -> dict[str, list[str]]:
     """What functions refuse, by function: the texts of `NotImplementedError("[function] …")`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(SOURCES.glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "NotImplementedError" and node.args:
                 function, _, text = literal(node.args[0]).removeprefix("[").partition("] ")
@@ -111,7 +114,8 @@ def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     if ours is theirs:
         return SAME
     parts = [REMARKS[full]] if full in REMARKS else []
-    if isinstance(theirs, np.ufunc) and not isinstance(ours, cp.ufunc):
+    numpys = isinstance(theirs, np.ufunc) and getattr(np, full, None) is theirs
+    if numpys and not isinstance(ours, cp.ufunc):
         parts.append("without a ufunc's methods")
     if lacks := missing(theirs, ours):
         parts.append("without " + ", ".join(f"`{p}=`" for p in lacks))
@@ -136,6 +140,30 @@ def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: di
     return [*head, *rows, ""]
 
 
+def scipy_version() -> str:
+    """SciPy's major and minor version."""
+    return ".".join(import_module("scipy").__version__.split(".")[:2])
+
+
+def scipy_section(name: str) -> list[str]:
+    """One table of what a module of `cuprous.scipy` has, and of what it names an alternative to."""
+    theirs, ours = import_module(f"scipy.{name}"), import_module(f"cuprous.scipy.{name}")
+    refused = refusals(SOURCES / "scipy" / name.split(".")[0])
+    known = sorted({*ours.__all__, *getattr(ours, "ALTERNATIVES", ())} & {*dir(theirs)})
+    total = sum(callable(getattr(theirs, n)) and n[0].islower() for n in theirs.__all__)
+    rows, done = [], 0
+    for function in known:
+        other, mine = getattr(theirs, function), getattr(ours, function)
+        if isinstance(mine, ModuleType):
+            continue
+        there = not isinstance(mine, Unsupported)
+        done += there
+        mark = "yes" if there else "no"
+        rows.append(f"| {function} | {mark} | {mark} | {note(function, other, mine, refused.get(function, []))} |")
+    head = [f"## `scipy.{name}`", "", f"{done} of {total}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
+    return [*head, *rows, ""]
+
+
 def module_of(name: str) -> ModuleType | None:
     """A module of the package, if there is one."""
     try:
@@ -157,13 +185,19 @@ def page() -> str:
         "",
         f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
         "are composed of operations that both devices have; decompositions and Fourier transforms are not on the GPU",
-        "yet, where they raise `NotImplementedError` (and so do `poly` and norms by singular values of matrices). A name",
-        "that is not here raises it when called, with its note as the reason. Differences that names and arguments do",
+        "yet, where they raise `NotImplementedError` (and so do `poly` and norms by singular values of matrices). A",
+        "name that is not here raises it when called, with its note as the reason. Differences that names and arguments do",
         "not show are in [differences.md](differences.md).",
         "",
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),
         *section("`numpy.fft`", np.fft, module_of("cuprous.fft"), refused),
+        "# SciPy's functions",
+        "",
+        f"The modules of `cuprous.scipy` beside SciPy {scipy_version()}. A name with an alternative as its note raises",
+        "`NotImplementedError` when called; other names that are not here raise `AttributeError` and are not listed.",
+        "",
+        *(line for name in SCIPY for line in scipy_section(name)),
     ]
     return "\n".join(lines)
 

@@ -30,6 +30,9 @@ def test_page_is_fresh() -> None:
     text = coverage.TABLE.read_text(encoding="utf-8")
     if f"beside NumPy {coverage.version()};" not in text:
         pytest.skip("the page was written beside another version of NumPy")
+    pytest.importorskip("scipy")
+    if f"beside SciPy {coverage.scipy_version()}." not in text:
+        pytest.skip("the page was written beside another version of SciPy")
     assert text == coverage.page(), "run `make coverage`"
 
 

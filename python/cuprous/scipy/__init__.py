@@ -1,4 +1,4 @@
-"""What SciPy has for NumPy's arrays, for Cuprous' arrays: `fft`, `ndimage` (filters) and `special` (functions)."""
+"""What SciPy has for NumPy's arrays, for Cuprous' arrays, in modules of the same names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from types import ModuleType
 from typing import Any
 
 from cuprous import _core
+
+_MODULES = ("fft", "interpolate", "ndimage", "signal", "spatial", "special", "stats")
 
 
 def get_array_module(*args: Any) -> ModuleType:
@@ -21,7 +23,7 @@ def get_array_module(*args: Any) -> ModuleType:
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in ("fft", "ndimage", "special"):
+    if name in _MODULES:
         import importlib
 
         return importlib.import_module(f"cuprous.scipy.{name}")

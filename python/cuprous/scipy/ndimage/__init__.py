@@ -1,13 +1,55 @@
-"""Filters with `scipy.ndimage`'s names, arguments and errors."""
+"""Filters, morphology, measurements and interpolation with `scipy.ndimage`'s names, arguments and errors."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy._absent import absent
+from cuprous.scipy.ndimage._binary import (
+    binary_closing,
+    binary_dilation,
+    binary_erosion,
+    binary_fill_holes,
+    binary_hit_or_miss,
+    binary_opening,
+    binary_propagation,
+)
+from cuprous.scipy.ndimage._distance import (
+    distance_transform_bf,
+    distance_transform_cdt,
+    distance_transform_edt,
+)
 from cuprous.scipy.ndimage._gaussian import (
     gaussian_filter,
     gaussian_filter1d,
     gaussian_gradient_magnitude,
     gaussian_laplace,
+    generic_gradient_magnitude,
+    generic_laplace,
     laplace,
     prewitt,
     sobel,
+)
+from cuprous.scipy.ndimage._grey import (
+    black_tophat,
+    grey_closing,
+    grey_dilation,
+    grey_erosion,
+    grey_opening,
+    morphological_gradient,
+    morphological_laplace,
+    white_tophat,
+)
+from cuprous.scipy.ndimage._interpolation import (
+    affine_transform,
+    map_coordinates,
+    rotate,
+    shift,
+    zoom,
+)
+from cuprous.scipy.ndimage._labels import (
+    find_objects,
+    label,
 )
 from cuprous.scipy.ndimage._linear import (
     convolve,
@@ -16,6 +58,23 @@ from cuprous.scipy.ndimage._linear import (
     correlate1d,
     uniform_filter,
     uniform_filter1d,
+)
+from cuprous.scipy.ndimage._measurements import (
+    center_of_mass,
+    extrema,
+    histogram,
+    labeled_comprehension,
+    maximum,
+    maximum_position,
+    mean,
+    median,
+    minimum,
+    minimum_position,
+    standard_deviation,
+    sum,
+    sum_labels,
+    value_indices,
+    variance,
 )
 from cuprous.scipy.ndimage._rank import (
     maximum_filter,
@@ -26,26 +85,100 @@ from cuprous.scipy.ndimage._rank import (
     percentile_filter,
     rank_filter,
 )
+from cuprous.scipy.ndimage._spline import (
+    spline_filter,
+    spline_filter1d,
+)
+from cuprous.scipy.ndimage._structures import (
+    generate_binary_structure,
+    iterate_structure,
+)
+
+_EACH = "functions are not called once an element: compose it of the other filters"
+_FREQUENCIES = "multiply by the filter's response yourself"
+#: The nearest alternative to every function of SciPy's that there is none of here.
+ALTERNATIVES = {
+    "fourier_ellipsoid": _FREQUENCIES,
+    "fourier_gaussian": _FREQUENCIES,
+    "fourier_shift": _FREQUENCIES,
+    "fourier_uniform": _FREQUENCIES,
+    "generic_filter": _EACH,
+    "generic_filter1d": _EACH,
+    "geometric_transform": "compute the coordinates of all elements and use map_coordinates",
+    "vectorized_filter": "use lib.stride_tricks.sliding_window_view on the padded array",
+    "watershed_ift": "use scipy.ndimage's on array.get()",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return absent(__name__, name, ALTERNATIVES)
+
 
 __all__ = [
+    "affine_transform",
+    "binary_closing",
+    "binary_dilation",
+    "binary_erosion",
+    "binary_fill_holes",
+    "binary_hit_or_miss",
+    "binary_opening",
+    "binary_propagation",
+    "black_tophat",
+    "center_of_mass",
     "convolve",
     "convolve1d",
     "correlate",
     "correlate1d",
+    "distance_transform_bf",
+    "distance_transform_cdt",
+    "distance_transform_edt",
+    "extrema",
+    "find_objects",
     "gaussian_filter",
     "gaussian_filter1d",
     "gaussian_gradient_magnitude",
     "gaussian_laplace",
+    "generate_binary_structure",
+    "generic_gradient_magnitude",
+    "generic_laplace",
+    "grey_closing",
+    "grey_dilation",
+    "grey_erosion",
+    "grey_opening",
+    "histogram",
+    "iterate_structure",
+    "label",
+    "labeled_comprehension",
     "laplace",
+    "map_coordinates",
+    "maximum",
     "maximum_filter",
     "maximum_filter1d",
+    "maximum_position",
+    "mean",
+    "median",
     "median_filter",
+    "minimum",
     "minimum_filter",
     "minimum_filter1d",
+    "minimum_position",
+    "morphological_gradient",
+    "morphological_laplace",
     "percentile_filter",
     "prewitt",
     "rank_filter",
+    "rotate",
+    "shift",
     "sobel",
+    "spline_filter",
+    "spline_filter1d",
+    "standard_deviation",
+    "sum",
+    "sum_labels",
     "uniform_filter",
     "uniform_filter1d",
+    "value_indices",
+    "variance",
+    "white_tophat",
+    "zoom",
 ]

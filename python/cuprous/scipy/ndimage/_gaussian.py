@@ -199,3 +199,28 @@ def gaussian_gradient_magnitude(
 ) -> ndarray:  # fmt: skip
     """The length of the gradient by first derivatives of Gaussians; arguments as for `gaussian_filter`."""
     return _derivatives(input, sigma, output, mode, cval, axes, truncate, radius, 1)
+
+
+def generic_laplace(
+    input: ArrayLike, derivative2: Callable[..., ndarray], output: Output = None, mode: Mode = "reflect",
+    cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The sum of second derivatives along the axes, each by one call of
+    `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, where `output` is a dtype."""
+
+    def part(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        return derivative2(a, axis, name, m, cval, *extra_arguments, **(extra_keywords or {}))
+
+    return _combined(input, part, output, mode, axes, False)
+
+
+def generic_gradient_magnitude(
+    input: ArrayLike, derivative: Callable[..., ndarray], output: Output = None, mode: Mode = "reflect",
+    cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The length of the gradient, each part by one call of `derivative` as for `generic_laplace`."""
+
+    def part(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        return derivative(a, axis, name, m, cval, *extra_arguments, **(extra_keywords or {}))
+
+    return _combined(input, part, output, mode, axes, True)

@@ -105,8 +105,11 @@ def real_only(a: ndarray) -> None:
         raise TypeError("Complex type not supported")
 
 
-def target(a: ndarray, output: Output, complex_output: bool = False) -> tuple[str, ndarray | None]:
-    """The result's dtype and, where the caller gave one, the array that receives it.
+def target(
+    a: ndarray, output: Output, complex_output: bool = False, shape: tuple[int, ...] | None = None
+) -> tuple[str, ndarray | None]:
+    """The result's dtype and, where the caller gave one, the array that receives it. Its shape is the input's, if no
+    other is given.
 
     Raises:
         RuntimeError: if that array has another shape, or is real where the result is complex.
@@ -116,8 +119,9 @@ def target(a: ndarray, output: Output, complex_output: bool = False) -> tuple[st
     if is_numpy_array(output):
         raise unsupported(output)
     if isinstance(output, ndarray):
-        if output.shape != a.shape:
-            raise RuntimeError(f"output shape not correct: {output.shape}, expected {a.shape}")
+        expected = a.shape if shape is None else shape
+        if output.shape != expected:
+            raise RuntimeError(f"output shape not correct: {output.shape}, expected {expected}")
         if complex_output and not is_complex(output):
             raise RuntimeError("output must have complex dtype")
         return output.dtype_name, output

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cuprous import _core
+from cuprous.scipy.special import _bessel as b
 from cuprous.scipy.special import _composed as c
+from cuprous.scipy.special import _more as m
 from cuprous.scipy.special import _normal as n
 from cuprous.scipy.special._function import SpecialFunction, ndarray
 
@@ -48,6 +50,30 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("log1p", 1, "log1p", "log(1 + x), exact for small x."),
     ("exprel", 1, c.exprel, "(exp(x) - 1) / x; 1 at 0."),
     ("cbrt", 1, "cbrt", "The cube root."),
+    ("j0", 1, b.j0, "The Bessel function of the first kind and order 0."),
+    ("j1", 1, b.j1, "The Bessel function of the first kind and order 1."),
+    ("y0", 1, b.y0, "The Bessel function of the second kind and order 0; NaN for x < 0."),
+    ("y1", 1, b.y1, "The Bessel function of the second kind and order 1; NaN for x < 0."),
+    ("i1", 1, b.i1, "The modified Bessel function of the first kind and order 1."),
+    ("i1e", 1, b.i1e, "exp(-|x|) i1(x)."),
+    ("k0", 1, b.k0, "The modified Bessel function of the second kind and order 0; NaN for x < 0."),
+    ("k0e", 1, b.k0e, "exp(x) k0(x)."),
+    ("k1", 1, b.k1, "The modified Bessel function of the second kind and order 1; NaN for x < 0."),
+    ("k1e", 1, b.k1e, "exp(x) k1(x)."),
+    ("erfcx", 1, m.erfcx, "exp(x²) erfc(x), also where erfc underflows."),
+    ("erfi", 1, m.erfi, "2/sqrt(pi) times the integral of exp(t²) from 0 to x."),
+    ("dawsn", 1, m.dawsn, "Dawson's integral, exp(-x²) times the integral of exp(t²) from 0 to x."),
+    ("ellipk", 1, m.ellipk, "The complete elliptic integral of the first kind of the parameter m."),
+    ("ellipkm1", 1, m.ellipkm1, "ellipk(1 - p), exact for small p."),
+    ("ellipe", 1, m.ellipe, "The complete elliptic integral of the second kind of the parameter m."),
+    ("sindg", 1, m.sindg, "The sine of x degrees."),
+    ("cosdg", 1, m.cosdg, "The cosine of x degrees."),
+    ("tandg", 1, m.tandg, "The tangent of x degrees."),
+    ("cotdg", 1, m.cotdg, "The cotangent of x degrees."),
+    ("cosm1", 1, m.cosm1, "cos(x) - 1, exact for small x."),
+    ("gammasgn", 1, m.gammasgn, "The sign of gamma(x)."),
+    ("boxcox1p", 2, m.boxcox1p, "The Box-Cox transform of 1 + x."),
+    ("inv_boxcox1p", 2, m.inv_boxcox1p, "The inverse of boxcox1p."),
 )
 
 

@@ -1,0 +1,106 @@
+"""Functions of one variable through points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+
+ndarray = _core.ndarray
+_KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero")
+
+
+class interp1d:
+    """A function through points, as an object to call.
+
+    Args:
+        x: where the points are.
+        y: their values along `axis`.
+        kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero") or "next".
+        axis: the axis of `y`.
+        copy: no difference here: arrays that are written to later do not change what was recorded before.
+        bounds_error: whether to raise outside of the points, which waits for the device; None means unless
+            `fill_value` is given.
+        fill_value: the value there, a pair (below, above), or "extrapolate".
+        assume_sorted: whether `x` rises; otherwise the points are sorted.
+
+    Raises:
+        NotImplementedError: for other kinds (splines).
+        ValueError: for points that do not fit together, and when called outside of the points with `bounds_error`.
+    """
+
+    def __init__(
+        self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True, bounds_error: bool | None = None,
+        fill_value: Any = math.nan, assume_sorted: bool = False,
+    ) -> None:  # fmt: skip
+        if kind not in _KINDS:
+            raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {', '.join(_KINDS)}")
+        x, y = array(x), array(y)
+        if x.ndim != 1:
+            raise ValueError("the x array must have exactly one dimension.")
+        if y.ndim == 0:
+            raise ValueError("the y array must have at least one dimension.")
+        self.axis = normalize_axis(axis, y.ndim)
+        if y.shape[self.axis] != x.size:
+            raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+        if x.size == 0:
+            raise ValueError("x and y arrays must have at least 1 entry")
+        rows = cp.moveaxis(y, self.axis, 0)
+        if not assume_sorted:
+            order = cp.argsort(x, stable=True)
+            x, rows = cp.take(x, order), cp.take(rows, order, axis=0)
+        self.x = _core.cast(x, "float64")
+        self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
+        self._kind = "previous" if kind == "zero" else kind
+        extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
+        if extrapolates and bounds_error:
+            raise ValueError("Cannot extrapolate and raise at the same time.")
+        given = not (isinstance(fill_value, float) and math.isnan(fill_value))
+        self._raises = (not given) if bounds_error is None else bounds_error
+        self._fill: tuple[Any, Any]
+        if extrapolates:  # where there is nothing before, or after, there is no value
+            kind = self._kind
+            self._fill = (math.nan if kind == "previous" else None, math.nan if kind == "next" else None)
+        else:
+            self._fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+
+    def __call__(self, x: Any) -> ndarray:
+        """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
+        places = _core.cast(array(x), "float64")
+        flat = places.reshape([places.size])
+        below, above = flat < self.x[0], flat > self.x[-1]
+        if self._raises and flat.size:
+            if bool(cp.any(below)):
+                raise ValueError("A value in x_new is below the interpolation range.")
+            if bool(cp.any(above)):
+                raise ValueError("A value in x_new is above the interpolation range.")
+        values = self._evaluated(flat)
+        column = [flat.size] + [1] * (self._rows.ndim - 1)
+        for outside, fill in zip((below, above), self._fill, strict=True):
+            if fill is not None:
+                values = _core.map("where", outside.reshape(column), fill, values)
+        values = _core.map("where", cp.isnan(flat).reshape(column), math.nan, values)
+        n = places.ndim
+        values = values.reshape([*places.shape, *self._rows.shape[1:]])
+        return cp.moveaxis(values, list(range(n)), list(range(self.axis, self.axis + n))) if n else values
+
+    def _evaluated(self, flat: ndarray) -> ndarray:
+        x, last = self.x, self.x.size - 1
+        if self._kind in ("nearest", "nearest-up"):
+            halves = (x[1:] + x[:-1]) * 0.5
+            side = "left" if self._kind == "nearest" else "right"
+            index = cp.searchsorted(halves, flat, side=side) if last else cp.zeros(flat.shape, int)
+            return cp.take(self._rows, cp.clip(index, 0, last), axis=0)
+        if self._kind == "previous":
+            return cp.take(self._rows, cp.clip(cp.searchsorted(x, flat, side="right") - 1, 0, last), axis=0)
+        if self._kind == "next":
+            return cp.take(self._rows, cp.clip(cp.searchsorted(x, flat, side="left"), 0, last), axis=0)
+        high = cp.clip(cp.searchsorted(x, flat), min(1, last), last)
+        low = cp.maximum(high - 1, 0)
+        column = [flat.size] + [1] * (self._rows.ndim - 1)
+        x0, x1 = (cp.take(x, i).reshape(column) for i in (low, high))
+        y0, y1 = (cp.take(self._rows, i, axis=0) for i in (low, high))
+        return (y1 - y0) / (x1 - x0) * (flat.reshape(column) - x0) + y0

@@ -1,0 +1,200 @@
+"""Morphology of bool images: minima (erosion) and maxima (dilation) over the elements of a structure."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import array, is_numpy_array, unsupported
+from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
+from cuprous.scipy.ndimage._structures import Host, host, neighbours, reflected
+from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, ndarray, per_axis, real_only, source
+
+#: Greatest box that is taken in one pass, and most steps between two looks at whether anything still changes.
+_BOX, _STEPS = 32, 64
+
+
+def _truth(a: ndarray) -> ndarray:
+    return a if a.dtype_name == "bool" else a != 0
+
+
+def _target(a: ndarray, output: Any) -> ndarray | None:
+    """The caller's array; every other `output` means a bool array, as in SciPy.
+
+    Raises:
+        RuntimeError: if it has another shape.
+        TypeError: if it is complex.
+    """
+    if is_numpy_array(output):
+        raise unsupported(output)
+    if not isinstance(output, ndarray):
+        return None
+    if output.dtype_name.startswith("complex"):
+        raise TypeError("Complex output type not supported")
+    if output.shape != a.shape:
+        raise RuntimeError(f"output shape not correct: {output.shape}, expected {a.shape}")
+    return output
+
+
+def _step(kind: str, structure: Host, origin: Any, border: bool, axes: tuple[int, ...], ndim: int
+          ) -> Callable[[ndarray], ndarray]:  # fmt: skip
+    """One erosion ("minimum") or dilation ("maximum") of bools."""
+    window = _Window(structure.shape, [bool(v) for v in structure.reshape(-1)], origin, axes, ndim)
+
+    def step(x: ndarray) -> ndarray:
+        if x.size == 0 or not window.offsets:
+            return _core.full(x.shape, kind == "minimum", "bool")
+        if window.full and math.prod(structure.shape) > _BOX:
+            return _box_extreme(kind, x, list(structure.shape), axes, "constant", border, origin, "bool")
+        views = _views(_padded(x, window.shape, window.origins, "constant", border), x.shape, window.offsets)
+        return _extreme(kind, views) if len(views) > 1 else views[0].copy()
+
+    return step
+
+
+def _settled(step: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
+    """Repeats a step until it changes nothing; looks at the result after 1, 2, 4, … steps."""
+    count = 1
+    while True:
+        before = x
+        for _ in range(count):
+            before, x = x, step(x)
+        if x.size == 0 or not bool(_core.reduce("max", before != x, None)):
+            return x
+        count = min(2 * count, _STEPS)
+
+
+def _morphed(
+    kind: str, input: ArrayLike, structure: ArrayLike, iterations: int, mask: ArrayLike, border_value: int, origin: Any,
+    axes: Any,
+) -> ndarray:  # fmt: skip
+    try:
+        iterations = operator.index(iterations)
+    except TypeError as error:
+        raise TypeError("iterations parameter should be an integer") from error
+    a = source(input)
+    real_only(a)
+    found = check_axes(axes, a.ndim)
+    shape = neighbours(len(found), 1) if structure is None else host(structure, bool)
+    if shape.ndim != len(found):
+        raise RuntimeError("structure and input must have same dimensionality")
+    if shape.size < 1:
+        raise RuntimeError("structure must not be empty")
+    origin = per_axis(origin, len(found))
+    if kind == "maximum":
+        shape, origin = reflected(shape, origin)
+    plain = _step(kind, shape, origin, bool(border_value), found, a.ndim)
+    step = plain
+    if mask is not None:
+        chosen = array(mask)
+        if chosen.shape != a.shape:
+            raise RuntimeError("mask and input must have equal sizes")
+        chosen = _truth(chosen)
+
+        def step(x: ndarray) -> ndarray:
+            return _core.map("where", chosen, plain(x), x)
+
+    x = _truth(a)
+    if iterations < 1:
+        return _settled(step, x)
+    for _ in range(iterations):
+        x = step(x)
+    return x
+
+
+def binary_erosion(
+    input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
+    border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """True where the structure, put there, covers only elements that are not zero.
+
+    Args:
+        input: real array of any shape.
+        structure: which neighbours count, read on the host; by default those that share a face, and the centre.
+        iterations: how many times; below 1 until nothing changes, which waits for the device now and then.
+        mask: where elements may change; elsewhere they stay.
+        output: array that receives the result; otherwise it is a new bool array.
+        border_value: what lies beyond the edges, 0 or 1.
+        origin: shift of the structure's centre, one or per axis.
+        brute_force: no difference here, as there is none in SciPy's results.
+        axes: the axes of the structure; None for all.
+
+    Raises:
+        TypeError: for complex input.
+        RuntimeError: for a structure or a mask of the wrong shape.
+        ValueError: for an origin outside of the structure.
+    """
+    a = source(input)
+    out = _target(a, output)
+    return deliver(_morphed("minimum", a, structure, iterations, mask, border_value, origin, axes), out)
+
+
+def binary_dilation(
+    input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
+    border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """What the structure covers when it is put on every element that is not zero; arguments as for `binary_erosion`."""
+    a = source(input)
+    out = _target(a, output)
+    return deliver(_morphed("maximum", a, structure, iterations, mask, border_value, origin, axes), out)
+
+
+def binary_opening(
+    input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
+    mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """An erosion, then a dilation; arguments as for `binary_erosion`."""
+    a = source(input)
+    out = _target(a, output)
+    eroded = _morphed("minimum", a, structure, iterations, mask, border_value, origin, axes)
+    return deliver(_morphed("maximum", eroded, structure, iterations, mask, border_value, origin, axes), out)
+
+
+def binary_closing(
+    input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
+    mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """A dilation, then an erosion; arguments as for `binary_erosion`."""
+    a = source(input)
+    out = _target(a, output)
+    dilated = _morphed("maximum", a, structure, iterations, mask, border_value, origin, axes)
+    return deliver(_morphed("minimum", dilated, structure, iterations, mask, border_value, origin, axes), out)
+
+
+def binary_hit_or_miss(
+    input: ArrayLike, structure1: ArrayLike = None, structure2: ArrayLike = None, output: Any = None,
+    origin1: Any = 0, origin2: Any = None, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """True where `structure1` covers only elements that are not zero, and `structure2` (by default the rest of
+    `structure1`) only zeros. Other arguments as for `binary_erosion`."""
+    a = source(input)
+    real_only(a)
+    out = _target(a, output)
+    found = check_axes(axes, a.ndim)
+    hit = neighbours(len(found), 1) if structure1 is None else host(structure1)
+    miss = ~hit.astype(bool) if structure2 is None else host(structure2)
+    hits = _morphed("minimum", a, hit, 1, None, 0, origin1, found)
+    # Beyond the edges there are zeros: nothing that `structure2` could not cover.
+    misses = _morphed("minimum", a == 0, miss, 1, None, 1, origin1 if origin2 is None else origin2, found)
+    return deliver(_core.map("logical_and", hits, misses), out)
+
+
+def binary_propagation(
+    input: ArrayLike, structure: ArrayLike = None, mask: ArrayLike = None, output: Any = None, border_value: int = 0,
+    origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Dilates within `mask` until nothing changes; arguments as for `binary_erosion`."""
+    return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
+
+
+def binary_fill_holes(
+    input: ArrayLike, structure: ArrayLike = None, output: Any = None, origin: Any = 0, *, axes: Any = None
+) -> ndarray:
+    """Fills what cannot be reached from beyond the edges; arguments as for `binary_erosion`."""
+    a = source(input)
+    out = _target(a, output)
+    outside = _morphed("maximum", _core.full(a.shape, False, "bool"), structure, -1, a == 0, 1, origin, axes)
+    return deliver(_core.map("logical_not", outside), out)

@@ -1,0 +1,178 @@
+"""Morphology of grey images: extremes over windows, flat or raised by a structure, and their differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous.scipy.ndimage._rank import _extreme, _padded, _views, _Window, maximum_filter, minimum_filter
+from cuprous.scipy.ndimage._structures import host, reflected
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Mode,
+    Output,
+    check_axes,
+    converted,
+    deliver,
+    edge,
+    ndarray,
+    per_axis,
+    real_only,
+    source,
+    target,
+)
+
+
+def _raised(
+    kind: str, a: ndarray, footprint: Any, structure: Any, output: Output, mode: Mode, cval: Any, origin: Any, axes: Any
+) -> ndarray:
+    """The least of a[i + j] - structure[j], or the greatest of a[i + j] + structure[j]."""
+    real_only(a)
+    name, out = target(a, output)
+    found = check_axes(axes, a.ndim)
+    heights = host(structure, float)
+    mask = host(footprint, bool) if footprint is not None else heights == heights
+    if mask.shape != heights.shape:
+        raise RuntimeError("structure array has incorrect shape")
+    if not isinstance(mode, str):
+        raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+    window = _Window(mask.shape, [True] * mask.size, origin, found, a.ndim)
+    if a.size == 0:
+        return deliver(_core.empty(a.shape, name), out)
+    offsets = [o for o, used in zip(window.offsets, mask.reshape(-1), strict=True) if used]
+    # As SciPy, in the input's dtype: integers wrap around, and heights are truncated to them.
+    dtype = "uint8" if a.dtype_name == "bool" else a.dtype_name
+    padded = _padded(
+        a if a.dtype_name == dtype else _core.cast(a, dtype), window.shape, window.origins, edge(mode), cval
+    )
+    raising = _core.cast(_core.from_numpy(heights[mask]), dtype)
+    views = [
+        view - raising[i] if kind == "minimum" else view + raising[i]
+        for i, view in enumerate(_views(padded, a.shape, offsets))
+    ]
+    return deliver(converted(_extreme(kind, views), name), out)
+
+
+def _check(size: Any, footprint: Any, structure: Any) -> None:
+    if size is None and footprint is None and structure is None:
+        raise ValueError("size, footprint, or structure must be specified")
+
+
+def grey_erosion(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The least value over a window around each element.
+
+    Args:
+        input: real array of any shape.
+        size: extents of a flat box, one or per axis.
+        footprint: which elements of the window count, read on the host.
+        structure: heights that are subtracted (for dilations added), read on the host.
+        output: dtype of the result, or an array for it.
+        mode: what lies beyond the edges, as for `correlate1d`.
+        cval: the value there for "constant".
+        origin: shift of the window's centre, one or per axis.
+        axes: the axes of the window; None for all.
+
+    Raises:
+        TypeError: for complex input.
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside of the window.
+        RuntimeError: for arguments of the wrong length or shape.
+    """
+    _check(size, footprint, structure)
+    if structure is None:
+        return minimum_filter(input, size, footprint, output, mode, cval, origin, axes=axes)
+    return _raised("minimum", source(input), footprint, structure, output, mode, cval, origin, axes)
+
+
+def grey_dilation(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The greatest value over a window, turned around, about each element; arguments as for `grey_erosion`."""
+    _check(size, footprint, structure)
+    a = source(input)
+    given = structure if footprint is None else footprint
+    if given is None:
+        count = len(check_axes(axes, a.ndim))
+        sizes, origins = per_axis(size, count), per_axis(origin, count)
+        origins = [-o - (0 if n & 1 else 1) for o, n in zip(origins, sizes, strict=True)]
+        return maximum_filter(a, size, None, output, mode, cval, origins, axes=axes)
+    turned, origins = reflected(host(given), origin)
+    if structure is None:
+        return maximum_filter(a, size, turned, output, mode, cval, origins, axes=axes)
+    heights = reflected(host(structure), 0)[0]
+    used = None if footprint is None else turned
+    return _raised("maximum", a, used, heights, output, mode, cval, origins, axes)
+
+
+def grey_opening(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """A grey erosion, then a dilation; arguments as for `grey_erosion`."""
+    eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
+    return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
+
+
+def grey_closing(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """A grey dilation, then an erosion; arguments as for `grey_erosion`."""
+    dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
+    return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
+
+
+def morphological_gradient(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Dilation minus erosion; arguments as for `grey_erosion`. An `output` must be an array, as in SciPy."""
+    a = source(input)
+    window = (size, footprint, structure)
+    high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
+    out = output if isinstance(output, ndarray) else None
+    low = grey_erosion(a, *window, None if out is None else out.dtype_name, mode, cval, origin, axes=axes)
+    return deliver(high - low, out)
+
+
+def morphological_laplace(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Dilation plus erosion minus twice the input; arguments as for `morphological_gradient`."""
+    a = source(input)
+    window = (size, footprint, structure)
+    high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
+    out = output if isinstance(output, ndarray) else None
+    low = grey_erosion(a, *window, None if out is None else out.dtype_name, mode, cval, origin, axes=axes)
+    return deliver(high + low - a - a, out)
+
+
+def _difference(a: ndarray, b: ndarray, name: str) -> ndarray:
+    kind = "bitwise_xor" if a.dtype_name == b.dtype_name == "bool" else "subtract"
+    return converted(_core.map(kind, a, b), name)
+
+
+def white_tophat(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The input minus its opening; arguments as for `grey_erosion`."""
+    a = source(input)
+    name, out = target(a, output)
+    opened = grey_opening(a, size, footprint, structure, name, mode, cval, origin, axes=axes)
+    return deliver(_difference(a, opened, name), out)
+
+
+def black_tophat(
+    input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
+    mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """The closing minus the input; arguments as for `grey_erosion`."""
+    a = source(input)
+    name, out = target(a, output)
+    closed = grey_closing(a, size, footprint, structure, name, mode, cval, origin, axes=axes)
+    return deliver(_difference(closed, a, name), out)

@@ -1,0 +1,354 @@
+"""Arrays at places between their elements: by splines of orders 0 to 5, with SciPy's modes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array
+from cuprous.scipy.ndimage._spline import check_mode, coefficients, weights
+from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Output,
+    converted,
+    deliver,
+    is_complex,
+    ndarray,
+    per_axis,
+    source,
+    target,
+)
+
+_map = _core.map
+#: Elements added around an array before its coefficients are computed, for modes in which they do not repeat.
+_MARGIN = 12
+#: Coordinates by input axis, broadcasting to the result; None where the result's axis is the input's.
+Places = list[ndarray | None]
+
+
+def _where(condition: Any, a: Any, b: Any) -> ndarray:
+    return _map("where", condition, a, b)
+
+
+def _brought_inside(c: ndarray, n: int, mode: str) -> ndarray:
+    """Coordinates between the first and the last element, or near, by mode; "constant" and "grid-constant" stay."""
+    if mode in ("constant", "grid-constant"):
+        return c
+    if mode == "nearest" or n <= 1:
+        return _map("minimum", _map("maximum", c, 0.0), float(max(n - 1, 0)))
+    if mode == "wrap":
+        low, period = 0.0, n - 1.0
+    elif mode == "grid-wrap":
+        low, period = -1.0, float(n)
+    else:
+        return _folded(c, n, mode)
+    below = c + period * (_map("floor", (low - c) / period) + 1.0)
+    above = c - period * _map("floor", c / period)
+    return _where(c < 0.0, below, _where(c > n - 1.0, above, c))
+
+
+def _folded(c: ndarray, n: int, mode: str) -> ndarray:
+    """ "mirror" (about the outer elements' centres) and "reflect" (about their outer faces)."""
+    shift = 0.0 if mode == "mirror" else 1.0
+    period = 2.0 * n - 2.0 if mode == "mirror" else 2.0 * n
+    below = c + period * _map("floor", -c / period)
+    turn = below <= 1.0 - n if mode == "mirror" else below < -float(n)
+    below = _where(turn, below + period, -below - shift)
+    above = c - period * _map("floor", c / period)
+    above = _where(above >= float(n), period - above - shift, above)
+    return _where(c < 0.0, below, _where(c > n - 1.0, above, c))
+
+
+def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
+    """Indices of coefficients beyond the edges."""
+    if n <= 1:
+        return i * 0
+    if mode == "grid-wrap":
+        return _map("remainder", i, n)
+    if mode in ("reflect", "grid-mirror"):
+        i = _map("remainder", i, 2 * n)
+        return _map("minimum", i, 2 * n - 1 - i)
+    if mode in ("grid-constant", "nearest"):
+        return _map("minimum", _map("maximum", i, 0), n - 1)
+    i = _map("remainder", i, 2 * n - 2)
+    return _map("minimum", i, 2 * n - 2 - i)
+
+
+def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+               ) -> ndarray:  # fmt: skip
+    """The spline with coefficients `a` at `places`, in float64."""
+    outside: Any = None
+    axes: list[list[tuple[ndarray, Any, Any]]] = []
+    for axis, place in enumerate(places):
+        n, stride = a.shape[axis], a.element_strides[axis]
+        if place is None:
+            step = [stride if i == axis else 0 for i in range(len(shape))]
+            axes.append([(_core.iota(shape, step, 0), None, None)])
+            continue
+        c = place + float(margin) if margin else place
+        if mode == "constant":
+            away = _map("logical_or", c < 0.0, c > n - 1.0)
+            outside = away if outside is None else _map("logical_or", outside, away)
+            c = _where(away, 0.0, c)
+        c = _brought_inside(c, n, "reflect" if mode == "grid-mirror" else mode)
+        middle = _map("floor", c if order & 1 else c + 0.5)
+        start = _core.cast(middle, "int64") - order // 2
+        factors = weights(c - middle, order) if order else [None]
+        taps = []
+        for k, w in enumerate(factors):
+            i = start + k
+            beyond = _map("logical_or", i < 0, i >= n) if mode == "grid-constant" else None
+            taps.append((_index_inside(i, n, mode) * stride, w, beyond))
+        axes.append(taps)
+    total: Any = None
+    for taps_of_axes in itertools.product(*axes):
+        index: Any = None
+        absent: Any = None
+        for i, _, away in taps_of_axes:
+            index = i if index is None else index + i
+            if away is not None:
+                absent = away if absent is None else _map("logical_or", absent, away)
+        value: Any = _core.cast(_core.gather(a, _core.broadcast_to(index, shape)), "float64")
+        if absent is not None:
+            value = _where(absent, cval, value)
+        for _, w, _ in taps_of_axes:
+            value = value if w is None else value * w
+        total = value if total is None else total + value
+    return total if outside is None else _where(outside, cval, total)
+
+
+def _stored(values: ndarray, name: str) -> ndarray:
+    """float64 as SciPy stores it: rounded half away from zero and clipped for integers."""
+    if _dtypes.kind(name) not in "iu":
+        return converted(values, name)
+    rounded = _where(values > 0.0, values + 0.5, values - 0.5 if _dtypes.kind(name) == "i" else 0.0)
+    low, high = float(_dtypes.lowest(name)), float(_dtypes.highest(name))
+    return _core.cast(_map("minimum", _map("maximum", rounded, low), high), name)
+
+
+def _transformed(
+    a: ndarray, places: Places, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
+    prefilter: bool,
+) -> ndarray:  # fmt: skip
+    name, out = target(a, output, is_complex(a), shape)
+    mode = check_mode(mode)
+    if a.size == 0 and 0 not in shape:
+        raise RuntimeError("an empty array has no values between its elements")
+
+    def real(part: ndarray, constant: float, dtype: str) -> ndarray:
+        if 0 in shape:
+            return _core.empty(shape, dtype)
+        margin = 0
+        if prefilter and order > 1:
+            axes = tuple(i for i, place in enumerate(places) if place is not None)
+            if mode in ("nearest", "grid-constant"):
+                margin = _MARGIN
+                around = [margin if i in axes else 0 for i in range(a.ndim)]
+                part = _core.pad(part, around, around, "nearest" if mode == "nearest" else "constant", constant)
+            part = coefficients(part, order, axes, mode)
+        return _stored(_evaluated(part, places, shape, order, mode, constant, margin), dtype)
+
+    if not is_complex(a):
+        return deliver(real(a, float(cval), name), out)
+    piece, constant = _dtypes.component(name), complex(cval)
+    parts = (real(_map("real", a), constant.real, piece), real(_map("imag", a), constant.imag, piece))
+    return deliver(_map("make_complex", *parts), out)
+
+
+def _check(a: ndarray, order: int, rank: int) -> None:
+    if not 0 <= order <= 5:
+        raise RuntimeError("spline order not supported")
+    if a.ndim < 1 or rank < 1:
+        raise RuntimeError("input and output rank must be > 0")
+
+
+def map_coordinates(
+    input: ArrayLike, coordinates: ArrayLike, output: Output = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> ndarray:  # fmt: skip
+    """An array at given places.
+
+    Args:
+        input: array of any dtype.
+        coordinates: one row an axis of `input`, each with the shape of the result.
+        output: dtype of the result (the input's), or an array for it. Integers are rounded.
+        order: of the spline, from 0 (nearest) to 5.
+        mode: what lies beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+            "wrap" or "grid-wrap".
+        cval: the value there for the first two.
+        prefilter: whether `input` holds values; otherwise it holds a spline's coefficients.
+
+    Raises:
+        RuntimeError: for another order or mode, and coordinates or an output of the wrong shape.
+        TypeError: for complex coordinates.
+    """
+    a, where = source(input), array(coordinates)
+    if not 0 <= order <= 5:
+        raise RuntimeError("spline order not supported")
+    if is_complex(where):
+        raise TypeError("Complex type not supported")
+    _check(a, order, where.ndim - 1)
+    if where.shape[0] != a.ndim:
+        raise RuntimeError("invalid shape for coordinate array")
+    where = _core.cast(where, "float64")
+    return _transformed(a, [where[i] for i in range(a.ndim)], where.shape[1:], output, order, mode, cval, prefilter)
+
+
+def _grid(shape: tuple[int, ...], axis: int) -> ndarray:
+    """The coordinate of each element along an axis, with extent one along the others."""
+    n = shape[axis]
+    lined = [n if i == axis else 1 for i in range(len(shape))]
+    return _core.cast(_core.iota(lined, [1 if i == axis else 0 for i in range(len(shape))], 0), "float64")
+
+
+def affine_transform(
+    input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, output_shape: Any = None, output: Output = None,
+    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+) -> ndarray:  # fmt: skip
+    """Element o of the result is the input at `matrix @ o + offset`.
+
+    Args:
+        input: array of any dtype.
+        matrix: the matrix, its diagonal, or the homogeneous matrix (which has the offset in its last column); read on
+            the host.
+        offset: the offset, one or per axis.
+        output_shape: shape of the result; by default the output's or the input's.
+        output: other arguments as for `map_coordinates`.
+
+    Raises:
+        RuntimeError: for a matrix of the wrong shape.
+        ValueError: for a homogeneous matrix whose last row is not 0 … 0 1.
+    """
+    a = source(input)
+    if output_shape is None:
+        output_shape = output.shape if isinstance(output, ndarray) else a.shape
+    shape = tuple(int(n) for n in output_shape)
+    _check(a, order, len(shape))
+    m = host(matrix, float)
+    if m.ndim not in (1, 2) or m.shape[0] < 1:
+        raise RuntimeError("no proper affine matrix provided")
+    if m.ndim == 2 and m.shape[1] == a.ndim + 1 and m.shape[0] in (a.ndim, a.ndim + 1):
+        if m.shape[0] == a.ndim + 1 and m[a.ndim].tolist() != [0.0] * a.ndim + [1.0]:
+            raise ValueError(f"Expected homogeneous transformation matrix with shape {m.shape} for image shape "
+                             f"{a.shape}, but bottom row was not equal to {[0] * a.ndim + [1]}")  # fmt: skip
+        offset, m = m[: a.ndim, a.ndim], m[: a.ndim, : a.ndim]
+    if m.shape[0] != a.ndim:
+        raise RuntimeError("affine matrix has wrong number of rows")
+    if m.ndim == 2 and m.shape[1] != len(shape):
+        raise RuntimeError("affine matrix has wrong number of columns")
+    offsets = [float(o) for o in per_axis(host(offset).tolist(), a.ndim)]
+    if m.ndim == 1:
+        places: Places = [
+            (_grid(shape, i) + o / s) * s for i, (s, o) in enumerate(zip(m.tolist(), offsets, strict=True))
+        ]
+    else:
+        places = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
+    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+
+
+def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:
+    place: Any = None
+    for axis, factor in zip(axes or range(len(shape)), row, strict=True):
+        term = _grid(shape, axis) * factor
+        place = term if place is None else place + term
+    return place + offset
+
+
+def shift(
+    input: ArrayLike, shift: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True,
+) -> ndarray:  # fmt: skip
+    """Moves an array by `shift` elements, one or per axis; other arguments as for `map_coordinates`."""
+    a = source(input)
+    _check(a, order, a.ndim)
+    steps = per_axis(host(shift).tolist(), a.ndim)
+    places: Places = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
+    return _transformed(a, places, a.shape, output, order, mode, cval, prefilter)
+
+
+def zoom(
+    input: ArrayLike, zoom: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True, *, grid_mode: bool = False,
+) -> ndarray:  # fmt: skip
+    """Scales an array by `zoom`, one factor or per axis.
+
+    Args:
+        grid_mode: whether distances count from the outer faces of the outer elements instead of their centres.
+
+    Other arguments as for `map_coordinates`.
+    """
+    a = source(input)
+    _check(a, order, a.ndim)
+    factors = per_axis(host(zoom).tolist(), a.ndim)
+    shape = tuple(round(n * f) for n, f in zip(a.shape, factors, strict=True))
+    if all(f == 1 for f in factors) and prefilter:
+        name, out = target(a, output, is_complex(a))
+        return deliver(_core.cast(a, name), out)
+    if grid_mode and mode in ("constant", "wrap"):
+        import warnings
+
+        warnings.warn(
+            f"It is recommended to use mode = grid-{mode} instead of {mode} when grid_mode is True.", stacklevel=2
+        )
+    less = 0 if grid_mode else 1
+    places: Places = []
+    for i, (n, m) in enumerate(zip(a.shape, shape, strict=True)):
+        scale = (n - less) / (m - less) if m != less else 1.0
+        places.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
+    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+
+
+def _degrees(angle: float) -> tuple[float, float]:
+    """Cosine and sine, exact at multiples of 90."""
+    quarter = angle / 90.0
+    if quarter == round(quarter):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[int(quarter) % 4]
+    return math.cos(math.radians(angle)), math.sin(math.radians(angle))
+
+
+def rotate(
+    input: ArrayLike, angle: float, axes: Any = (1, 0), reshape: bool = True, output: Output = None, order: int = 3,
+    mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+) -> ndarray:  # fmt: skip
+    """Turns an array by `angle` degrees in the plane of two axes.
+
+    Args:
+        axes: the two axes.
+        reshape: whether the result is as large as what the turned array covers.
+
+    Other arguments as for `map_coordinates`.
+
+    Raises:
+        ValueError: for less than two axes or wrong ones.
+    """
+    a = source(input)
+    if a.ndim < 2:
+        raise ValueError("input array should be at least 2D")
+    plane = list(axes)
+    if len(plane) != 2:
+        raise ValueError("axes should contain exactly two values")
+    if not all(float(axis).is_integer() for axis in plane):
+        raise ValueError("axes should contain only integer values")
+    plane = sorted(axis + a.ndim if axis < 0 else axis for axis in plane)
+    if plane[0] < 0 or plane[1] >= a.ndim:
+        raise ValueError("invalid rotation plane specified")
+    _check(a, order, a.ndim)
+    c, s = _degrees(float(angle))
+    rows = ((c, s), (-s, c))
+    ny, nx = (a.shape[axis] for axis in plane)
+    extents = [ny, nx]
+    if reshape:
+        corners = [[r[0] * y + r[1] * x for y, x in ((0, 0), (0, nx), (ny, 0), (ny, nx))] for r in rows]
+        extents = [int(max(v) - min(v) + 0.5) for v in corners]
+    centre = [(n - 1) / 2 for n in extents]
+    shape = list(a.shape)
+    for axis, n in zip(plane, extents, strict=True):
+        shape[axis] = n
+    places: Places = [None] * a.ndim
+    for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
+        offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
+        places[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
+    return _transformed(a, places, tuple(shape), output, order, mode, cval, prefilter)

@@ -1,0 +1,134 @@
+"""Connected components: numbering them, and the boxes around numbered elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import is_numpy_array, unsupported
+from cuprous.scipy.ndimage._structures import host, neighbours
+from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
+
+
+def _roots(inside: ndarray, structure: Any) -> ndarray:
+    """For each element the first element (in C order) of its component, as a flat index; the size outside of all.
+
+    Each round every element looks at its neighbours' roots, hooks its own root to the least of them, and jumps to the
+    root of its root (Y. Shiloach and U. Vishkin, J. Algorithms 3 (1982)), so that rounds grow with the logarithm of a
+    component's length. The device is waited for once a round.
+    """
+    import itertools
+
+    size = inside.size
+    offsets = [o for o in itertools.product(range(3), repeat=inside.ndim) if structure[o] and any(i != 1 for i in o)]
+    edge = [1] * inside.ndim
+    ids = _core.iota(inside.shape, _strides(inside.shape), 0)
+    root = _core.map("where", inside, ids, size)
+    while True:
+        padded = _core.pad(root, edge, edge, "constant", float(size))
+        strides = padded.element_strides
+        least = root
+        for offset in offsets:
+            start = sum(o * s for o, s in zip(offset, strides, strict=True))
+            least = _core.map("minimum", least, _core.as_strided(padded, inside.shape, strides, start))
+        least = _core.map("where", inside, least, size)
+        # One place more than there are elements: where everything outside of the components points to.
+        table = _core.empty([size + 1], "int64")
+        _core.update(table[:size], root.reshape([size]))
+        table[size] = size
+        _core.scatter(table, root, least, "minimum")
+        hooked = _core.gather(table, _core.gather(table, _core.map("minimum", least, table[:size].reshape(root.shape))))
+        if not bool(_core.reduce("max", hooked != root, None)):
+            return hooked
+        root = hooked
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * shape[i + 1]
+    return strides
+
+
+def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> Any:
+    """Numbers the connected components of what is not zero, in the order of their first elements.
+
+    Args:
+        input: real array of any shape.
+        structure: which of the 3 x … x 3 elements around an element are its neighbours, read on the host; by default
+            those that share a face.
+        output: dtype of the result (int32 by default), or an array for it.
+
+    Returns:
+        The numbers, 0 where `input` is, and how many components there are; only the count for an `output` array.
+
+    Raises:
+        TypeError: for complex input.
+        ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
+        RuntimeError: for a structure of another rank, and for a dtype that cannot hold the numbers.
+    """
+    a = source(input)
+    real_only(a)
+    shape = neighbours(a.ndim, 1) if structure is None else host(structure, bool)
+    if shape.ndim != a.ndim:
+        raise RuntimeError("structure and input must have equal rank")
+    if any(n != 3 for n in shape.shape):
+        raise ValueError("structure dimensions must be equal to 3")
+    if not (shape == shape[(slice(None, None, -1),) * a.ndim]).all():
+        raise ValueError("Structuring element is not symmetric")
+    if is_numpy_array(output):
+        raise unsupported(output)
+    out = output if isinstance(output, ndarray) else None
+    if out is not None and out.shape != a.shape:
+        raise ValueError("output shape not correct")
+    name = out.dtype_name if out is not None else "int32" if output is None else _dtypes.name_of(output)
+    inside = a != 0
+    if a.ndim == 0 or a.size == 0:
+        numbers, count = _core.cast(inside, name), int(inside) if a.ndim == 0 else 0
+    else:
+        root = _roots(inside, shape)
+        first = _core.map("logical_and", inside, root == _core.iota(a.shape, _strides(a.shape), 0))
+        order = _core.scan("sum", _core.cast(first, "int64").reshape([a.size]), 0)
+        count = int(order[a.size - 1])
+        if count > _dtypes.highest(name):
+            raise RuntimeError("insufficient bit-depth in requested output type")
+        found = _core.gather(order, _core.map("where", inside, root, 0))
+        numbers = _core.cast(_core.map("where", inside, found, 0), name)
+    if out is None:
+        return numbers, count
+    _core.update(out, numbers)
+    return count
+
+
+def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
+    """The boxes around the elements numbered 1, 2, …: a tuple of slices each, None where there are no such elements.
+
+    Args:
+        input: array of integers.
+        max_label: the last number that counts; 0 for the greatest there is.
+    """
+    a = source(input)
+    real_only(a)
+    if _dtypes.kind(a.dtype_name) == "f":
+        raise RuntimeError("data type not supported")
+    if max_label < 1:
+        max_label = int(_core.reduce("max", a, None)) if a.size else 0
+    if max_label < 1 or a.size == 0:
+        return [None] * max(max_label, 0)
+    number = _core.cast(a, "int64")
+    valid = _core.map("logical_and", number > 0, number <= max_label)
+    slot = _core.map("where", valid, number, 0)
+    boxes = _core.empty([a.ndim, 2, max_label + 1], "int64")
+    for axis, n in enumerate(a.shape):
+        place = _core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0)
+        for row, (worst, op) in enumerate(((n, "minimum"), (-1, "maximum"))):
+            line = _core.full([max_label + 1], worst, "int64")
+            _core.scatter(line, slot, place, op)
+            _core.update(boxes[axis, row], line)
+    host_boxes = _core.to_numpy(boxes)
+    found: list[Any] = []
+    for i in range(1, max_label + 1):
+        low, high = host_boxes[:, 0, i], host_boxes[:, 1, i]
+        box = tuple(slice(int(start), int(stop) + 1, None) for start, stop in zip(low, high, strict=True))
+        found.append(box if (high >= 0).all() else None)
+    return found

@@ -1,0 +1,337 @@
+"""Numbers about labelled regions, without a look at the labels on the host.
+
+The labels asked for are sorted, and each element finds its place among them by bisection; elements of no such label
+count in a place of their own at the end. Sums are scattered to the places; extremes and medians come from one sort of
+all elements by place and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, broadcast_shapes, is_scalar
+from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
+
+
+class _Groups:
+    """Elements by label.
+
+    Attributes:
+        a: the input, broadcast with the labels.
+        place: of each element, the place of its label; `count` for none.
+        index: the places of the labels asked for (of equal ones, the first), in the order asked for.
+        count: how many places there are.
+        single: whether results are 0-d.
+        shape: the shape of results.
+    """
+
+    def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any) -> None:
+        a = source(input)
+        self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
+        self.shape: tuple[int, ...] = ()
+        if labels is None:
+            self.a, self.place = a, _core.full(a.shape, 0, "int64")
+            self.index, self.count = _core.full([1], 0, "int64"), 1
+            return
+        marks = array(labels)
+        shape = broadcast_shapes(a.shape, marks.shape)
+        self.a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
+        if index is None:
+            self.place = _core.map("where", marks > 0, _core.full((), 0, "int64"), 1)
+            self.index, self.count = _core.full([1], 0, "int64"), 1
+            return
+        wanted = _core.full([1], index, "int64") if isinstance(index, int) else array(index)
+        self.shape = wanted.shape if not self.single else ()
+        wanted = wanted.reshape([wanted.size])
+        name = _core.promote_types(marks.dtype_name, wanted.dtype_name)
+        known = _core.sort(_core.cast(wanted, name))
+        self.count = wanted.size
+        self.index = _core.searchsorted(known, _core.cast(wanted, name), False)
+        if self.count == 0:
+            self.place = _core.full(shape, 0, "int64")
+            return
+        marks = _core.cast(marks, name)
+        place = _core.searchsorted(known, marks.reshape([marks.size]), False).reshape(shape)
+        near = _core.gather(known, _core.map("minimum", place, self.count - 1))
+        self.place = _core.map("where", near == marks, place, self.count)
+
+    def answer(self, table: ndarray) -> ndarray:
+        """Values by place (`count` of them or more) as values by label, in the order and shape asked for."""
+        if self.count == 0:
+            return _core.empty(self.shape, table.dtype_name)
+        return _core.gather(table, self.index).reshape(self.shape)
+
+    def sums(self, values: Any) -> ndarray:
+        """Sums by place, of values that have the input's shape or are a scalar."""
+        name = values.dtype_name if isinstance(values, ndarray) else "int64"
+        name = _dtypes.accumulator(name)
+        if self.count == 1:
+            values = _core.map("where", self.place == 0, values, _core.full((), 0, name))
+            return _core.reduce("sum", _core.cast(values, name), None).reshape([1])
+        table = _core.full([self.count + 1], 0, name)
+        values = _core.cast(values, name) if isinstance(values, ndarray) else _core.full((), values, name)
+        _core.scatter(table, self.place, _core.broadcast_to(values, self.place.shape), "add")
+        return table
+
+    def sort(self) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+        """Flat indices of the elements by place and value; the first and last entry of each place asked for in that
+        order, and whether it has any."""
+        places = self.place.reshape([self.place.size])
+        order = cp.lexsort((self.a.reshape([self.a.size]), places))
+        ordered = _core.gather(places.copy(), order)
+        first = _core.searchsorted(ordered, self.index, False)
+        last = _core.searchsorted(ordered, self.index, True) - 1
+        return order, first, last, last >= first
+
+    def picked(self, values: ndarray, place: ndarray, there: ndarray) -> ndarray:
+        """Flat `values` at `place`; 0 for labels that no element has, as in SciPy."""
+        result = _core.gather(values, _core.map("where", there, place, 0))
+        return _core.map("where", there, result, _core.full((), 0, values.dtype_name)).reshape(self.shape)
+
+
+def _flat(a: ndarray) -> ndarray:
+    return a.reshape([a.size]).copy()
+
+
+def _summable(input: ArrayLike, index: Any) -> ndarray:
+    """The input as SciPy sums it: for several labels in float64 (`bincount`)."""
+    a = source(input)
+    several = not (index is None or is_scalar(index))
+    if several and _dtypes.kind(a.dtype_name) == "c":
+        raise TypeError(
+            "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'"
+        )
+    return _core.cast(a, "float64") if several else a
+
+
+def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The sum over each region.
+
+    Args:
+        input: array.
+        labels: array of labels that broadcasts with `input`; None for one region.
+        index: label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        0-d for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
+    """
+    a = _summable(input, index)
+    groups = _Groups(a, labels, index)
+    return groups.answer(groups.sums(groups.a))
+
+
+def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The sum over each region: another name of `sum_labels`."""
+    return sum_labels(input, labels, index)
+
+
+def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The mean over each region, NaN where it is empty; arguments as for `sum_labels`."""
+    groups = _Groups(_summable(input, index), labels, index)
+    return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
+
+
+def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The variance (divided by the number of elements) of each region; arguments as for `sum_labels`."""
+    groups = _Groups(_summable(input, index), labels, index)
+    if groups.count == 0:
+        return _core.empty(groups.shape, "float64")
+    counts = _core.cast(groups.sums(1), "float64")
+    means = groups.sums(groups.a) / counts
+    centred = groups.a - _core.gather(means, _core.map("minimum", groups.place, means.size - 1))
+    squares = _core.map("real", centred * _core.map("conjugate", centred)) if _complex(centred) else centred * centred
+    total = groups.answer(groups.sums(squares))
+    return total / groups.answer(counts)
+
+
+def _complex(a: ndarray) -> bool:
+    return _dtypes.kind(a.dtype_name) == "c"
+
+
+def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The standard deviation of each region; arguments as for `sum_labels`."""
+    return _core.map("sqrt", variance(input, labels, index))
+
+
+def _single_extreme(op: str, groups: _Groups) -> ndarray:
+    """One region's extreme, NaN if there is one among its elements."""
+    name = groups.a.dtype_name
+    worst = _dtypes.highest(name) if op == "min" else _dtypes.lowest(name)
+    return _core.reduce(op, _core.map("where", groups.place == 0, groups.a, _core.full((), worst, name)), None)
+
+
+def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarray:
+    groups = _Groups(input, labels, index)
+    if groups.single:
+        return _single_extreme(op, groups)
+    order, first, last, there = groups.sort()
+    place = _core.gather(order, _core.map("where", there, first if op == "min" else last, 0))
+    return groups.picked(_flat(groups.a), place, there)
+
+
+def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The least value of each region; arguments as for `sum_labels`. 0 for labels of `index` that do not occur; the
+    greatest value of the dtype for a single such label."""
+    return _extreme("min", input, labels, index)
+
+
+def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The greatest value of each region; arguments as for `minimum`."""
+    return _extreme("max", input, labels, index)
+
+
+def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
+    """The median of each region; arguments as for `sum_labels`. 0 for labels that do not occur."""
+    groups = _Groups(input, labels, index)
+    order, first, last, there = groups.sort()
+    values = _core.gather(_flat(groups.a), order)
+    step = (last - first) // 2
+    low, high = (groups.picked(values, place, there) for place in (first + step, last - step))
+    wide = low.dtype_name if _dtypes.kind(low.dtype_name) in "fc" else "float64"
+    middle = (_core.cast(low, wide) + _core.cast(high, wide)) / 2.0
+    if groups.single:
+        greatest = groups.picked(values, last, there)
+        return _core.map("where", _core.map("isnan", greatest), greatest, middle)
+    return middle
+
+
+def _positions(groups: _Groups, places: ndarray) -> Any:
+    """Flat indices as tuples of Python's ints: one, or a list."""
+    import numpy as np
+
+    flat = _core.to_numpy(places)
+    columns = [c.tolist() for c in np.unravel_index(np.atleast_1d(flat).reshape(-1), groups.a.shape)]
+    rows = list(zip(*columns, strict=True))
+    return rows[0] if groups.single else rows
+
+
+def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
+    order, first, last, there = groups.sort()
+    if groups.single:  # of equal ones the first; a NaN is both the least and the greatest
+        flat, places = _flat(groups.a), groups.place.reshape([groups.a.size])
+        least, greatest = (
+            _core.reduce("argmax", _core.map("logical_and", places == 0, flat == _core.gather(flat, order)[end]), None)
+            for end in (first, last)
+        )
+        return least, greatest
+    return groups.picked(order, first, there), groups.picked(order, last, there)
+
+
+def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
+    """Where the least value of each region is, as a tuple of ints on the host, or a list of such; arguments as for
+    `sum_labels`."""
+    groups = _Groups(input, labels, index)
+    return _positions(groups, _extreme_places(groups)[0])
+
+
+def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
+    """Where the greatest value of each region is, as for `minimum_position`; of several equal ones the last."""
+    groups = _Groups(input, labels, index)
+    return _positions(groups, _extreme_places(groups)[1])
+
+
+def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
+    """Minima, maxima, and where they are; arguments and results as of `minimum` and `minimum_position`."""
+    groups = _Groups(input, labels, index)
+    least, greatest = _extreme_places(groups)
+    return (
+        _extreme("min", input, labels, index), _extreme("max", input, labels, index),
+        _positions(groups, least), _positions(groups, greatest),
+    )  # fmt: skip
+
+
+def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
+    """The mean place of each region, weighted by the input: a tuple of 0-d arrays, or a list of such."""
+    a = source(input)
+    total = sum_labels(a, labels, index)
+    axes = []
+    for axis in range(a.ndim):
+        place = _core.cast(_core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0), "float64")
+        axes.append(sum_labels(a * place, labels, index) / total)
+    if total.ndim == 0:
+        return tuple(axes)
+    flat = [column.reshape([total.size]) for column in axes]
+    return [tuple(column[i] for column in flat) for i in range(total.size)]
+
+
+def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
+    """Counts of `bins` equal bins from `min` to `max` of each region, as `numpy.histogram` counts.
+
+    Arguments as for `sum_labels`. For several labels the counts are rows of one array (SciPy: an array of arrays); a
+    label that does not occur has zeros (SciPy: None).
+    """
+    groups = _Groups(input, labels, index)
+    edges = cp.linspace(min, max, bins + 1)
+    values = _core.cast(_flat(groups.a), "float64")
+    found = _core.searchsorted(edges, values, True) - 1
+    found = _core.map("where", values == edges[bins], bins - 1, found)
+    inside = _core.map("logical_and", values >= edges[0], values <= edges[bins])
+    places = groups.place.reshape([groups.a.size])
+    slot = _core.map("where", inside, places * bins + found, groups.count * bins)
+    table = _core.full([(groups.count + 1) * bins + 1], 0, "int64")
+    _core.scatter(table, slot, 1, "add")
+    rows = table[: groups.count * bins].reshape([groups.count, bins])
+    return rows[0] if groups.single else cp.take(rows, groups.index, axis=0).reshape([*groups.shape, bins])
+
+
+def labeled_comprehension(
+    input: ArrayLike, labels: ArrayLike, index: Any, func: Callable[..., Any], out_dtype: Any, default: Any,
+    pass_positions: bool = False,
+) -> Any:  # fmt: skip
+    """`func` of the elements of each region, one call a region.
+
+    Args:
+        input: array.
+        labels: as for `sum_labels`.
+        index: label or labels; None for all elements whose label is positive.
+        func: takes a 1-d array (and the flat indices of its elements), returns a scalar.
+        out_dtype: dtype of the result.
+        default: the result of regions without elements.
+        pass_positions: whether `func` takes the flat indices.
+
+    Raises:
+        ValueError: for `index` without `labels`.
+    """
+    a = source(input)
+    if labels is None and index is not None:
+        raise ValueError("index without defined labels")
+    marks = None if labels is None else array(labels)
+    if marks is not None:
+        shape = broadcast_shapes(a.shape, marks.shape)
+        a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
+    places = _core.iota([a.size], [1], 0)
+    flat = a.reshape([a.size])
+
+    def call(mask: ndarray | None) -> Any:
+        chosen = (flat, places) if mask is None else (flat[mask], places[mask])
+        if mask is not None and index is not None and chosen[0].size == 0:
+            return default
+        return func(*chosen) if pass_positions else func(chosen[0])
+
+    if marks is None:
+        return call(None)
+    marks = marks.reshape([a.size])
+    if index is None:
+        return call(marks > 0)
+    single = is_scalar(index)
+    wanted = cp.atleast_1d(array(index))
+    result = cp.empty(wanted.shape, out_dtype)
+    for i, value in enumerate(_core.to_numpy(wanted).reshape(-1).tolist()):
+        result.reshape([-1])[i] = call(marks == value)
+    return result[0] if single else result
+
+
+def value_indices(arr: ArrayLike, *, ignore_value: Any = None) -> dict[Any, tuple[ndarray, ...]]:
+    """Of each value of an integer array, as a NumPy scalar, the indices where it stands, one array an axis.
+
+    Raises:
+        ValueError: for arrays that are not of integers.
+    """
+    a = source(arr)
+    if _dtypes.kind(a.dtype_name) not in "iu":
+        raise ValueError("Parameter 'arr' must be an integer array")
+    values = _core.to_numpy(cp.unique(a))
+    return {value: cp.nonzero(a == value) for value in values if ignore_value is None or value != ignore_value}

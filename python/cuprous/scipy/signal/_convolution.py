@@ -1,0 +1,207 @@
+"""Convolution and correlation of signals of any rank, as direct sums: one native correlation (two or four for complex
+numbers). Floating results are those of SciPy's method="direct"; float32 is summed in float32."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array
+from cuprous.scipy.ndimage._linear import _any_weights, _flipped
+
+ndarray = _core.ndarray
+_EDGES = {"fill": "constant", "wrap": "wrap", "symm": "reflect"}
+
+
+def _exact(name: str) -> str:
+    """The dtype to sum in: integers in float64, exact up to 2**53."""
+    return name if _dtypes.kind(name) in "fc" else "float64"
+
+
+def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
+    """sum over j of a[i - j] v[j], at all places where both overlap."""
+    name = _core.promote_types(a.dtype_name, v.dtype_name)
+    wide = "float32" if name == "float16" else _exact(name)
+    part = _dtypes.component(wide)
+    weights = _flipped(v)
+    weights = _core.cast(weights, wide if _dtypes.kind(v.dtype_name) == "c" else part)
+    source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
+    # Extended by what the window overhangs, so that "same" size as the input means all overlaps.
+    after = [n - 1 for n in v.shape]
+    source = _pad(source, after, edge, fill)
+    origin = [n - 1 for n in v.shape]
+    result = _any_weights(source, weights, list(weights.shape), False, edge, fill, origin, wide)
+    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+
+
+def _pad(a: ndarray, after: list[int], edge: str, fill: Any) -> ndarray:
+    if edge != "constant":
+        return a
+    zeros = [0] * a.ndim
+    if _dtypes.kind(a.dtype_name) != "c":
+        return _core.pad(a, zeros, after, edge, float(fill))
+    value = complex(fill)
+    parts = (("real", value.real), ("imag", value.imag))
+    return _core.map("make_complex", *(_core.pad(_core.map(p, a), zeros, after, edge, c) for p, c in parts))
+
+
+def _rounded(a: ndarray, name: str) -> ndarray:
+    return _core.map("rint", a) if _dtypes.kind(name) in "biu" else a
+
+
+def _cut(full: ndarray, n: tuple[int, ...], k: tuple[int, ...], mode: str) -> ndarray:
+    if mode == "full":
+        return full
+    if mode == "same":
+        starts, lengths = [(b - 1) // 2 for b in k], list(n)
+    else:
+        starts, lengths = [b - 1 for b in k], [a - b + 1 for a, b in zip(n, k, strict=True)]
+    return full[tuple(slice(s, s + m) for s, m in zip(starts, lengths, strict=True))].copy()
+
+
+def _check(mode: str) -> None:
+    if mode not in ("full", "valid", "same"):
+        raise ValueError("acceptable mode flags are 'valid', 'same', or 'full'")
+
+
+def _swapped(a: ndarray, v: ndarray, mode: str) -> bool:
+    """Whether "valid" needs the operands the other way around.
+
+    Raises:
+        ValueError: if neither is at least as large as the other along every axis.
+    """
+    if mode != "valid" or all(n >= k for n, k in zip(a.shape, v.shape, strict=True)):
+        return False
+    if all(n <= k for n, k in zip(a.shape, v.shape, strict=True)):
+        return True
+    raise ValueError("For 'valid' mode, one must be at least as large as the other in every dimension")
+
+
+def _method(name: str, method: str) -> None:
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError("Acceptable method flags are 'auto', 'direct', or 'fft'.")
+    if method == "fft":
+        raise NotImplementedError(f"[{name}] method='fft' is not supported; 'auto' and 'direct' sum directly")
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
+    """The convolution of two arrays of the same rank.
+
+    Args:
+        in1: array of shape n.
+        in2: array of shape k.
+        mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
+        method: "auto" or "direct", which are the same here.
+
+    Raises:
+        ValueError: for arrays of different rank, an unknown mode or method, and "valid" where neither fits.
+        NotImplementedError: for method "fft".
+    """
+    a, v = array(in1), array(in2)
+    _method("convolve", method)
+    if a.ndim != v.ndim:
+        raise ValueError("volume and kernel should have the same dimensionality")
+    _check(mode)
+    if a.ndim == 0:
+        return a * v
+    if a.size == 0 or v.size == 0:
+        return _core.empty((0,), _core.promote_types(a.dtype_name, v.dtype_name))
+    if _swapped(a, v, mode):
+        a, v = v, a
+    return _convolved(a, v, mode)
+
+
+def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
+    n, k = a.shape, v.shape
+    if math.prod(k) > math.prod(n):
+        return _cut(_full(v, a, "constant", 0.0), n, k, mode)
+    return _cut(_full(a, v, "constant", 0.0), n, k, mode)
+
+
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
+    """The cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
+
+    Arguments and errors as for `convolve`.
+    """
+    a, v = array(in1), array(in2)
+    _method("correlate", method)
+    if a.ndim != v.ndim:
+        raise ValueError("in1 and in2 should have the same dimensionality")
+    _check(mode)
+    if _dtypes.kind(v.dtype_name) == "c":
+        v = _core.map("conjugate", v)
+    if a.ndim == 0:
+        return a * v
+    if a.size == 0 or v.size == 0:
+        return _core.empty((0,), _core.promote_types(a.dtype_name, v.dtype_name))
+    if _swapped(a, v, mode):
+        return _convolved(_flipped(v), a, mode)
+    return _convolved(a, _flipped(v), mode)
+
+
+def _plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, correlation: bool) -> ndarray:
+    a, v = array(in1), array(in2)
+    if not a.ndim == v.ndim == 2:
+        raise ValueError(f"{'correlate2d' if correlation else 'convolve2d'} inputs must both be 2-D arrays")
+    _check(mode)
+    if boundary not in ("fill", "pad", "wrap", "circular", "symm", "symmetric"):
+        raise ValueError("Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or 'symm').")
+    known = {"pad": "fill", "circular": "wrap", "symmetric": "symm"}.get(boundary, boundary)
+    if mode == "same":
+        return _same(a, v, _EDGES[known], fillvalue, correlation)
+    if known != "fill" or fillvalue != 0:
+        raise NotImplementedError(f"[{'correlate2d' if correlation else 'convolve2d'}] boundary={boundary!r} with "
+                                  f"fillvalue={fillvalue!r} needs mode='same'")  # fmt: skip
+    return correlate(a, v, mode) if correlation else convolve(a, v, mode)
+
+
+def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> ndarray:
+    """One window at each element of `a`, whose centre lies differently for even extents."""
+    if a.size == 0 or v.size == 0:
+        raise ValueError("matrices must not be empty")
+    name = _core.promote_types(a.dtype_name, v.dtype_name)
+    wide = _exact(name)
+    w = _flipped(v)
+    middle = [n // 2 for n in v.shape]
+    if correlation:
+        w = _core.map("conjugate", v) if _dtypes.kind(v.dtype_name) == "c" else v
+        middle = [(n - 1) // 2 for n in v.shape]
+    w = _core.cast(w, wide if _dtypes.kind(w.dtype_name) == "c" else _dtypes.component(wide))
+    result = _any_weights(a, w, list(w.shape), False, edge, fill, middle, wide)
+    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+
+
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
+    """The convolution of two matrices.
+
+    Args:
+        in1: matrix.
+        in2: matrix.
+        mode: as for `convolve`.
+        boundary: what lies beyond the edges of `in1`: "fill" (or "pad"), "wrap" (or "circular"), "symm" (or
+            "symmetric"); others than zeros only for the mode "same".
+        fillvalue: the value there for "fill".
+
+    Raises:
+        ValueError: for arrays that are no matrices, and unknown modes and boundaries.
+        NotImplementedError: for a boundary with another mode than "same".
+    """
+    return _plane(in1, in2, mode, boundary, fillvalue, False)
+
+
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
+    """The cross-correlation of two matrices; arguments as for `convolve2d`."""
+    return _plane(in1, in2, mode, boundary, fillvalue, True)
+
+
+def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = False) -> str:
+    """ "direct": the one there is.
+
+    Raises:
+        NotImplementedError: for `measure`.
+    """
+    if measure:
+        raise NotImplementedError("[choose_conv_method] measure=True is not supported: there is one method")
+    _check(mode)
+    return "direct"

@@ -1,0 +1,185 @@
+"""Filters along an axis: medians, local polynomials, trends, and weighted sums of what came before."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+from cuprous.scipy.ndimage import convolve1d, median_filter
+from cuprous.scipy.ndimage._structures import host
+
+ndarray = _core.ndarray
+
+
+def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
+    """Medians over windows of odd extents (3 by default), with zeros beyond the edges.
+
+    Raises:
+        ValueError: for even extents.
+    """
+    a = cp.atleast_1d(array(volume))
+    sizes = [3] * a.ndim if kernel_size is None else host(kernel_size).reshape(-1).tolist()
+    sizes = sizes * a.ndim if len(sizes) == 1 else sizes
+    if any(n % 2 != 1 for n in sizes):
+        raise ValueError("Each element of kernel_size should be odd.")
+    return median_filter(a, size=sizes, mode="constant", cval=0.0)
+
+
+def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
+    """`medfilt` of a matrix."""
+    a = array(input)
+    if a.ndim != 2:
+        raise ValueError("input must be 2-D")
+    return medfilt(a, kernel_size)
+
+
+def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> ndarray:
+    """Takes the mean ("constant") or the least squares line ("linear") of each piece off.
+
+    Args:
+        data: array.
+        axis: the axis.
+        type: "linear" ("l") or "constant" ("c").
+        bp: where pieces begin, for lines.
+        overwrite_data: may spoil `data` in SciPy; here it stays.
+
+    Raises:
+        ValueError: for another type, and pieces beyond the end.
+    """
+    if type not in ("linear", "l", "constant", "c"):
+        raise ValueError("Trend type must be 'linear' or 'constant'.")
+    a = array(data)
+    a = a if _dtypes.kind(a.dtype_name) in "fc" else _core.cast(a, "float64")
+    axis = normalize_axis(axis, a.ndim)
+    if type in ("constant", "c"):
+        return a - cp.mean(a, axis=axis, keepdims=True)
+    n = a.shape[axis]
+    breaks = sorted({0, *(int(b) for b in host(bp).reshape(-1)), n})
+    if breaks[-1] > n:
+        raise ValueError("Breakpoints must be less than length of data along given axis.")
+    lines = cp.moveaxis(a, axis, -1)
+    pieces = []
+    for start, stop in itertools.pairwise(breaks):
+        piece = lines[..., start:stop]
+        t = _core.cast(_core.iota([stop - start], [2], 1 - (stop - start)), _dtypes.component(a.dtype_name))
+        piece = piece - cp.mean(piece, axis=-1, keepdims=True)
+        length = float(sum((2 * i + 1 - (stop - start)) ** 2 for i in range(stop - start)))
+        pieces.append(piece - cp.sum(piece * t, axis=-1, keepdims=True) * (t / length) if length else piece)
+    return cp.moveaxis(cp.concatenate(pieces, axis=-1), -1, axis)
+
+
+def _coefficients(length: int, order: int, deriv: int, delta: float, pos: float) -> Any:
+    """Weights, on the host, of the `deriv`-th derivative at `pos` of the polynomial through a window."""
+    import math
+
+    import numpy as np
+
+    if order >= length:
+        raise ValueError("polyorder must be less than window_length.")
+    if deriv > order:
+        return np.zeros(length)
+    powers = np.vander(np.arange(length) - pos, order + 1, increasing=True).T
+    wanted = np.zeros(order + 1)
+    wanted[deriv] = math.factorial(deriv) / delta**deriv
+    return np.linalg.lstsq(powers, wanted, rcond=None)[0]
+
+
+def savgol_coeffs(
+    window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, pos: Any = None, use: str = "conv"
+) -> ndarray:
+    """The weights of `savgol_filter`, computed on the host.
+
+    Raises:
+        ValueError: for an order that is not less than the length, a position outside of the window, and `use` other
+            than "conv" and "dot".
+    """
+    half, odd = divmod(window_length, 2)
+    if pos is None:
+        pos = half if odd else half - 0.5
+    if not 0 <= pos < window_length:
+        raise ValueError("pos must be nonnegative and less than window_length.")
+    if use not in ("conv", "dot"):
+        raise ValueError("`use` must be 'conv' or 'dot'")
+    weights = _coefficients(window_length, polyorder, deriv, delta, pos)
+    return _core.from_numpy(weights[::-1].copy() if use == "conv" else weights)
+
+
+def savgol_filter(
+    x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, axis: int = -1,
+    mode: str = "interp", cval: float = 0.0,
+) -> ndarray:  # fmt: skip
+    """Fits polynomials to windows around each element and takes their value, or derivative, in the middle (A. Savitzky
+    and M. Golay, Analytical Chemistry 36 (1964)).
+
+    Args:
+        x: array; anything but float32 and float64 counts as float64.
+        window_length: extent of the windows.
+        polyorder: order of the polynomials.
+        deriv: which derivative.
+        delta: distance of the elements.
+        axis: the axis.
+        mode: "mirror", "constant", "nearest", "wrap", or "interp" (the polynomials of the outermost windows).
+        cval: what lies beyond the edges for "constant".
+
+    Raises:
+        ValueError: for another mode, an order that is not less than the length, and windows longer than the axis for
+            "interp".
+    """
+    if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
+        raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
+    a = array(x)
+    a = a if a.dtype_name in ("float32", "float64") else _core.cast(a, "float64")
+    weights = savgol_coeffs(window_length, polyorder, deriv, delta)
+    if mode != "interp":
+        return convolve1d(a, weights, axis, mode=mode, cval=cval)
+    axis = normalize_axis(axis, a.ndim)
+    n, half = a.shape[axis], window_length // 2
+    if window_length > n:
+        raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
+    result = cp.moveaxis(convolve1d(a, weights, axis, mode="constant"), axis, -1)
+    lines = cp.moveaxis(a, axis, -1)
+
+    def ends(window: ndarray, places: range) -> ndarray:
+        rows = [_coefficients(window_length, polyorder, deriv, delta, float(p)) for p in places]
+        return cp.matmul(window, cp.asarray(rows, dtype=a.dtype_name).T)
+
+    if half:
+        first = ends(lines[..., :window_length], range(half))
+        last = ends(lines[..., n - window_length :], range(window_length - half, window_length))
+        result = cp.concatenate([first, result[..., half : n - half], last], axis=-1)
+    return cp.moveaxis(result, -1, axis)
+
+
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> ndarray:
+    """Weighted sums of the present and former elements along an axis: a filter with a finite response.
+
+    Args:
+        b: weights, read on the host.
+        a: a scalar or one number that divides them.
+        x: array.
+        axis: the axis.
+        zi: not supported.
+
+    Raises:
+        NotImplementedError: for `zi`, and for more than one number in `a` (feedback).
+        ValueError: for empty weights, and a zero in `a`.
+    """
+    if zi is not None:
+        raise NotImplementedError("[lfilter] zi= is not supported")
+    numerator, denominator = host(b).reshape(-1), host(a).reshape(-1)
+    if numerator.size == 0 or denominator.size == 0:
+        raise ValueError("filter coefficients must not be empty")
+    if denominator.size > 1 and (denominator[1:] != 0).any():
+        raise NotImplementedError("[lfilter] a= with feedback is not supported; use scipy.signal's on array.get()")
+    if denominator[0] == 0:
+        raise ValueError("a[0] must not be zero")
+    signal = array(x)
+    name = _core.promote_types(_dtypes.inexact(signal.dtype_name), _dtypes.name_of(numerator.dtype))
+    weights = _core.from_numpy(numerator / denominator[0])
+    size = weights.size
+    wide = _core.cast(signal, name)
+    # Origin at the newest element; zeros came before.
+    return convolve1d(wide, weights, axis, mode="constant", origin=-(size // 2))

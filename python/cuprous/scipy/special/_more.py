@@ -1,0 +1,255 @@
+"""Error functions off the beaten track, zeta functions, elliptic integrals, angles in degrees, and combinatorics."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.scipy.special import _composed as c
+from cuprous.scipy.special._function import floats, ndarray
+from cuprous.scipy.special._normal import polynomial
+
+_map = _core.map
+_where = c.where
+#: B_2k / (2k)!, for k = 1 to 12.
+_BERNOULLI = [
+    b / math.factorial(2 * k + 2)
+    for k, b in enumerate(
+        (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
+         854513 / 138, -236364091 / 2730)
+    )
+]  # fmt: skip
+_STEPS = 12
+
+
+def erfcx(x: ndarray) -> ndarray:
+    """exp(x²) erfc(x); from x = 2 on by the trapezoidal rule for x/pi times the integral of exp(-t²) / (x² + t²)
+    (DLMF 7.7.1)."""
+    low, high = _map("minimum", x, 2.0), _map("maximum", x, 2.0)
+    inverse = 1.0 / high
+    square, step = inverse * inverse, 0.32
+    total: Any = 0.5
+    for k in range(1, 20):
+        total = total + math.exp(-((k * step) ** 2)) / (square * (k * step) ** 2 + 1.0)
+    far = total * inverse * (2.0 * step / math.pi)
+    return _where(x > 2.0, far, _map("exp", low * low) * _map("erfc", low))
+
+
+def dawsn(x: ndarray) -> ndarray:
+    """Rybicki's sum of exp(-(x - n h)²) / n over odd n (Computers in Physics 3 (1989)); a power series for |x| < 0.5
+    and an asymptotic one from |x| = 12 on."""
+    a = _map("absolute", x)
+    small = _map("minimum", a, 0.5)
+    q, factor, coefficients = small * small, 1.0, [1.0]
+    for k in range(1, 16):
+        factor *= -2.0 / (2 * k + 1)
+        coefficients.append(factor)
+    near = small * polynomial(q, tuple(coefficients[::-1]))
+    h = 0.2
+    middle = _map("minimum", _map("maximum", a, 0.5), 12.0)
+    nearest = _map("rint", middle * (0.5 / h)) * 2.0
+    offset = middle - nearest * h
+    total: Any = 0.0
+    for k in range(-31, 32, 2):
+        gap = offset - k * h
+        total = total + _map("exp", -(gap * gap)) / (nearest + float(k))
+    between = total * (1.0 / math.sqrt(math.pi))
+    far = 1.0 / _map("maximum", a, 12.0)
+    square, factor, coefficients = far * far, 1.0, [1.0]
+    for k in range(1, 10):
+        factor *= (2 * k - 1) / 2.0
+        coefficients.append(factor)
+    outer = far * 0.5 * polynomial(square, tuple(coefficients[::-1]))
+    value = _where(a < 0.5, near, _where(a < 12.0, between, _where(c.isnan(x), x, outer)))
+    return _where(x < 0.0, -value, value)
+
+
+def erfi(x: ndarray) -> ndarray:
+    """2/sqrt(pi) exp(x²) dawsn(x), with the exponential in two halves."""
+    half = _map("exp", x * x * 0.5)
+    value = dawsn(x) * half * half * (2.0 / math.sqrt(math.pi))
+    return _where(_map("isinf", x), x, value)
+
+
+def zeta(x: Any, q: Any) -> ndarray:
+    """Hurwitz' sum of (k + q)**-x for x > 1 and q > 0, by Euler and Maclaurin (DLMF 25.11.28)."""
+    exponent, base = (c._as(x, q), c._as(q, x)) if isinstance(q, ndarray) or isinstance(x, ndarray) else (x, q)
+    total: Any = 0.0
+    for k in range(_STEPS):
+        total = total + _map("power", base + float(k), -exponent)
+    last = base + float(_STEPS)
+    power = _map("power", last, -exponent)
+    total = total + power * (last / (exponent - 1.0) + 0.5)
+    inverse = 1.0 / last
+    term = power * exponent * inverse
+    for k, b in enumerate(_BERNOULLI):
+        total = total + term * b
+        term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
+    endless = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
+    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, endless), total)
+    total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
+    undefined = _map("logical_or", exponent < 1.0, base < 0.0)
+    return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
+
+
+def ellipkm1(p: ndarray) -> ndarray:
+    """ellipk(1 - p): pi/2 over the arithmetic-geometric mean of 1 and sqrt(p) (DLMF 19.8.5)."""
+    value = (0.5 * math.pi) / _mean(p)[0]
+    value = _where(p == 0.0, math.inf, _where(p == math.inf, 0.0, value))
+    return _where(p < 0.0, math.nan, value)
+
+
+def _mean(p: ndarray) -> tuple[ndarray, ndarray]:
+    """The arithmetic-geometric mean of 1 and sqrt(p), and the sum of 2**(n - 1) c_n² of its steps."""
+    a, b = p * 0.0 + 1.0, _map("sqrt", p)
+    total, factor = (1.0 - p) * 0.5, 1.0
+    for _ in range(12):
+        half = (a - b) * 0.5
+        a, b = (a + b) * 0.5, _map("sqrt", a * b)
+        total = total + half * half * factor
+        factor *= 2.0
+    return a, total
+
+
+def ellipk(m: ndarray) -> ndarray:
+    """The complete elliptic integral of the first kind."""
+    return ellipkm1(1.0 - m)
+
+
+def ellipe(m: ndarray) -> ndarray:
+    """The complete elliptic integral of the second kind, by the mean's steps (DLMF 19.8.6)."""
+    p = 1.0 - m
+    mean, total = _mean(p)
+    value = (0.5 * math.pi) / mean * (1.0 - total)
+    value = _where(m == 1.0, 1.0, _where(m == -math.inf, math.inf, value))
+    return _where(m > 1.0, math.nan, value)
+
+
+def _octant(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Sine and cosine of what is left of |x| degrees above the nearest multiple of 90, and which multiple modulo 4."""
+    turn = _map("fmod", _map("absolute", x), 360.0)
+    quarter = _map("rint", turn * (1.0 / 90.0))
+    rest = (turn - quarter * 90.0) * (math.pi / 180.0)
+    return _map("sin", rest), _map("cos", rest), _map("fmod", quarter, 4.0)
+
+
+def _turned(sin: ndarray, cos: ndarray, quarter: ndarray) -> ndarray:
+    """The sine after that many quarter turns."""
+    value = _where(quarter == 1.0, cos, _where(quarter == 2.0, -sin, _where(quarter == 3.0, -cos, sin)))
+    return value + 0.0
+
+
+def sindg(x: ndarray) -> ndarray:
+    """The sine of an angle in degrees, exact at multiples of 90."""
+    value = _turned(*_octant(x))
+    return _where(x < 0.0, -value, value)
+
+
+def cosdg(x: ndarray) -> ndarray:
+    """The cosine of an angle in degrees, exact at multiples of 90."""
+    sin, cos, quarter = _octant(x)
+    return _turned(sin, cos, _map("fmod", quarter + 1.0, 4.0))
+
+
+def tandg(x: ndarray) -> ndarray:
+    """The tangent of an angle in degrees; inf at odd multiples of 90."""
+    sin, cos, quarter = _octant(x)
+    odd = _map("fmod", quarter, 2.0) == 1.0
+    value = _where(odd, _where(sin == 0.0, math.inf, -cos / sin), sin / cos)
+    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+
+
+def cotdg(x: ndarray) -> ndarray:
+    """The cotangent of an angle in degrees; inf at multiples of 180."""
+    sin, cos, quarter = _octant(x)
+    odd = _map("fmod", quarter, 2.0) == 1.0
+    value = _where(odd, -sin / cos + 0.0, _where(sin == 0.0, math.inf, cos / sin))
+    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+
+
+def cosm1(x: ndarray) -> ndarray:
+    """cos(x) - 1 as -2 sin²(x/2)."""
+    s = _map("sin", x * 0.5)
+    return s * s * -2.0
+
+
+def gammasgn(x: ndarray) -> ndarray:
+    """The sign of gamma(x): by whether floor(x) is odd, for x < 0."""
+    floor = _map("floor", x)
+    odd = _map("remainder", floor, 2.0) == 1.0
+    value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name)))
+    value = _where(x == 0.0, _map("copysign", _core.full((), 1.0, x.dtype_name), x), value)
+    return _where(x == -math.inf, math.nan, _where(x > 0.0, 1.0, _where(c.isnan(x), x, value)))
+
+
+def boxcox1p(x: Any, lmbda: Any) -> ndarray:
+    """((1 + x)**lmbda - 1) / lmbda; log1p(x) for lmbda = 0."""
+    log = _map("log1p", c._as(x, lmbda))
+    return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, c._as(lmbda, x)))
+
+
+def inv_boxcox1p(y: Any, lmbda: Any) -> ndarray:
+    """(1 + lmbda y)**(1 / lmbda) - 1; expm1(y) for lmbda = 0."""
+    safe = _where(lmbda == 0.0, 1.0, c._as(lmbda, y))
+    return _where(lmbda == 0.0, _map("expm1", c._as(y, lmbda)), _map("expm1", _map("log1p", safe * y) / safe))
+
+
+def _approximate(name: str, exact: bool) -> None:
+    if exact:
+        raise NotImplementedError(f"[{name}] exact=True needs integers of any size; use scipy.special.{name}")
+
+
+def factorial(n: Any, exact: bool = False) -> ndarray:
+    """n! as gamma(n + 1); 0 for negative n.
+
+    Raises:
+        NotImplementedError: for `exact`.
+    """
+    _approximate("factorial", exact)
+    x = floats(n)
+    value = _map("gamma", _map("maximum", x, 0.0) + 1.0)
+    return _where(x < 0.0, 0.0, _where(c.isnan(x), x, value))
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> ndarray:
+    """How many ways there are to choose k of N things; 0 for k > N and for negative numbers.
+
+    Args:
+        exact: not supported.
+        repetition: whether a thing may be chosen several times.
+
+    Raises:
+        NotImplementedError: for `exact`.
+    """
+    _approximate("comb", exact)
+    n, chosen = floats(N), floats(k)
+    if repetition:
+        # As SciPy: none of none is one way.
+        return _where(_map("logical_and", n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
+    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+    return _where(allowed, c.binom(n, chosen), 0.0)
+
+
+def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
+    """How many sequences of k of N things there are; 0 for k > N and for negative numbers.
+
+    Raises:
+        NotImplementedError: for `exact`.
+    """
+    _approximate("perm", exact)
+    n, chosen = floats(N), floats(k)
+    small = n < (170.0 if n.dtype_name == "float64" else 34.0)
+    safe = _where(small, n, 1.0)
+    direct = _map("gamma", safe + 1.0) / _map("gamma", _map("maximum", safe - chosen, 0.0) + 1.0)
+    far = _map("exp", _map("gammaln", n + 1.0) - _map("gammaln", _map("maximum", n - chosen, 0.0) + 1.0))
+    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+    return _where(allowed, _where(small, direct, far), 0.0)
+
+
+def polygamma(n: Any, x: Any) -> ndarray:
+    """The n-th derivative of digamma at x > 0: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0."""
+    order, x = floats(n), floats(x)
+    sign = _where(_map("remainder", order, 2.0) == 1.0, 1.0, -1.0)
+    value = sign * _map("gamma", order + 1.0) * zeta(order + 1.0, x)
+    return _where(order == 0.0, _map("digamma", x), value)

@@ -1,0 +1,191 @@
+"""Means, moments and scores along an axis. Integers and bools are computed in float64."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+
+ndarray = _core.ndarray
+_map = _core.map
+
+
+def sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[ndarray, int]:
+    """A real floating array and the axis from the front; flattened for None.
+
+    Raises:
+        ValueError: for an unknown policy.
+        NotImplementedError: for another policy than "propagate", and for several axes.
+        AxisError: if there is no such axis.
+        TypeError: for complex numbers.
+    """
+    if nan_policy not in ("propagate", "omit", "raise"):
+        raise ValueError("nan_policy must be one of {'propagate', 'raise', 'omit'}")
+    if nan_policy != "propagate":
+        raise NotImplementedError(f"[{name}] nan_policy={nan_policy!r} is not supported")
+    if isinstance(axis, tuple):
+        raise NotImplementedError(f"[{name}] several axes= are not supported")
+    x = array(a)
+    if _dtypes.kind(x.dtype_name) == "c":
+        raise TypeError(f"[{name}] complex numbers are not supported")
+    x = x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64")
+    if axis is None:
+        return x.reshape([x.size]), 0
+    return x, normalize_axis(axis, x.ndim)
+
+
+def _kept(result: ndarray, a: Any, axis: int | None, keepdims: bool) -> ndarray:
+    if not keepdims:
+        return result
+    return result.reshape([1] * array(a).ndim) if axis is None else cp.expand_dims(result, axis)
+
+
+def moment(
+    a: Any, order: Any = 1, axis: int | None = 0, nan_policy: str = "propagate", *, center: Any = None,
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The mean of (a - center)**order along an axis; `center` is the mean if None.
+
+    Raises:
+        ValueError: for orders that are not whole numbers.
+        NotImplementedError: for several orders.
+    """
+    if not isinstance(order, (int, float)):
+        raise NotImplementedError("[moment] order= must be one number")
+    if order != round(order):
+        raise ValueError("All elements of `order` must be integral.")
+    x, along = sample(a, axis, "moment", nan_policy)
+    if order == 1 and center is None:
+        value = cp.sum(x * 0.0, axis=along)
+    else:
+        middle = cp.mean(x, axis=along, keepdims=True) if center is None else center
+        value = cp.mean(_power(x - middle, int(order)), axis=along)
+    return _kept(value, a, axis, keepdims)
+
+
+def _power(x: ndarray, order: int) -> ndarray:
+    return x * x if order == 2 else _map("power", x, float(order))
+
+
+def _central(x: ndarray, axis: int, order: int) -> tuple[ndarray, ndarray, ndarray]:
+    """The mean, the second central moment and one of higher order."""
+    mean = cp.mean(x, axis=axis, keepdims=True)
+    d = x - mean
+    square = d * d
+    return (
+        cp.squeeze(mean, axis),
+        cp.mean(square, axis=axis),
+        cp.mean(square * (d if order == 3 else square), axis=axis),
+    )
+
+
+def _negligible(mean: ndarray, m2: ndarray) -> ndarray:
+    """Whether the spread is no more than rounding."""
+    limit = mean * (2.0**-52 if m2.dtype_name == "float64" else 2.0**-23 if m2.dtype_name == "float32" else 2.0**-10)
+    return m2 <= limit * limit
+
+
+def skew(
+    a: Any, axis: int | None = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> ndarray:
+    """m3 / m2**1.5, corrected for bias if asked for; NaN for constant samples."""
+    x, along = sample(a, axis, "skew", nan_policy)
+    n = x.shape[along]
+    mean, m2, m3 = _central(x, along, 3)
+    value = m3 / (m2 * _map("sqrt", m2))
+    if not bias and n > 2:
+        value = value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
+    return _kept(_map("where", _negligible(mean, m2), math.nan, value), a, axis, keepdims)
+
+
+def kurtosis(
+    a: Any, axis: int | None = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """m4 / m2², minus 3 for `fisher`, corrected for bias if asked for; NaN for constant samples."""
+    x, along = sample(a, axis, "kurtosis", nan_policy)
+    n = x.shape[along]
+    mean, m2, m4 = _central(x, along, 4)
+    value = m4 / (m2 * m2)
+    if not bias and n > 3:
+        value = (value * (n**2 - 1.0) - 3.0 * (n - 1) ** 2) / ((n - 2.0) * (n - 3.0)) + 3.0
+    value = _map("where", _negligible(mean, m2), math.nan, value)
+    return _kept(value - 3.0 if fisher else value, a, axis, keepdims)
+
+
+def _weighted(x: ndarray, axis: int, weights: Any) -> ndarray:
+    return cp.mean(x, axis=axis) if weights is None else cp.average(x, axis=axis, weights=array(weights))
+
+
+def gmean(
+    a: Any, axis: int | None = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The geometric mean along an axis, exp of the (weighted) mean of log(a)."""
+    x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "gmean", nan_policy)
+    return _kept(_map("exp", _weighted(_map("log", x), along, weights)), a, axis, keepdims)
+
+
+def _unless_negative(x: ndarray, axis: int, value: ndarray) -> ndarray:
+    return _map("where", cp.any(x < 0, axis=axis), math.nan, value)
+
+
+def hmean(
+    a: Any, axis: int | None = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements."""
+    x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "hmean", nan_policy)
+    return _kept(_unless_negative(x, along, 1.0 / _weighted(1.0 / x, along, weights)), a, axis, keepdims)
+
+
+def pmean(
+    a: Any, p: float, *, axis: int | None = 0, dtype: Any = None, weights: Any = None, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative elements."""
+    if not isinstance(p, (int, float)):
+        raise ValueError("Power mean only implemented for finite `p`")
+    if p == 0:
+        return gmean(a, axis, dtype, weights, nan_policy=nan_policy, keepdims=keepdims)
+    x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "pmean", nan_policy)
+    value = _map("power", _weighted(_map("power", x, float(p)), along, weights), 1.0 / p)
+    return _kept(_unless_negative(x, along, value), a, axis, keepdims)
+
+
+def sem(
+    a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> ndarray:
+    """The standard error of the mean, std / sqrt(n)."""
+    x, along = sample(a, axis, "sem", nan_policy)
+    return _kept(cp.std(x, axis=along, ddof=ddof) / math.sqrt(max(x.shape[along], 0)), a, axis, keepdims)
+
+
+def variation(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
+) -> ndarray:
+    """The standard deviation over the mean."""
+    x, along = sample(a, axis, "variation", nan_policy)
+    return _kept(cp.std(x, axis=along, ddof=ddof) / cp.mean(x, axis=along), a, axis, keepdims)
+
+
+def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
+    """`scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant."""
+    x, along = sample(compare, axis, "zmap", nan_policy)
+    values = array(scores)
+    if x.size == 0:
+        return _core.full(values.shape, math.nan, x.dtype_name)
+    mean, spread = cp.mean(x, axis=along, keepdims=True), cp.std(x, axis=along, ddof=ddof, keepdims=True)
+    constant = cp.max(x, axis=along, keepdims=True) == cp.min(x, axis=along, keepdims=True)
+    spread = _map("where", constant, math.nan, spread)
+    if axis is None:
+        mean, spread = mean.reshape([]), spread.reshape([])
+    return (values - mean) / spread
+
+
+def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
+    """Each element in standard deviations from the mean of its sample; NaN for constant samples."""
+    return zmap(a, a, axis, ddof, nan_policy)

@@ -1,0 +1,80 @@
+"""`cuprous.scipy.interpolate` against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import interpolate
+
+scipy_interpolate = pytest.importorskip("scipy.interpolate")
+
+RNG = np.random.default_rng(3)
+X, Y = np.sort(RNG.random(9)) * 10, RNG.normal(size=(3, 9, 2))
+INSIDE = np.concatenate([RNG.uniform(X[0], X[-1], 20), X, (X[1:] + X[:-1]) / 2])
+GRID = (np.sort(RNG.random(5)), np.arange(6.0)[::-1], np.linspace(0, 2, 4))
+VALUES = RNG.normal(size=(5, 6, 4, 2))
+
+
+def on_device(xs: Any) -> list[Any]:
+    """Vectors on the device."""
+    return [cp.asarray(np.ascontiguousarray(x)) for x in xs]
+
+
+@pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero"])
+@pytest.mark.parametrize("fill", [(1.0, 2.0), "extrapolate", 3.0])
+def test_lines(kind: str, fill: Any) -> None:
+    order = RNG.permutation(9)
+    given, values = X[order], Y[:, order]
+    options = {"axis": 1, "fill_value": fill, "bounds_error": False}
+    if (kind, fill) == ("zero", "extrapolate"):
+        pytest.skip("SciPy takes a spline")
+    outside = np.concatenate([INSIDE, [-1.0, 99.0]])
+    for at in (outside, INSIDE[:6].reshape(2, 3), INSIDE[0], np.zeros(0)):
+        theirs = scipy_interpolate.interp1d(given, values, kind, **options)(at)
+        ours = interpolate.interp1d(cp.asarray(given), cp.asarray(values), kind, **options)(cp.asarray(at))
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-12, atol=1e-13)
+    assert np.isnan(interpolate.interp1d(cp.asarray(X), cp.asarray(X), kind)(cp.array([np.nan])).get()).all()
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest"])
+@pytest.mark.parametrize("fill", [7.0, None, np.nan])
+def test_grids(method: str, fill: Any) -> None:
+    places = np.stack([RNG.uniform(g.min() - 1, g.max() + 1, 30) for g in GRID], -1)
+    places[3, 1] = np.nan
+    theirs = scipy_interpolate.RegularGridInterpolator(GRID, VALUES, method, False, fill)(places)
+    ours = interpolate.RegularGridInterpolator(on_device(GRID), cp.asarray(VALUES), method, False, fill)
+    np.testing.assert_allclose(ours(cp.asarray(places)).get(), theirs, rtol=1e-11, atol=1e-13)
+    inside = np.stack([RNG.uniform(g.min(), g.max(), (7, 3)) for g in GRID], -1)
+    theirs = scipy_interpolate.RegularGridInterpolator(GRID, VALUES)(inside, method)
+    ours = interpolate.RegularGridInterpolator(on_device(GRID), cp.asarray(VALUES))(cp.asarray(inside), method)
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours.get(), theirs, rtol=1e-11, atol=1e-13)
+    pair = (float(GRID[0][2]), 2.5, cp.asarray([0.1, 0.2]))
+    theirs = scipy_interpolate.interpn(GRID, VALUES, (GRID[0][2], 2.5, np.array([0.1, 0.2])), method)
+    np.testing.assert_allclose(interpolate.interpn(on_device(GRID), cp.asarray(VALUES), pair, method).get(), theirs)
+
+
+def test_errors() -> None:
+    x, y = cp.asarray(X), cp.asarray(Y)
+    grid, values = on_device(GRID), cp.asarray(VALUES)
+    for call, error, text in (
+        (lambda: interpolate.interp1d(x, x, "cubic"), NotImplementedError, "cubic"),
+        (lambda: interpolate.interp1d(x, y), ValueError, "equal in length"),
+        (lambda: interpolate.interp1d(y, y), ValueError, "one dimension"),
+        (lambda: interpolate.interp1d(x, x)(cp.array([-1.0])), ValueError, "below"),
+        (lambda: interpolate.interp1d(x, x)(cp.array([99.0])), ValueError, "above"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values, "cubic"), NotImplementedError, "cubic"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values, solver=1), NotImplementedError, "solver"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values, "odd"), ValueError, "not defined"),
+        (lambda: interpolate.RegularGridInterpolator(grid[:2], values[0]), ValueError, "points and"),
+        (lambda: interpolate.RegularGridInterpolator([cp.zeros(5)], values), ValueError, "strictly"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values)(cp.ones((2, 3)) * 99), ValueError, "out of bounds"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values)(cp.ones((2, 2))), ValueError, "dimension 2"),
+    ):
+        with pytest.raises(error, match=text):
+            call()

@@ -1,0 +1,123 @@
+"""Splines, coordinates and geometry of `cuprous.scipy.ndimage` against SciPy, for every order and mode."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import ndimage
+
+scipy_ndimage = pytest.importorskip("scipy.ndimage")
+
+MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
+RNG = np.random.default_rng(1)
+INPUTS = [RNG.normal(size=60), RNG.normal(size=(34, 41)), RNG.normal(size=(3,)), RNG.normal(size=(5, 6, 7))]
+#: SciPy starts its recursion approximately in these modes: short lines differ, here they do not.
+APPROXIMATE = ("reflect", "grid-mirror", "nearest")
+
+
+def close(name: str, x: Any, *args: Any, atol: float = 1e-10, **kwargs: Any) -> None:
+    """The same call on both sides: same dtype, shape and values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = getattr(scipy_ndimage, name)(x, *args, **kwargs)
+        moved = [cp.asarray(a) if isinstance(a, np.ndarray) else a for a in (x, *args)]
+        ours = getattr(ndimage, name)(*moved, **kwargs).get()
+    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
+
+
+def tolerance(mode: str, order: int, x: np.ndarray[Any, Any]) -> float:
+    """How far SciPy is from the exact coefficients."""
+    if order < 2 or mode not in APPROXIMATE:
+        return 1e-10
+    if min(x.shape) <= 30:
+        return 0.01
+    # Far out, SciPy has an error of the greatest pole to the power of its margin of 12.
+    return 5e-4 if mode == "nearest" else 1e-10
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("i", range(4))
+def test_orders_and_modes(i: int, order: int, mode: str) -> None:
+    x = INPUTS[i]
+    if x.ndim == 3 and order > 3:
+        pytest.skip("216 terms an element")
+    atol = tolerance(mode, order, x)
+    options = {"order": order, "mode": mode, "atol": atol}
+    if order > 1:
+        close("spline_filter", x, order, mode=mode, atol=atol)
+    close("map_coordinates", x, np.stack([RNG.uniform(-2.5 * n, 3.5 * n, 40) for n in x.shape]), cval=1.5, **options)
+    halves = np.stack([RNG.integers(-5 * n, 7 * n, 60) / 2 for n in x.shape])
+    close("map_coordinates", x, halves, cval=1.5, **options)
+    close("shift", x, 1.3, cval=2, **options)
+    close("zoom", x, 1.7, **options)
+    close("zoom", x, 0.6, grid_mode=True, **options)
+    matrix = RNG.normal(size=(x.ndim, x.ndim))
+    close("affine_transform", x, matrix, 0.3, **options)
+    close("affine_transform", x, matrix[0], 0.3, **options)
+    if x.ndim > 1:
+        close("rotate", x, 33.0, **options)
+        close("rotate", x, 90.0, reshape=False, axes=(0, -1), **options)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "bool", "float32", "complex64", "complex128"])
+def test_dtypes(dtype: str) -> None:
+    x = (RNG.normal(size=(9, 12)) * 300).astype(dtype)
+    x = x + 1j * x[::-1] if "complex" in dtype else x
+    for order in (0,) if dtype == "bool" else (0, 1):  # of bools, sums that round to less than 1 are dropped
+        for name, argument in (("zoom", 2.3), ("shift", (0.25, -1.75)), ("rotate", 20.0)):
+            close(name, x, argument, order=order, atol=1e-4 if dtype in ("float32", "complex64") else 1e-10)
+
+
+def test_arguments() -> None:
+    x = INPUTS[1]
+    homogeneous = np.array([[0.5, 0.1, 2.0], [0.0, 0.8, -1.0], [0.0, 0.0, 1.0]])
+    for order in (1, 3):
+        close("affine_transform", x, homogeneous, order=order)
+        close("affine_transform", x, homogeneous[:2], output_shape=(5, 70), order=order)
+        close("map_coordinates", x, RNG.uniform(0, 30, (2, 3, 4)), output=np.float32, order=order, atol=1e-6)
+        close("zoom", x, (1, 0.5), order=order, prefilter=False)
+    close("zoom", x, 1)
+    close("spline_filter1d", x, 3, 0)
+    close("spline_filter1d", x, 4, -1, mode="grid-wrap")
+    close("spline_filter1d", x, 1)
+    close("spline_filter", x[0] + 1j * x[1])
+    out = cp.zeros((3,))
+    assert ndimage.map_coordinates(cp.asarray(x), cp.ones((2, 3)), output=out, order=1) is out
+    np.testing.assert_allclose(out.get(), x[1, 1])
+    assert ndimage.map_coordinates(cp.asarray(x), cp.ones((2, 0))).shape == (0,)
+    view = cp.asarray(x)[::-2, ::3]
+    np.testing.assert_allclose(ndimage.shift(view, 0.5, order=1).get(), scipy_ndimage.shift(x[::-2, ::3], 0.5, order=1))
+
+
+MISTAKES: list[tuple[Any, type[Exception], str]] = [
+    (lambda a: ndimage.zoom(a, 2, order=6), RuntimeError, "order"),
+    (lambda a: ndimage.spline_filter(a, 1), RuntimeError, "order"),
+    (lambda a: ndimage.spline_filter(a, mode="odd"), RuntimeError, "mode"),
+    (lambda a: ndimage.shift(a, 1, mode="odd"), RuntimeError, "mode"),
+    (lambda a: ndimage.shift(a, (1, 2, 3)), RuntimeError, "length"),
+    (lambda a: ndimage.map_coordinates(a, cp.ones((3, 4))), RuntimeError, "coordinate array"),
+    (lambda a: ndimage.map_coordinates(a, cp.ones((2, 4)) * 1j), TypeError, "Complex"),
+    (lambda a: ndimage.map_coordinates(a, cp.ones(2)), RuntimeError, "rank"),
+    (lambda a: ndimage.map_coordinates(a, cp.ones((2, 4)), output=cp.ones(3)), RuntimeError, "shape"),
+    (lambda a: ndimage.affine_transform(a, np.ones((3, 2))), RuntimeError, "rows"),
+    (lambda a: ndimage.affine_transform(a, np.ones((2, 4))), RuntimeError, "columns"),
+    (lambda a: ndimage.affine_transform(a, np.ones((3, 3))), ValueError, "bottom row"),
+    (lambda a: ndimage.rotate(a[0], 3), ValueError, "at least 2D"),
+    (lambda a: ndimage.rotate(a, 3, axes=(0, 2)), ValueError, "plane"),
+    (lambda a: ndimage.rotate(a, 3, axes=(0,)), ValueError, "exactly two"),
+    (lambda a: ndimage.geometric_transform(a, lambda c: c), NotImplementedError, "map_coordinates"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(MISTAKES)))
+def test_errors(case: int) -> None:
+    call, error, text = MISTAKES[case]
+    with pytest.raises(error, match=text):
+        call(cp.ones((4, 5)))

@@ -1,0 +1,176 @@
+"""Morphology and distances of `cuprous.scipy.ndimage` against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cuprous as cp
+from cuprous.scipy import ndimage
+
+scipy_ndimage = pytest.importorskip("scipy.ndimage")
+
+SHAPES = [(17,), (9, 11), (5, 6, 7)]
+BINARY = ["binary_erosion", "binary_dilation", "binary_opening", "binary_closing"]
+GREY = [
+    "grey_erosion", "grey_dilation", "grey_opening", "grey_closing", "morphological_gradient",
+    "morphological_laplace", "white_tophat", "black_tophat",
+]  # fmt: skip
+
+
+def moved(x: Any) -> Any:
+    """NumPy arrays on the device, anything else as it is."""
+    return cp.asarray(x) if isinstance(x, np.ndarray) else x
+
+
+def same(name: str, *args: Any, **kwargs: Any) -> None:
+    """The same call on both sides: same dtype and values."""
+    theirs = getattr(scipy_ndimage, name)(*args, **kwargs)
+    ours = getattr(ndimage, name)(*map(moved, args), **{k: moved(v) for k, v in kwargs.items()}).get()
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    image, mask, n = rng.random(shape) < 0.6, rng.random(shape) < 0.7, len(shape)
+    structures = [(None, 0), (np.ones((2,) * n), 0), (rng.random((3,) * n) < 0.5, 1), (np.ones((2,) * n), -1)]
+    for structure, origin in structures:
+        for iterations in (1, 2, 3):
+            for border in (0, 1):
+                for m in (None, mask):
+                    same(name, image, structure, iterations, mask=m, border_value=border, origin=origin)
+    same(name, image.astype(np.float32) * 3)
+    same(name, image, np.ones((7,) * n))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_until_nothing_changes(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(7)
+    image, mask = rng.random(shape) < 0.3, rng.random(shape) < 0.8
+    same("binary_dilation", image, iterations=-1, mask=mask)
+    same("binary_erosion", image, iterations=0, mask=mask)
+    same("binary_propagation", image & mask, mask=mask)
+    same("binary_fill_holes", mask)
+    same("binary_hit_or_miss", image)
+    one, two = rng.random((3,) * image.ndim) < 0.3, rng.random((3,) * image.ndim) < 0.3
+    same("binary_hit_or_miss", image, one, two, origin1=1)
+
+
+def test_a_long_way() -> None:
+    lane = np.ones((1, 300), dtype=bool)
+    seed = np.zeros_like(lane)
+    seed[0, 0] = True
+    same("binary_propagation", seed, mask=lane)
+
+
+def test_axes_output_and_empty() -> None:
+    image = np.random.default_rng(3).random((4, 7, 6)) < 0.7
+    for name in BINARY:
+        same(name, image, axes=(1, 2))
+        out = cp.zeros(image.shape, dtype="uint8")
+        assert getattr(ndimage, name)(cp.asarray(image), output=out) is out
+        np.testing.assert_array_equal(out.get(), getattr(scipy_ndimage, name)(image))
+        assert getattr(ndimage, name)(cp.zeros((0, 3))).shape == (0, 3)
+    same("binary_hit_or_miss", image, axes=(0, 1))
+    same("binary_fill_holes", image, axes=(0, 1))
+
+
+@pytest.mark.parametrize("name", GREY)
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_grey(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(5)
+    image, n = rng.integers(20, 200, shape).astype(dtype), len(shape)
+    some = rng.random((3,) * n) < 0.7
+    some[(1,) * n] = True
+    heights = rng.integers(0, 4, (3,) * n)
+    same(name, image, size=3)
+    same(name, image, size=2, origin=-1)
+    same(name, image, footprint=some)
+    same(name, image, structure=heights)
+    same(name, image, structure=heights[(slice(2),) * n], mode="wrap")
+    same(name, image, structure=heights, footprint=some, mode="constant", cval=3)
+
+
+@pytest.mark.parametrize("name", ["grey_erosion", "grey_dilation", "white_tophat", "black_tophat"])
+def test_grey_output(name: str) -> None:
+    image = np.random.default_rng(6).integers(20, 200, (8, 9)).astype("int16")
+    same(name, image, size=3, output=np.float32)
+    out = cp.zeros(image.shape)
+    assert getattr(ndimage, name)(cp.asarray(image), 3, output=out) is out
+    np.testing.assert_array_equal(out.get(), getattr(scipy_ndimage, name)(image, 3))
+
+
+def test_structures() -> None:
+    for rank in range(4):
+        for connectivity in range(5):
+            theirs = scipy_ndimage.generate_binary_structure(rank, connectivity)
+            np.testing.assert_array_equal(ndimage.generate_binary_structure(rank, connectivity).get(), theirs)
+    cross = scipy_ndimage.generate_binary_structure(2, 1)
+    for n in (0, 1, 2, 4):
+        ours = ndimage.iterate_structure(cp.asarray(cross), n)
+        np.testing.assert_array_equal(ours.get(), scipy_ndimage.iterate_structure(cross, n))
+    assert ndimage.iterate_structure(cross, 3, 1)[1] == scipy_ndimage.iterate_structure(cross, 3, 1)[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.3, 0.9, 0.995]))
+def test_distances(seed: int, ndim: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    image = rng.random(rng.integers(1, 24 if ndim < 3 else 9, ndim)) < density
+    image.flat[0] = False
+    for sampling in (None, 2.5, list(rng.uniform(0.5, 3, ndim))):
+        theirs = scipy_ndimage.distance_transform_edt(image, sampling)
+        ours = ndimage.distance_transform_edt(cp.asarray(image), sampling).get()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+    for metric in ("taxicab", "chessboard"):
+        same("distance_transform_cdt", image, metric)
+        same("distance_transform_bf", image, metric)
+    np.testing.assert_allclose(
+        ndimage.distance_transform_bf(cp.asarray(image)).get(), scipy_ndimage.distance_transform_bf(image), rtol=1e-14
+    )
+
+
+def test_distances_without_a_zero() -> None:
+    ones = np.ones((3, 4))
+    same("distance_transform_cdt", ones)
+    same("distance_transform_bf", ones, "taxicab")
+    assert np.isinf(ndimage.distance_transform_edt(cp.asarray(ones)).get()).all()
+    out = cp.zeros((3, 4))
+    assert ndimage.distance_transform_edt(cp.asarray(np.eye(3, 4)), distances=out) is None
+    np.testing.assert_array_equal(out.get(), scipy_ndimage.distance_transform_edt(np.eye(3, 4)))
+    assert ndimage.distance_transform_edt(cp.zeros((0, 3))).shape == (0, 3)
+
+
+MISTAKES: list[tuple[Any, type[Exception], str]] = [
+    (lambda a: ndimage.binary_erosion(a * 1j), TypeError, "Complex"),
+    (lambda a: ndimage.binary_erosion(a, np.ones(3)), RuntimeError, "dimensionality"),
+    (lambda a: ndimage.binary_erosion(a, np.ones((0, 3))), RuntimeError, "empty"),
+    (lambda a: ndimage.binary_erosion(a, iterations=1.5), TypeError, "integer"),
+    (lambda a: ndimage.binary_erosion(a, mask=cp.ones(3)), RuntimeError, "equal sizes"),
+    (lambda a: ndimage.binary_dilation(a, np.ones((3, 3)), origin=3), ValueError, "origin"),
+    (lambda a: ndimage.grey_erosion(a), ValueError, "must be specified"),
+    (lambda a: ndimage.grey_dilation(a), ValueError, "must be specified"),
+    (lambda a: ndimage.grey_erosion(a, structure=np.ones(3)), RuntimeError, "must match"),
+    (lambda a: ndimage.distance_transform_edt(a, return_indices=True), NotImplementedError, "return_indices"),
+    (lambda a: ndimage.distance_transform_edt(a, return_distances=False), RuntimeError, "at least one"),
+    (lambda a: ndimage.distance_transform_edt(a, distances=cp.ones(2)), RuntimeError, "wrong shape"),
+    (lambda a: ndimage.distance_transform_cdt(a, "euclidean"), ValueError, "metric"),
+    (lambda a: ndimage.distance_transform_bf(a, "none"), RuntimeError, "metric"),
+    (lambda a: ndimage.distance_transform_bf(a, "taxicab", 2.0), NotImplementedError, "sampling"),
+    (lambda a: ndimage.generic_filter(a, np.mean, 3), NotImplementedError, "compose"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(MISTAKES)))
+def test_errors(case: int) -> None:
+    call, error, text = MISTAKES[case]
+    with pytest.raises(error, match=text):
+        call(cp.ones((4, 5)))

@@ -1,0 +1,135 @@
+"""`cuprous.scipy.signal` against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import signal
+
+scipy_signal = pytest.importorskip("scipy.signal")
+
+RNG = np.random.default_rng(2)
+LINES = RNG.normal(size=(5, 40))
+SIZES = [((9,), (4,)), ((4,), (9,)), ((9,), (1,)), ((7,), (7,)), ((6, 7), (3, 2)), ((3, 2), (6, 7)), ((6, 3), (2, 5)),
+         ((8, 9), (4, 4)), ((4, 5, 6), (2, 3, 2))]  # fmt: skip
+DTYPES = [("f8", "f8"), ("i8", "i4"), ("c16", "f8"), ("f8", "c16"), ("c16", "c16"), ("f4", "f4")]
+WINDOWS: list[tuple[Any, ...]] = [
+    ("bartlett",), ("blackman",), ("blackmanharris",), ("bohman",), ("boxcar",), ("cosine",),
+    ("exponential", None, 3.0), ("flattop",), ("gaussian", 3.0), ("general_gaussian", 1.5, 3.0),
+    ("general_hamming", 0.6), ("hamming",), ("hann",), ("kaiser", 5.0), ("nuttall",), ("parzen",), ("triang",),
+    ("tukey",), ("tukey", 0.2), ("tukey", 1.0), ("general_cosine", [0.5, 0.3, 0.2]),
+]  # fmt: skip
+
+
+def close(ours: Any, theirs: Any, tolerance: float = 1e-11) -> None:
+    """Same dtype, shape and values."""
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours.get(), theirs, rtol=tolerance, atol=tolerance)
+
+
+def draw(shape: tuple[int, ...], dtype: str) -> Any:
+    """Normal numbers."""
+    values = RNG.normal(size=shape) * 9
+    return (values + 1j * RNG.normal(size=shape) if dtype == "c16" else values).astype(dtype)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("dtypes", DTYPES)
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_convolution(name: str, dtypes: tuple[str, str], sizes: Any) -> None:
+    a, v = draw(sizes[0], dtypes[0]), draw(sizes[1], dtypes[1])
+    ours, tolerance = getattr(signal, name), 1e-4 if "f4" in dtypes else 1e-11
+    for mode in ("full", "same", "valid"):
+        try:
+            theirs = getattr(scipy_signal, name)(a, v, mode, method="direct")
+        except ValueError:
+            with pytest.raises(ValueError, match="valid"):
+                ours(cp.asarray(a), cp.asarray(v), mode)
+            continue
+        close(ours(cp.asarray(a), cp.asarray(v), mode), theirs, tolerance)
+
+
+@pytest.mark.parametrize("sizes", [s for s in SIZES if len(s[0]) == 2])
+@pytest.mark.parametrize("dtypes", DTYPES)
+@pytest.mark.parametrize("name", ["convolve2d", "correlate2d"])
+def test_planes(name: str, dtypes: tuple[str, str], sizes: Any) -> None:
+    a, v = draw(sizes[0], dtypes[0]), draw(sizes[1], dtypes[1])
+    ours, tolerance = getattr(signal, name), 1e-4 if "f4" in dtypes else 1e-11
+    for boundary in ("fill", "wrap", "symm"):
+        close(ours(cp.asarray(a), cp.asarray(v), "same", boundary),
+              getattr(scipy_signal, name)(a, v, "same", boundary), tolerance)  # fmt: skip
+    if dtypes == ("f8", "f8"):
+        close(ours(cp.asarray(a), cp.asarray(v), "same", "fill", 1.5),
+              getattr(scipy_signal, name)(a, v, "same", "fill", 1.5))  # fmt: skip
+    close(ours(cp.asarray(a), cp.asarray(v)), getattr(scipy_signal, name)(a, v), tolerance)
+    if all(n >= k for n, k in zip(*sizes, strict=True)):
+        close(ours(cp.asarray(a), cp.asarray(v), "valid"), getattr(scipy_signal, name)(a, v, "valid"), tolerance)
+
+
+@pytest.mark.parametrize("case", range(len(WINDOWS)))
+def test_windows(case: int) -> None:
+    name, *args = WINDOWS[case]
+    for m in (0, 1, 2, 3, 10, 11, 51):
+        for sym in (True, False):
+            theirs = getattr(scipy_signal.windows, name)(m, *args, sym=sym)
+            close(getattr(signal.windows, name)(m, *args, sym=sym), theirs, 1e-13)
+
+
+def test_filters() -> None:
+    lines = cp.asarray(LINES)
+    for axis in (0, 1):
+        for kind in ("linear", "constant"):
+            close(signal.detrend(lines, axis=axis, type=kind), scipy_signal.detrend(LINES, axis=axis, type=kind))
+    close(signal.detrend(lines, bp=[10, 25]), scipy_signal.detrend(LINES, bp=[10, 25]))
+    close(signal.medfilt(lines, [3, 5]), scipy_signal.medfilt(LINES, [3, 5]))
+    close(signal.medfilt2d(lines, 3), scipy_signal.medfilt2d(LINES, 3))
+    for size in (1, 2, 3, 4, 7, 8):
+        b = RNG.normal(size=size)
+        for axis in (0, 1):
+            close(signal.lfilter(b, 2.0, lines, axis=axis), scipy_signal.lfilter(b, 2.0, LINES, axis=axis))
+        close(signal.lfilter(b, [2.0], cp.arange(9)), scipy_signal.lfilter(b, [2.0], np.arange(9)))
+
+
+@pytest.mark.parametrize("mode", ["mirror", "constant", "nearest", "interp", "wrap"])
+def test_savgol(mode: str) -> None:
+    for window, order, deriv, axis in (
+        (7, 3, 0, 1),
+        (7, 3, 1, 1),
+        (7, 3, 2, 1),
+        (5, 2, 0, 0),
+        (6, 2, 0, 1),
+        (5, 1, 2, 1),
+    ):
+        args = (window, order, deriv, 0.5, axis, mode)
+        close(signal.savgol_filter(cp.asarray(LINES), *args), scipy_signal.savgol_filter(LINES, *args), 1e-9)
+    close(signal.savgol_coeffs(7, 3, use="dot"), scipy_signal.savgol_coeffs(7, 3, use="dot"))
+
+
+def test_errors() -> None:
+    a = cp.ones((4, 5))
+    for call, error, text in (
+        (lambda: signal.convolve(a, a[0]), ValueError, "dimensionality"),
+        (lambda: signal.convolve(a, a, "whole"), ValueError, "mode"),
+        (lambda: signal.convolve(a, a, method="fft"), NotImplementedError, "fft"),
+        (lambda: signal.convolve2d(a[0], a[0]), ValueError, "2-D"),
+        (lambda: signal.convolve2d(a, a, boundary="odd"), ValueError, "boundary"),
+        (lambda: signal.convolve2d(a, a, boundary="wrap"), NotImplementedError, "same"),
+        (lambda: signal.choose_conv_method(a, a, measure=True), NotImplementedError, "measure"),
+        (lambda: signal.lfilter([1.0], [1.0, 0.5], a), NotImplementedError, "feedback"),
+        (lambda: signal.lfilter([1.0], 1.0, a, zi=a), NotImplementedError, "zi"),
+        (lambda: signal.medfilt(a, 4), ValueError, "odd"),
+        (lambda: signal.savgol_filter(a, 3, 3), ValueError, "polyorder"),
+        (lambda: signal.savgol_filter(a, 7, 2), ValueError, "window_length"),
+        (lambda: signal.detrend(a, type="odd"), ValueError, "type"),
+        (lambda: signal.windows.hann(-1), ValueError, "non-negative"),
+        (lambda: signal.fftconvolve(a, a), NotImplementedError, "convolve"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    assert signal.choose_conv_method(a, a) == "direct"
+    assert signal.convolve(cp.zeros(0), cp.ones(3)).shape == (0,)

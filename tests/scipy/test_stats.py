@@ -1,0 +1,115 @@
+"""`cuprous.scipy.stats` against SciPy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import stats
+
+scipy_stats = pytest.importorskip("scipy.stats")
+
+RNG = np.random.default_rng(4)
+POSITIVE = RNG.gamma(2.0, size=(12, 7)) + 0.1
+SPOILED = POSITIVE.copy()
+SPOILED[3, 2] = np.nan
+
+#: name -> what else it takes
+FUNCTIONS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("zscore", (), {}), ("zscore", (), {"ddof": 1}), ("moment", (), {}), ("moment", (2,), {}), ("moment", (5,), {}),
+    ("moment", (3,), {"center": 0.5}), ("skew", (), {}), ("skew", (), {"bias": False}), ("kurtosis", (), {}),
+    ("kurtosis", (), {"bias": False}), ("kurtosis", (), {"fisher": False}), ("gmean", (), {}), ("hmean", (), {}),
+    ("pmean", (2.5,), {}), ("pmean", (0,), {}), ("sem", (), {}), ("variation", (), {"ddof": 1}),
+    ("iqr", (), {"rng": (10, 80)}), ("iqr", (), {"scale": "normal"}), ("trim_mean", (0.2,), {}), ("entropy", (), {}),
+    ("entropy", (), {"base": 2}),
+]  # fmt: skip
+
+
+def both(name: str, *args: Any, rtol: float = 1e-11, **kwargs: Any) -> None:
+    """The same call on both sides: same shape and values."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        theirs = np.asarray(getattr(scipy_stats, name)(*args, **kwargs))
+    device = [cp.asarray(a) if isinstance(a, np.ndarray) else a for a in args]
+    keywords = {k: cp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in kwargs.items()}
+    ours = getattr(stats, name)(*device, **keywords).get()
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", range(len(FUNCTIONS)))
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_functions(case: int, axis: int | None) -> None:
+    name, args, kwargs = FUNCTIONS[case]
+    both(name, POSITIVE, *args, axis=axis, **kwargs)
+    both(name, SPOILED, *args, axis=axis, **kwargs)
+    both(name, (POSITIVE * 10).astype(int) + 1, *args, axis=axis, **kwargs)
+    both(name, POSITIVE.astype("float32").astype("float64"), *args, axis=axis, **kwargs)
+    if name != "zscore":
+        both(name, POSITIVE, *args, axis=axis, keepdims=True, **kwargs)
+
+
+def test_constants_and_negatives() -> None:
+    flat = np.full((5, 3), 0.1)
+    for name in ("zscore", "skew", "kurtosis"):
+        both(name, flat)
+    mixed = POSITIVE.copy()
+    mixed[2, 3] = -1.0
+    both("hmean", mixed)
+    both("pmean", mixed, 2.0)
+    both("hmean", np.array([1.0, 0.0, 2.0]))
+    both("gmean", POSITIVE, weights=np.arange(84.0).reshape(12, 7) + 1)
+    both("zmap", POSITIVE, POSITIVE[:5])
+    both("entropy", POSITIVE, POSITIVE[::-1].copy(), base=3)
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks(method: str) -> None:
+    for x in (
+        RNG.integers(0, 9, 40),
+        RNG.normal(size=30),
+        np.array([1.0, np.nan, 2.0]),
+        np.zeros(0),
+        RNG.random((3, 4)),
+    ):
+        both("rankdata", x, method)
+
+
+def test_relations() -> None:
+    x, y = POSITIVE[:, 0], POSITIVE[:, 1] * 2 + POSITIVE[:, 0]
+    ours, theirs = stats.linregress(cp.asarray(x), cp.asarray(y)), scipy_stats.linregress(x, y)
+    for name in ("slope", "intercept", "rvalue", "stderr", "intercept_stderr"):
+        np.testing.assert_allclose(float(getattr(ours, name)), getattr(theirs, name), rtol=1e-11)
+    r = stats.pearsonr(cp.asarray(POSITIVE), cp.asarray(POSITIVE**2), axis=1)
+    np.testing.assert_allclose(r.statistic.get(), scipy_stats.pearsonr(POSITIVE, POSITIVE**2, axis=1).statistic)
+    assert np.isnan(float(stats.pearsonr(cp.ones(3), cp.arange(3.0)).statistic))
+    for result in (r, ours):
+        with pytest.raises(NotImplementedError, match="pvalue"):
+            _ = result.pvalue
+    assert not hasattr(r, "nonsense")
+
+
+def test_errors() -> None:
+    a = cp.asarray(POSITIVE)
+    with pytest.raises(NotImplementedError, match="nan_policy"):
+        stats.zscore(a, nan_policy="omit")
+    with pytest.raises(ValueError, match="nan_policy"):
+        stats.zscore(a, nan_policy="ignore")
+    with pytest.raises(np.exceptions.AxisError):
+        stats.skew(a, axis=2)
+    with pytest.raises(ValueError, match="unknown method"):
+        stats.rankdata(a, "odd")
+    with pytest.raises(NotImplementedError, match="axis"):
+        stats.rankdata(a, axis=1)
+    with pytest.raises(ValueError, match="Proportion"):
+        stats.trim_mean(a, 0.6)
+    with pytest.raises(ValueError, match="base"):
+        stats.entropy(a, base=-1)
+    with pytest.raises(TypeError, match="complex"):
+        stats.gmean(a * 1j)
+    with pytest.raises(ValueError, match="same length"):
+        stats.pearsonr(a[:3], a[:4])
