@@ -65,5 +65,5 @@ def test_nothing_is_called_unsupported_and_there() -> None:
 
 
 def test_numpys_dispatch_names_the_alternative() -> None:
-    with pytest.raises(NotImplementedError, match=r"\.get\(\)"):
-        np.polyfit(cp.arange(3.0), cp.arange(3.0), 1)
+    with pytest.raises(NotImplementedError, match="keep them in NumPy"):
+        np.is_busday(cp.arange(3))

@@ -175,8 +175,8 @@ def test_ufuncs_of_scipy() -> None:
     special = pytest.importorskip("scipy.special._ufuncs", reason="SciPy is not installed")
     x = np.linspace(-2, 2, 9)
     assert_same(special.expit(cp.asarray(x)), special.expit(x), rtol=1e-13)
-    with pytest.raises(TypeError, match="j0"):
-        special.j0(cp.asarray(x))
+    with pytest.raises(TypeError, match="ber"):
+        special.ber(cp.asarray(x))
 
 
 def test_special_functions_by_the_namespace() -> None:

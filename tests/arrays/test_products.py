@@ -165,8 +165,9 @@ def test_matrix_norms() -> None:
                 lambda o=ord, ax=axis: cp.linalg.norm(cp.asarray(a), o, ax),
             )
     assert_same(cp.linalg.norm(cp.asarray(a)), np.asarray(np.linalg.norm(a)))
-    with pytest.raises(NotImplementedError):
-        cp.linalg.norm(cp.ones((2, 2)), 2)
+    for ord in (2, -2, "nuc"):
+        want = np.linalg.norm(a, ord, (1, 2))
+        np.testing.assert_allclose(cp.asnumpy(cp.linalg.norm(cp.asarray(a), ord, (1, 2))), want, rtol=1e-12)
     with pytest.raises(ValueError):
         cp.linalg.norm(cp.ones((2, 2)), "bogus")
 

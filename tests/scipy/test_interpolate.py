@@ -78,3 +78,10 @@ def test_errors() -> None:
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_values_are_copied() -> None:
+    y = cp.zeros(3)
+    line = interpolate.interp1d(cp.arange(3.0), y)
+    y += 5
+    assert float(line(1.0)) == 0.0

@@ -21,7 +21,7 @@ class interp1d:
         y: their values along `axis`.
         kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero") or "next".
         axis: the axis of `y`.
-        copy: no difference here: arrays that are written to later do not change what was recorded before.
+        copy: whether `y` is copied, so that later writes to it have no effect; `x` always is.
         bounds_error: whether to raise outside of the points, which waits for the device; None means unless
             `fill_value` is given.
         fill_value: the value there, a pair (below, above), or "extrapolate".
@@ -39,6 +39,8 @@ class interp1d:
         if kind not in _KINDS:
             raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {', '.join(_KINDS)}")
         x, y = array(x), array(y)
+        if copy:
+            y = y.copy()
         if x.ndim != 1:
             raise ValueError("the x array must have exactly one dimension.")
         if y.ndim == 0:
