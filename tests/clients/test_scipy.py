@@ -88,14 +88,14 @@ def test_as_numpy(call: Callable[[Any], Any]) -> None:
 
 def test_ufuncs_dispatch_by_themselves() -> None:
     """SciPy's ufuncs ask arrays by NumPy's protocol, whatever SCIPY_ARRAY_API says."""
-    from scipy.special._ufuncs import expit, gammaln, j0
+    from scipy.special._ufuncs import ber, expit, gammaln
 
     ours = expit(cp.asarray(X))
     assert isinstance(ours, cp.ndarray)
     assert_same(ours, expit(X), rtol=1e-13)
     assert_same(gammaln(cp.asarray(X)), gammaln(X), rtol=1e-12, atol=1e-14)
-    with pytest.raises(TypeError, match="j0"):
-        j0(cp.asarray(X))
+    with pytest.raises(TypeError, match="ber"):
+        ber(cp.asarray(X))
 
 
 def test_what_scipy_computes_on_the_host_alone_says_so() -> None:
