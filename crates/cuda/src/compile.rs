@@ -101,6 +101,11 @@ fn compile_options(target: &str) -> CompileOptions {
     nvrtc_options
 }
 
+/// False for what libraries do that are not called yet.
+pub(crate) fn has_code(call: &CallOp) -> bool {
+    !matches!(call, CallOp::Fft { .. } | CallOp::Linalg(_))
+}
+
 /// Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU. Cubins go to the user's cache, so a GPU of
 /// one of the targets finds them there.
 #[derive(Debug)]
@@ -131,8 +136,8 @@ impl Checker {
         let identity = nvrtc::identity()?;
         for alternatives in &self.targets {
             for step in &program.steps {
-                if matches!(step, Step::Call(call) if matches!(call.op, CallOp::Fft { .. })) {
-                    continue; // A library's, once it is called.
+                if matches!(step, Step::Call(call) if !has_code(&call.op)) {
+                    continue;
                 }
                 let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
                 let Planned::Generated(first) = code(&alternatives[0])? else { continue };

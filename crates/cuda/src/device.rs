@@ -162,7 +162,7 @@ impl Device for CudaDevice {
     }
 
     fn can(&self, call: &CallOp) -> bool {
-        !matches!(call, CallOp::Fft { .. })
+        crate::compile::has_code(call)
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
