@@ -7,17 +7,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use cuprous_core::{CallOp, DType, LayoutRef};
-use cuprous_plan::{Call, Epilogue, Program, Step};
+use cuprous_plan::{Program, Step};
 
 use crate::cache::{CacheKey, DiskCache};
-use crate::codegen::{self, Arch, Generated, Options, Stage};
-use crate::cublaslt::{self, Matmul, MatmulType, Matrix};
+use crate::codegen::{self, Arch, Options, Stage};
 use crate::device::{Counters, Gpu};
-use crate::driver::{DevPtr, Function, LaunchShape, Module, memset_async};
-use crate::error::{CudaError, Result, translate};
+use crate::driver::{Function, Module};
+use crate::error::{Result, translate};
 use crate::nvrtc::{self, CompileOptions};
-use crate::run::{Launch, Loaded, Product, Task};
+use crate::routines::{self, Planned};
+use crate::run::Loaded;
 
 /// Functions by source, each loaded once for the life of the process.
 #[derive(Default)]
@@ -25,26 +24,16 @@ pub(crate) struct Modules {
     loaded: Mutex<HashMap<String, (Function, Module)>>,
 }
 
-/// What one step becomes, before anything is compiled.
-enum Planned {
-    Generated(Generated),
-    Product(Box<Product>),
-}
-
 fn options(program: &Program) -> Options {
     Options { aligned: program.aligned, ..Options::default() }
 }
 
 fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
+    let options = options(program);
     Ok(match step {
-        Step::Kernel(kernel) => Planned::Generated(codegen::generate(kernel, arch, options(program))),
-        Step::Pack(kernels) => Planned::Generated(codegen::generate_pack(kernels, arch, options(program))),
-        Step::Call(call) => match product(call) {
-            Some(product) => Planned::Product(Box::new(product)),
-            None => Planned::Generated(codegen::generate_call(call, arch, options(program)).ok_or_else(|| {
-                CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name()))
-            })?),
-        },
+        Step::Kernel(kernel) => codegen::generate(kernel, arch, options).into(),
+        Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options).into(),
+        Step::Call(call) => routines::plan(call, arch, options)?,
     })
 }
 
@@ -52,39 +41,16 @@ fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
 pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> {
     gpu.context.make_current()?;
     let planned = program.steps.iter().map(|s| plan_step(gpu.arch, program, s)).collect::<Result<Vec<_>>>()?;
-    let stages: Vec<&Stage> = planned
-        .iter()
-        .filter_map(|p| if let Planned::Generated(g) = p { Some(g) } else { None })
-        .flat_map(|g| &g.stages)
-        .collect();
+    let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
     let functions = load(gpu, &stages)?;
-    let mut functions = functions.into_iter();
-    let mut tasks = Vec::new();
-    let mut scratch_bytes = 0;
-    let mut state = Vec::new();
-    for p in &planned {
-        match p {
-            Planned::Product(product) => tasks.push(Task::Product((**product).clone())),
-            Planned::Generated(g) => {
-                scratch_bytes = scratch_bytes.max(g.scratch_bytes);
-                let address = if g.state_bytes > 0 {
-                    let address = gpu.alloc(g.state_bytes)?;
-                    // SAFETY: the block was just allocated with that size.
-                    unsafe { memset_async(address, 0, g.state_bytes, &gpu.stream)? };
-                    state.push(address);
-                    address
-                } else {
-                    DevPtr::NULL
-                };
-                for stage in &g.stages {
-                    let function = functions.next().expect("one function a stage");
-                    let shape = LaunchShape { grid: stage.grid, block: stage.block, shared: stage.shared };
-                    tasks.push(Task::Kernel(Launch::new(function, shape, &stage.args, address)));
-                }
-            }
-        }
+    let mut functions = &functions[..];
+    let mut loaded = Loaded::new(gpu.clone(), program.steps.len());
+    for step in planned {
+        let (own, rest) = functions.split_at(step.kernels.stages.len());
+        functions = rest;
+        loaded.push(step, own)?;
     }
-    Ok(Loaded::new(gpu.clone(), tasks, scratch_bytes, state, program.steps.len()))
+    Ok(loaded)
 }
 
 /// What one thread made of a source, once it has.
@@ -99,11 +65,6 @@ fn compile_options(target: &str) -> CompileOptions {
         }
     }
     nvrtc_options
-}
-
-/// False for what libraries do that are not called yet.
-pub(crate) fn has_code(call: &CallOp) -> bool {
-    !matches!(call, CallOp::Fft { .. } | CallOp::Linalg(_))
 }
 
 /// Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU. Cubins go to the user's cache, so a GPU of
@@ -136,16 +97,15 @@ impl Checker {
         let identity = nvrtc::identity()?;
         for alternatives in &self.targets {
             for step in &program.steps {
-                if matches!(step, Step::Call(call) if !has_code(&call.op)) {
+                if matches!(step, Step::Call(call) if !routines::has_code(&call.op)) {
                     continue;
                 }
                 let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
-                let Planned::Generated(first) = code(&alternatives[0])? else { continue };
+                let first = code(&alternatives[0])?;
                 let mut hash = DefaultHasher::new();
-                first.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
+                first.kernels.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
                 let target = &alternatives[(hash.finish() % alternatives.len() as u64) as usize];
-                let Planned::Generated(generated) = code(target)? else { continue };
-                for stage in &generated.stages {
+                for stage in &code(target)?.kernels.stages {
                     let source = stage.source();
                     let new = format!("{target}\n{source}");
                     if !self.seen.lock().unwrap_or_else(|e| e.into_inner()).insert(new) {
@@ -232,76 +192,16 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         .collect()
 }
 
-/// A floating-point matrix product, for cuBLASLt.
-fn product(call: &Call) -> Option<Product> {
-    if call.op != CallOp::Dot {
-        return None;
-    }
-    let dtype = match call.out.1.dtype {
-        DType::F16 => MatmulType::F16,
-        DType::BF16 => MatmulType::Bf16,
-        DType::F32 => MatmulType::F32,
-        DType::F64 => MatmulType::F64,
-        DType::C64 => MatmulType::C64,
-        DType::C128 => MatmulType::C128,
-        _ => return None,
-    };
-    let matrix = |k: usize| -> (Matrix, u64) {
-        let layout = if k < 2 { &call.ins[k].1 } else { &call.out.1 };
-        let n = layout.ndim();
-        // Batch axes collapse to one: the caller has made sure of it.
-        let batch_stride = (0..n - 2).rev().find(|&a| layout.shape[a] != 1).map_or(0, |a| layout.strides[a]);
-        let matrix = Matrix {
-            rows: layout.shape[n - 2] as u64,
-            cols: layout.shape[n - 1] as u64,
-            row_stride: layout.strides[n - 2],
-            col_stride: layout.strides[n - 1],
-            batch_stride,
-        };
-        (matrix, layout.offset as u64 * layout.dtype.size() as u64)
-    };
-    let out = &call.out.1;
-    let batch: i64 = out.shape[..out.ndim() - 2].iter().product();
-    let ((a, a_offset), (b, b_offset), (c, _)) = (matrix(0), matrix(1), matrix(2));
-    let mut problem = Matmul::row_major(dtype, a.rows, a.cols, b.cols);
-    problem.a = a;
-    problem.b = b;
-    problem.c = c;
-    problem.batch = batch as u32;
-    let Epilogue { scale, addend, bias } = &call.epilogue;
-    if bias.is_some() {
-        problem.epilogue = cublaslt::Epilogue::Bias;
-    }
-    let at = |(buffer, layout): &(u32, LayoutRef)| (*buffer, layout.offset as u64 * layout.dtype.size() as u64);
-    Some(Product {
-        problem,
-        dtype: out.dtype,
-        a: (call.ins[0].0, a_offset),
-        b: (call.ins[1].0, b_offset),
-        c: call.out.0,
-        scale: *scale,
-        addend: addend.as_ref().map(|a| (at(&a.array), a.factor)),
-        bias: bias.as_ref().map(at),
-    })
-}
-
 /// A readable listing of a program's code.
 pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
     let mut text = String::new();
     for (k, step) in program.steps.iter().enumerate() {
         let _ = writeln!(text, "// --- step {} of {}", k + 1, program.steps.len());
         let _ = match plan_step(gpu.arch, program, step) {
-            Ok(Planned::Generated(g)) => writeln!(text, "{g}"),
-            Ok(Planned::Product(p)) => writeln!(
-                text,
-                "// cuBLASLt: ({} × {}) · ({} × {}){}, batch {}\n",
-                p.problem.a.rows,
-                p.problem.a.cols,
-                p.problem.b.rows,
-                p.problem.b.cols,
-                if let Step::Call(call) = step { call.epilogue.to_string() } else { String::new() },
-                p.problem.batch
-            ),
+            Ok(Planned { kernels, routines }) => {
+                routines.iter().for_each(|(_, routine)| text.push_str(&format!("// {routine}\n")));
+                writeln!(text, "{kernels}")
+            }
             Err(error) => writeln!(text, "// {error}\n"),
         };
     }

@@ -162,7 +162,7 @@ impl Device for CudaDevice {
     }
 
     fn can(&self, call: &CallOp) -> bool {
-        crate::compile::has_code(call)
+        crate::routines::has_code(call)
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

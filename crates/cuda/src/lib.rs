@@ -10,6 +10,7 @@ pub mod error;
 pub mod graph;
 pub mod nvrtc;
 pub mod pool;
+mod routines;
 mod run;
 pub mod staging;
 mod status;

@@ -4,24 +4,24 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cuprous_core::{DType, Scalar};
-use cuprous_plan::{Executable, Factor};
+use cuprous_core::Scalar;
+use cuprous_plan::Executable;
 
 use crate::codegen::Arg;
-use crate::cublaslt::{Matmul, Operands};
 use crate::device::{Counters, Gpu};
-use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape};
+use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape, Stream, memset_async};
 use crate::error::{Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
+use crate::routines::{Planned, Routine, Run};
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
 const GRAPH_AT: u32 = 3;
 const GRAPH_LAUNCHES: usize = 2;
-/// Runs in which a product's addresses or factors differed, after which its program goes back to the stream.
+/// Routines captured anew, after which a program goes back to the stream.
 const MAX_RECAPTURES: u32 = 8;
 
 /// One kernel launch.
-pub(crate) struct Launch {
+struct Launch {
     function: Function,
     shape: LaunchShape,
     args: Vec<Arg>,
@@ -30,27 +30,18 @@ pub(crate) struct Launch {
     block: ArgBlock,
 }
 
-/// A matrix product through cuBLASLt; operands as (buffer, byte offset). Its factors are known when it runs.
-#[derive(Clone)]
-pub(crate) struct Product {
-    pub(crate) problem: Matmul,
-    pub(crate) dtype: DType,
-    pub(crate) a: (u32, u64),
-    pub(crate) b: (u32, u64),
-    pub(crate) c: u32,
-    pub(crate) scale: Factor,
-    pub(crate) addend: Option<((u32, u64), Factor)>,
-    pub(crate) bias: Option<(u32, u64)>,
-}
-
 /// One unit of a program, in order.
-pub(crate) enum Task {
+enum Task {
     Kernel(Launch),
-    Product(Product),
+    /// With the place of its workspace in the scratch.
+    Routine {
+        routine: Arc<dyn Routine>,
+        workspace: i64,
+    },
 }
 
 impl Launch {
-    pub(crate) fn new(function: Function, shape: LaunchShape, args: &[Arg], state: DevPtr) -> Launch {
+    fn new(function: Function, shape: LaunchShape, args: &[Arg], state: DevPtr) -> Launch {
         let mut block = ArgBlock::new();
         for arg in args {
             block.push_bytes(&[0; 16][..arg.size()]);
@@ -59,7 +50,8 @@ impl Launch {
     }
 
     /// Fills the argument block for this run.
-    fn bind(&mut self, buffers: &[u64], scalars: &[Scalar], scratch: DevPtr) {
+    fn bind(&mut self, run: Run) {
+        let Run { buffers, scalars, scratch } = run;
         for (k, arg) in self.args.iter().enumerate() {
             match *arg {
                 Arg::Buffer(b) => self.block.set_bytes(k, &buffers[b as usize].to_ne_bytes()),
@@ -75,30 +67,6 @@ impl Launch {
     }
 }
 
-impl Product {
-    fn operands(&self, buffers: &[u64]) -> Operands {
-        let at = |(buffer, offset): (u32, u64)| DevPtr(buffers[buffer as usize] + offset);
-        let c = at((self.c, 0));
-        let addend = self.addend.map_or(c, |(array, _)| at(array));
-        Operands { a: at(self.a), b: at(self.b), c, addend, bias: self.bias.map_or(DevPtr::NULL, at) }
-    }
-
-    /// The problem with the factors of this run.
-    fn problem(&self, scalars: &[Scalar]) -> Matmul {
-        let alpha = self.scale.value(scalars, self.dtype);
-        let beta = self.addend.map_or([0.0; 2], |(_, factor)| factor.value(scalars, self.dtype));
-        Matmul { alpha, beta, ..self.problem }
-    }
-
-    fn submit(&self, gpu: &Gpu, buffers: &[u64], scalars: &[Scalar], stream: &crate::driver::Stream) -> Result<()> {
-        let (problem, operands) = (self.problem(scalars), self.operands(buffers));
-        gpu.with_blas(|blas, workspace| {
-            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem.
-            unsafe { blas.matmul(&problem, &operands, workspace, stream) }
-        })
-    }
-}
-
 /// A program as a graph, with what its nodes were last given.
 struct Replayed {
     exec: GraphExec,
@@ -107,6 +75,13 @@ struct Replayed {
     scalars: Vec<Scalar>,
     scratch: DevPtr,
     recaptures: u32,
+}
+
+impl Replayed {
+    /// The run that the nodes were last patched for.
+    fn last(&self) -> Run<'_> {
+        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch }
+    }
 }
 
 /// A compiled program.
@@ -129,18 +104,13 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    pub(crate) fn new(
-        gpu: Arc<Gpu>,
-        tasks: Vec<Task>,
-        scratch_bytes: usize,
-        state: Vec<DevPtr>,
-        steps: usize,
-    ) -> Loaded {
+    /// A program of so many steps, which `push` adds.
+    pub(crate) fn new(gpu: Arc<Gpu>, steps: usize) -> Loaded {
         Loaded {
             gpu,
-            tasks,
-            scratch_bytes,
-            state,
+            tasks: Vec::new(),
+            scratch_bytes: 0,
+            state: Vec::new(),
             runs: 0,
             graph: None,
             on_stream: false,
@@ -149,26 +119,66 @@ impl Loaded {
         }
     }
 
+    /// Adds a step with the functions of its kernels.
+    ///
+    /// # Errors
+    /// No memory for the kernels' state, or a library is missing or refuses its problem.
+    pub(crate) fn push(&mut self, step: Planned, functions: &[Function]) -> Result<()> {
+        let Planned { kernels, routines } = step;
+        let state = self.state(kernels.state_bytes)?;
+        // Kernels and libraries of a step have their own parts of the scratch, which steps share.
+        let mut scratch = kernels.scratch_bytes.next_multiple_of(256);
+        let mut routines = routines.into_iter().peekable();
+        for k in 0..=kernels.stages.len() {
+            while let Some((_, routine)) = routines.next_if(|(before, _)| *before == k) {
+                self.on_stream |= !routine.graphs();
+                let workspace = scratch as i64;
+                scratch += routine.workspace(&self.gpu)?.next_multiple_of(256);
+                self.tasks.push(Task::Routine { routine, workspace });
+            }
+            if let (Some(stage), Some(&function)) = (kernels.stages.get(k), functions.get(k)) {
+                let shape = LaunchShape { grid: stage.grid, block: stage.block, shared: stage.shared };
+                self.tasks.push(Task::Kernel(Launch::new(function, shape, &stage.args, state)));
+            }
+        }
+        self.scratch_bytes = self.scratch_bytes.max(scratch);
+        Ok(())
+    }
+
+    /// Zeroed memory that lives as long as the program.
+    fn state(&mut self, bytes: usize) -> Result<DevPtr> {
+        if bytes == 0 {
+            return Ok(DevPtr::NULL);
+        }
+        let address = self.gpu.alloc(bytes)?;
+        self.state.push(address);
+        // SAFETY: the block was just allocated with that size.
+        unsafe { memset_async(address, 0, bytes, &self.gpu.stream)? };
+        Ok(address)
+    }
+
     fn submit(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.gpu.context.make_current()?;
         self.runs = self.runs.saturating_add(1);
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
+        let run = Run { buffers, scalars, scratch };
         let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
-        let result =
-            if graphed { self.replay(buffers, scalars, scratch) } else { self.stream(buffers, scalars, scratch) };
+        let result = if graphed { self.replay(run) } else { self.stream(run) };
         // Later work of the same stream may reuse the scratch at once.
         self.gpu.free(scratch);
         result
     }
 
-    fn stream(&mut self, buffers: &[u64], scalars: &[Scalar], scratch: DevPtr) -> Result<()> {
+    fn stream(&mut self, run: Run) -> Result<()> {
         let gpu = &self.gpu;
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
         for task in &mut self.tasks {
             match task {
-                Task::Product(product) => product.submit(gpu, buffers, scalars, &gpu.stream)?,
+                Task::Routine { routine, workspace } => {
+                    routine.submit(gpu, run, run.scratch.offset(*workspace), &gpu.stream)?;
+                }
                 Task::Kernel(launch) => {
-                    launch.bind(buffers, scalars, scratch);
+                    launch.bind(run);
                     launch.block.pointers(&mut self.pointers);
                     // SAFETY: the code was generated together with this argument list; the buffers are live.
                     unsafe { launch.function.launch(&launch.shape, &gpu.stream, &mut self.pointers)? };
@@ -178,41 +188,38 @@ impl Loaded {
         Ok(())
     }
 
-    fn replay(&mut self, buffers: &[u64], scalars: &[Scalar], scratch: DevPtr) -> Result<()> {
+    fn replay(&mut self, run: Run) -> Result<()> {
         match &mut self.graph {
-            None => self.build(buffers, scalars, scratch)?,
+            None => self.build(run)?,
             Some(graph) => {
-                let moved = graph.buffers != buffers || graph.scratch != scratch;
-                if moved || graph.scalars != scalars {
+                let moved = graph.buffers != run.buffers || graph.scratch != run.scratch;
+                if moved || graph.scalars != run.scalars {
                     let mut patched = 0;
                     for (task, &node) in self.tasks.iter_mut().zip(&graph.nodes) {
                         match task {
                             Task::Kernel(launch) => {
-                                launch.bind(buffers, scalars, scratch);
+                                launch.bind(run);
                                 // SAFETY: as in `stream`.
                                 patched += u64::from(unsafe { graph.exec.set_kernel_args(node, &launch.block)? });
                             }
-                            Task::Product(product) => {
-                                let same = product.operands(buffers) == product.operands(&graph.buffers)
-                                    && product.problem(scalars) == product.problem(&graph.scalars);
-                                if !same {
+                            Task::Routine { routine, workspace } => {
+                                if !routine.same(run, graph.last()) {
                                     graph.recaptures += 1;
                                     patched += 1;
-                                    let gpu = &self.gpu;
+                                    let workspace = run.scratch.offset(*workspace);
+                                    let submit = |s: &Stream| routine.submit(&self.gpu, run, workspace, s);
                                     // SAFETY: as in `stream`.
-                                    unsafe {
-                                        graph.exec.set_captured(node, |s| product.submit(gpu, buffers, scalars, s))?;
-                                    }
+                                    unsafe { graph.exec.set_captured(node, submit)? };
                                 }
                             }
                         }
                     }
                     Counters::add(&self.gpu.counters.graph_patches, patched);
                     graph.buffers.clear();
-                    graph.buffers.extend_from_slice(buffers);
+                    graph.buffers.extend_from_slice(run.buffers);
                     graph.scalars.clear();
-                    graph.scalars.extend_from_slice(scalars);
-                    graph.scratch = scratch;
+                    graph.scalars.extend_from_slice(run.scalars);
+                    graph.scratch = run.scratch;
                 }
             }
         }
@@ -226,7 +233,7 @@ impl Loaded {
         Ok(())
     }
 
-    fn build(&mut self, buffers: &[u64], scalars: &[Scalar], scratch: DevPtr) -> Result<()> {
+    fn build(&mut self, run: Run) -> Result<()> {
         let gpu = self.gpu.clone();
         let mut builder = GraphBuilder::new(gpu.context)?;
         let mut nodes: Vec<NodeId> = Vec::with_capacity(self.tasks.len());
@@ -236,11 +243,12 @@ impl Loaded {
             let node = unsafe {
                 match task {
                     Task::Kernel(launch) => {
-                        launch.bind(buffers, scalars, scratch);
+                        launch.bind(run);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Product(product) => {
-                        builder.add_captured(&after, |s| product.submit(&gpu, buffers, scalars, s))?
+                    Task::Routine { routine, workspace } => {
+                        let workspace = run.scratch.offset(*workspace);
+                        builder.add_captured(&after, |s| routine.submit(&gpu, run, workspace, s))?
                     }
                 }
             };
@@ -251,9 +259,9 @@ impl Loaded {
         self.graph = Some(Replayed {
             exec,
             nodes,
-            buffers: buffers.to_vec(),
-            scalars: scalars.to_vec(),
-            scratch,
+            buffers: run.buffers.to_vec(),
+            scalars: run.scalars.to_vec(),
+            scratch: run.scratch,
             recaptures: 0,
         });
         Ok(())

@@ -1,0 +1,119 @@
+//! Matrix products of floating-point numbers by cuBLASLt.
+
+use std::fmt;
+
+use cuprous_core::{CallOp, DType, LayoutRef, Scalar};
+use cuprous_plan::{Call, Epilogue, Factor};
+
+use super::{Routine, Run};
+use crate::cublaslt::{self, Matmul, MatmulType, Matrix, Operands};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::Result;
+
+/// One product; operands as (buffer, byte offset). Its factors are known when it runs.
+pub(super) struct Product {
+    problem: Matmul,
+    dtype: DType,
+    a: (u32, u64),
+    b: (u32, u64),
+    c: u32,
+    scale: Factor,
+    addend: Option<((u32, u64), Factor)>,
+    bias: Option<(u32, u64)>,
+    /// For people.
+    epilogue: String,
+}
+
+/// A floating-point matrix product, for cuBLASLt.
+pub(super) fn product(call: &Call) -> Option<Product> {
+    if call.op != CallOp::Dot {
+        return None;
+    }
+    let dtype = match call.out.1.dtype {
+        DType::F16 => MatmulType::F16,
+        DType::BF16 => MatmulType::Bf16,
+        DType::F32 => MatmulType::F32,
+        DType::F64 => MatmulType::F64,
+        DType::C64 => MatmulType::C64,
+        DType::C128 => MatmulType::C128,
+        _ => return None,
+    };
+    let matrix = |k: usize| -> (Matrix, u64) {
+        let layout = if k < 2 { &call.ins[k].1 } else { &call.out.1 };
+        let n = layout.ndim();
+        // Batch axes collapse to one: the caller has made sure of it.
+        let batch_stride = (0..n - 2).rev().find(|&a| layout.shape[a] != 1).map_or(0, |a| layout.strides[a]);
+        let matrix = Matrix {
+            rows: layout.shape[n - 2] as u64,
+            cols: layout.shape[n - 1] as u64,
+            row_stride: layout.strides[n - 2],
+            col_stride: layout.strides[n - 1],
+            batch_stride,
+        };
+        (matrix, layout.offset as u64 * layout.dtype.size() as u64)
+    };
+    let out = &call.out.1;
+    let batch: i64 = out.shape[..out.ndim() - 2].iter().product();
+    let ((a, a_offset), (b, b_offset), (c, _)) = (matrix(0), matrix(1), matrix(2));
+    let mut problem = Matmul::row_major(dtype, a.rows, a.cols, b.cols);
+    problem.a = a;
+    problem.b = b;
+    problem.c = c;
+    problem.batch = batch as u32;
+    let Epilogue { scale, addend, bias } = &call.epilogue;
+    if bias.is_some() {
+        problem.epilogue = cublaslt::Epilogue::Bias;
+    }
+    let at = |(buffer, layout): &(u32, LayoutRef)| (*buffer, layout.offset as u64 * layout.dtype.size() as u64);
+    Some(Product {
+        problem,
+        dtype: out.dtype,
+        a: (call.ins[0].0, a_offset),
+        b: (call.ins[1].0, b_offset),
+        c: call.out.0,
+        scale: *scale,
+        epilogue: call.epilogue.to_string(),
+        addend: addend.as_ref().map(|a| (at(&a.array), a.factor)),
+        bias: bias.as_ref().map(at),
+    })
+}
+
+impl Product {
+    fn operands(&self, buffers: &[u64]) -> Operands {
+        let at = |(buffer, offset): (u32, u64)| DevPtr(buffers[buffer as usize] + offset);
+        let c = at((self.c, 0));
+        let addend = self.addend.map_or(c, |(array, _)| at(array));
+        Operands { a: at(self.a), b: at(self.b), c, addend, bias: self.bias.map_or(DevPtr::NULL, at) }
+    }
+
+    /// The problem with the factors of this run.
+    fn problem(&self, scalars: &[Scalar]) -> Matmul {
+        let alpha = self.scale.value(scalars, self.dtype);
+        let beta = self.addend.map_or([0.0; 2], |(_, factor)| factor.value(scalars, self.dtype));
+        Matmul { alpha, beta, ..self.problem }
+    }
+}
+
+impl Routine for Product {
+    fn submit(&self, gpu: &Gpu, run: Run, _: DevPtr, stream: &Stream) -> Result<()> {
+        let (problem, operands) = (self.problem(run.scalars), self.operands(run.buffers));
+        gpu.with_blas(|blas, workspace| {
+            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem.
+            unsafe { blas.matmul(&problem, &operands, workspace, stream) }
+        })
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        self.operands(one.buffers) == self.operands(other.buffers)
+            && self.problem(one.scalars) == self.problem(other.scalars)
+    }
+}
+
+impl fmt::Display for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Matmul { a, b, batch, .. } = &self.problem;
+        let epilogue = &self.epilogue;
+        write!(f, "cuBLASLt: ({} × {}) · ({} × {}){epilogue}, batch {batch}", a.rows, a.cols, b.rows, b.cols)
+    }
+}

@@ -1,0 +1,90 @@
+//! What NVIDIA's libraries do of a program, one file a kind of call.
+//!
+//! A routine is chosen when a program is planned and submitted with each run. It says what its calls depend on, so that
+//! a graph captures them anew only where that changed.
+
+mod dot;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cuprous_core::{CallOp, Scalar};
+use cuprous_plan::Call;
+
+use crate::codegen::{Arch, Generated, Options, generate_call};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::{CudaError, Result};
+
+/// What a run of a program gives to its tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    /// Where the program's buffers start.
+    pub(crate) buffers: &'a [u64],
+    /// Its constants.
+    pub(crate) scalars: &'a [Scalar],
+    /// Scratch of this run.
+    pub(crate) scratch: DevPtr,
+}
+
+/// Calls of a library. `Display` is what listings show.
+pub(crate) trait Routine: fmt::Display + Send + Sync {
+    /// Bytes of scratch that the library wants beside that of the step's kernels. Loads the library.
+    ///
+    /// # Errors
+    /// The library is missing or refuses the problem.
+    fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        let _ = gpu;
+        Ok(0)
+    }
+
+    /// Makes the calls. `workspace` is a multiple of 256 and has the bytes asked for.
+    ///
+    /// # Errors
+    /// The library is missing or fails.
+    fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()>;
+
+    /// Would the same calls with the same arguments be made in both runs? Who has a workspace or reads scratch compares
+    /// its address too.
+    fn same(&self, one: Run, other: Run) -> bool;
+
+    /// Can the calls be part of a graph? Not if they wait for the GPU or look at its results.
+    fn graphs(&self) -> bool {
+        true
+    }
+}
+
+/// What one step becomes, before anything is compiled: kernels, and routines between them.
+#[derive(Default)]
+pub(crate) struct Planned {
+    pub(crate) kernels: Generated,
+    /// Each with the number of stages that come before it, in order.
+    pub(crate) routines: Vec<(usize, Arc<dyn Routine>)>,
+}
+
+impl From<Generated> for Planned {
+    fn from(kernels: Generated) -> Planned {
+        Planned { kernels, routines: Vec::new() }
+    }
+}
+
+impl Planned {
+    fn routine(routine: impl Routine + 'static) -> Planned {
+        Planned { kernels: Generated::default(), routines: vec![(0, Arc::new(routine))] }
+    }
+}
+
+/// False for what libraries do that are not called yet.
+pub(crate) fn has_code(call: &CallOp) -> bool {
+    !matches!(call, CallOp::Fft { .. } | CallOp::Linalg(_))
+}
+
+/// A call by a library, or by generated code.
+pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
+    if let Some(product) = dot::product(call) {
+        return Ok(Planned::routine(product));
+    }
+    generate_call(call, arch, options)
+        .map(Planned::from)
+        .ok_or_else(|| CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name())))
+}
