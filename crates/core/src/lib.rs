@@ -1,5 +1,5 @@
-//! The words every other part of Cuprous speaks: dtypes and promotion, shapes and views, the operation table, storages
-//! and the tape on which operations are recorded.
+//! The words every other part of Cuprous speaks: dtypes and promotion, shapes and views, the operation table and its
+//! derivatives, storages and the tape on which operations are recorded.
 //!
 //! Architecture invariant: this crate knows no device, no plan and no Python.
 
@@ -14,6 +14,7 @@ pub mod promote;
 pub mod scalar;
 pub mod storage;
 pub mod tape;
+pub mod vjp;
 
 pub use array::Array;
 pub use call::{CallOp, LinalgOp, QrMode, ScanOp, Vectors};
@@ -23,5 +24,5 @@ pub use layout::{Dims, Layout, LayoutRef};
 pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
 pub use scalar::Scalar;
-pub use storage::{Buffer, Head, Memory, Storage};
+pub use storage::{Buffer, Epoch, Head, Memory, Saved, Storage};
 pub use tape::Tape;

@@ -2,7 +2,9 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::Array;
 
 /// Owner of a piece of memory: gives it back when dropped.
 pub trait Memory: Send + Sync {
@@ -27,7 +29,7 @@ pub struct Head {
 /// What the aliases of one piece of memory share.
 ///
 /// Invariants: everything but `bytes`, `device` and `external` is read and written only with the engine's lock held
-/// (each accessor is `unsafe` and says so); `head` is `Some` exactly while a tape has recorded a value or a write for
+/// (each accessor is `unsafe` and says so), or has a lock of its own (`epoch`); `head` is `Some` exactly while a tape has recorded a value or a write for
 /// it that has not run; no handle can see an older version, only nodes recorded before the write do.
 pub struct Storage {
     /// Size.
@@ -43,6 +45,43 @@ pub struct Storage {
     leaf: Cell<(u64, u32)>,
     /// References to this storage that the current tape holds; all others are handles of the user.
     tape_refs: Cell<u32>,
+    /// Stands for the present contents, while somebody wants to see them later.
+    epoch: Mutex<Option<Arc<Epoch>>>,
+}
+
+/// The contents of a storage between two writes. Whoever wants to see them later holds a [`Saved`]; the write that would
+/// destroy them copies them first, once for all who do.
+#[derive(Debug, Default)]
+pub struct Epoch(OnceLock<Arc<Storage>>);
+
+impl Epoch {
+    /// Keeps a copy of the contents, byte by byte.
+    pub fn keep(&self, copy: Arc<Storage>) {
+        let _ = self.0.set(copy);
+    }
+}
+
+/// An array as it was when it was saved, whatever is written to its memory later.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    array: Array,
+    epoch: Arc<Epoch>,
+}
+
+impl Saved {
+    /// Saves what the array holds now.
+    pub fn new(array: &Array) -> Saved {
+        let mut epoch = array.storage.epoch.lock().unwrap_or_else(|e| e.into_inner());
+        Saved { array: array.clone(), epoch: epoch.get_or_insert_default().clone() }
+    }
+
+    /// The array with the contents that were saved.
+    pub fn array(&self) -> Array {
+        match self.epoch.0.get() {
+            Some(copy) => Array { storage: copy.clone(), layout: self.array.layout.clone() },
+            None => self.array.clone(),
+        }
+    }
 }
 
 // SAFETY: the cells are touched only under the engine's lock (see the type's invariants).
@@ -67,6 +106,7 @@ impl Storage {
             buffer: UnsafeCell::new(None),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(1),
+            epoch: Mutex::new(None),
         }
     }
 
@@ -80,7 +120,15 @@ impl Storage {
             buffer: UnsafeCell::new(Some(buffer)),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(0),
+            epoch: Mutex::new(None),
         }
+    }
+
+    /// Ends the present epoch, because the storage is about to be written; it is given back if somebody wants the
+    /// contents kept.
+    pub fn end_epoch(&self) -> Option<Arc<Epoch>> {
+        let epoch = self.epoch.lock().unwrap_or_else(|e| e.into_inner()).take()?;
+        (Arc::strong_count(&epoch) > 1).then_some(epoch)
     }
 
     /// True where outsiders may touch the memory.
@@ -125,6 +173,14 @@ impl Storage {
     pub unsafe fn set_buffer(&self, buffer: Buffer) {
         // SAFETY: the caller holds the lock, so nobody else reads or writes.
         unsafe { *self.buffer.get() = Some(buffer) }
+    }
+
+    /// References to this storage that tapes hold; all others are handles.
+    ///
+    /// # Safety
+    /// The engine's lock is held.
+    pub unsafe fn recorded_refs(&self) -> u32 {
+        self.tape_refs.get()
     }
 
     pub(crate) fn leaf(&self) -> &Cell<(u64, u32)> {

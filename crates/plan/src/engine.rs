@@ -449,6 +449,16 @@ impl Engine {
         Ok(Some(v.view(fits)))
     }
 
+    /// Before a write to `a`'s storage: copies the contents that somebody still wants to see.
+    #[inline]
+    fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
+        let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
+        let dtype = if a.storage.bytes.is_multiple_of(a.dtype().size()) { a.dtype() } else { DType::U8 };
+        let whole = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
+        epoch.keep(self.cast(&a.view(whole), dtype)?.storage);
+        Ok(())
+    }
+
     /// Records `a[...] = value`, with broadcasting and casting. A value that overlaps the target is copied first.
     pub fn update(self: &Arc<Engine>, a: &Array, value: Operand) -> Result<()> {
         let dtype = a.dtype();
@@ -467,10 +477,11 @@ impl Engine {
             Operand::Array(v) => smallvec![a, *v],
             _ => smallvec![a],
         };
-        let (mut state, tape) = self.open(&arrays)?;
         if a.layout.size == 0 {
             return Ok(());
         }
+        self.preserve(a)?;
+        let (mut state, tape) = self.open(&arrays)?;
         let t = &mut state.tapes[tape as usize];
         let mut external = a.storage.is_external();
         let read = match value {
@@ -504,10 +515,11 @@ impl Engine {
             value.clone()
         };
         let index = if Arc::ptr_eq(&index.storage, &a.storage) { self.cast(&index, DType::I64)? } else { index };
-        let (mut state, tape) = self.open(&[a, &index, &value])?;
         if index.layout.size == 0 {
             return Ok(());
         }
+        self.preserve(a)?;
+        let (mut state, tape) = self.open(&[a, &index, &value])?;
         let t = &mut state.tapes[tape as usize];
         let read = value.layout.broadcast_to(index.shape())?;
         // SAFETY: the lock is held, foreign tapes are settled.

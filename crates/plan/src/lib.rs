@@ -15,6 +15,7 @@ mod memory;
 mod pack;
 pub mod program;
 pub mod record;
+mod routines;
 pub mod spec;
 
 pub use device::{Device, Executable};

@@ -16,7 +16,13 @@ static DEFAULT: AtomicU8 = AtomicU8::new(UNSET);
 /// The engine with that number; it has been started.
 #[inline]
 pub(crate) fn of(array: &Array) -> &'static Arc<Engine> {
-    ENGINES[array.storage.device as usize].get().expect("an array's engine has been started")
+    numbered(array.storage.device)
+}
+
+/// The engine of that number; it has been started.
+#[inline]
+pub(crate) fn numbered(number: u8) -> &'static Arc<Engine> {
+    ENGINES[number as usize].get().expect("an array's engine has been started")
 }
 
 /// The number of a device name: `cpu`, `cuda`, `cuda:k`, `gpu`.

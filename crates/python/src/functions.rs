@@ -2,7 +2,6 @@
 
 use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
-use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
 use cuprous_plan::engine::checked_bytes;
 use cuprous_plan::{Replay, record};
@@ -270,42 +269,7 @@ pub(crate) fn reduce(
         }
     };
     let engine = devices::of(array);
-    let folded: i64 = (0..ndim).filter(|k| mask >> k & 1 == 1).map(|k| array.shape()[k]).product();
-    let kept_size: i64 = (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).product();
-    if folded == 0 && kept_size > 0 {
-        match op {
-            ReduceOp::Max | ReduceOp::Min => {
-                let name = if op == ReduceOp::Max { "maximum" } else { "minimum" };
-                return Err(PyValueError::new_err(format!(
-                    "zero-size array to reduction operation {name} which has no identity"
-                )));
-            }
-            ReduceOp::ArgMax | ReduceOp::ArgMin => {
-                return Err(PyValueError::new_err("attempt to get argmax or argmin of an empty sequence"));
-            }
-            _ => {}
-        }
-    }
-    let result = if mask == 0 {
-        // Nothing is folded.
-        match op {
-            ReduceOp::ArgMax | ReduceOp::ArgMin => engine.full(array.shape(), Scalar::default(), DType::I64),
-            // The deviation of an element from itself, which is NaN for infinity.
-            ReduceOp::M2 => {
-                let itself = cuprous_plan::Operand::Array(array);
-                let zero = finish(py, engine, engine.map(Fun::Subtract, &[itself, itself], None))?;
-                engine.map(Fun::Absolute, &[cuprous_plan::Operand::Array(&zero.0)], None)
-            }
-            _ => engine.cast(array, array.dtype()),
-        }
-    } else if folded == 0 {
-        let dtype = if op == ReduceOp::M2 { array.dtype().component() } else { array.dtype() };
-        let identity = Number::Int(i128::from(op == ReduceOp::Prod));
-        let kept: Dims = (0..ndim).filter(|k| mask >> k & 1 == 0).map(|k| array.shape()[k]).collect();
-        engine.full(&kept, Scalar::new(identity, dtype), dtype)
-    } else {
-        engine.reduce(op, array, mask)
-    };
+    let result = engine.fold(op, array, mask);
     let out = finish(py, engine, result)?;
     if !keepdims {
         return Ok(out);
@@ -326,66 +290,21 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
     };
     let ndim = a.0.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
-    let along =
-        |a: &PyArray, axis: usize| whole(py, CallOp::Scan { op, axis: axis as u8 }, &[a], a.0.dtype(), a.0.shape());
-    let Some(order) = record::lying(&a.0) else {
-        return along(a, axis);
-    };
-    // The result lies in memory as the array does.
-    let back = record::inverse(&order);
-    let out = along(&PyArray::own(a.0.view(a.0.layout.permute(&order))), back[axis])?.0;
-    Ok(PyArray::own(out.view(out.layout.permute(&back))))
+    let engine = devices::of(&a.0);
+    finish(py, engine, engine.running(op, &a.0, axis))
 }
 
 /// Records a routine on whole arrays.
 fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
-    if shape.contains(&0) {
-        return Ok(PyArray::own(engine.empty(dtype, shape).or_raise()?));
-    }
-    finish(py, engine, engine.call(op, &arrays, dtype, shape))
+    finish(py, engine, engine.whole(op, &arrays, dtype, shape))
 }
 
 #[pyfunction]
 pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray> {
-    let (x, y) = (a.0.shape(), b.0.shape());
-    let n = x.len();
-    if n < 2 || y.len() != n || x[n - 1] != y[n - 2] || x[..n - 2] != y[..n - 2] || a.0.dtype() != b.0.dtype() {
-        return Err(PyValueError::new_err(format!(
-            "[dot] shapes {} and {} (dtypes {} and {}) do not fit: (…, m, k) x (…, k, n) of one dtype",
-            cuprous_core::layout::show(x),
-            cuprous_core::layout::show(y),
-            a.0.dtype().name(),
-            b.0.dtype().name()
-        )));
-    }
-    let mut shape: Dims = x.into();
-    shape[n - 1] = y[n - 1];
-    checked_bytes(&shape, a.0.dtype()).or_raise()?;
-    if x[n - 1] == 0 {
-        let engine = devices::of(&a.0);
-        return finish(py, engine, engine.full(&shape, Scalar::default(), a.0.dtype()));
-    }
-    let (a, b) = (matrices(py, a)?, matrices(py, b)?);
-    whole(py, CallOp::Dot, &[&a, &b], a.0.dtype(), &shape)
-}
-
-/// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,
-/// and the batch has a single stride. Otherwise a copy.
-fn matrices(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    let layout = &a.0.layout;
-    let n = layout.ndim();
-    let (shape, strides) = (&layout.shape, &layout.strides);
-    let rows = |r: usize, c: usize| (strides[c] == 1 || shape[c] == 1) && (strides[r] >= shape[c] || shape[r] == 1);
-    let batch: smallvec::SmallVec<[(i64, i64); 4]> =
-        (0..n - 2).filter(|&k| shape[k] != 1).map(|k| (shape[k], strides[k])).collect();
-    let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
-    if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
-        return Ok(PyArray::own(a.0.clone()));
-    }
     let engine = devices::of(&a.0);
-    finish(py, engine, engine.cast(&a.0, a.0.dtype()))
+    finish(py, engine, engine.dot(&a.0, &b.0))
 }
 
 #[pyfunction]

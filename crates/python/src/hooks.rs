@@ -13,10 +13,27 @@ pub(crate) enum Hook {
     SetItem,
     MatMul,
     UfuncCall,
+    TensorNew,
+    TensorGetItem,
+    TensorSetItem,
+    TensorSize,
+    TensorDtype,
+    TensorDevice,
 }
 
-const NAMES: [&str; 4] = ["getitem", "setitem", "matmul", "ufunc_call"];
-static HOOKS: [RwLock<Option<Py<PyAny>>>; 4] = [const { RwLock::new(None) }; 4];
+const NAMES: [&str; 10] = [
+    "getitem",
+    "setitem",
+    "matmul",
+    "ufunc_call",
+    "tensor_new",
+    "tensor_getitem",
+    "tensor_setitem",
+    "tensor_size",
+    "tensor_dtype",
+    "tensor_device",
+];
+static HOOKS: [RwLock<Option<Py<PyAny>>>; 10] = [const { RwLock::new(None) }; 10];
 
 /// Calls a hook.
 pub(crate) fn call<'py>(

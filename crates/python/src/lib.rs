@@ -15,6 +15,7 @@ mod operand;
 mod operators;
 mod places;
 mod stream;
+mod tensor;
 mod ufunc;
 
 use pyo3::prelude::*;
@@ -55,10 +56,13 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<array::PyArray>()?;
     m.add_class::<ufunc::PyUfunc>()?;
     m.add_class::<counter::Counter>()?;
+    m.add_class::<tensor::PyTensor>()?;
+    m.add_class::<tensor::PyNode>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
+    let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
     find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
@@ -77,6 +81,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
+        tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
+            t_to_device t_contiguous t_fold t_scan t_strided t_reshape t_permute t_expand t_gather t_scatter t_update
+            t_join t_matmul t_linear t_backward t_grad t_custom set_grad_enabled is_grad_enabled;
     }
     Ok(())
 }

@@ -75,6 +75,9 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
         let z = object.cast::<PyComplex>()?;
         return Ok(Some(Value::Weak(Number::Complex(z.real(), z.imag()))));
     }
+    if object.is_instance_of::<crate::tensor::PyTensor>() {
+        return Ok(None); // which leaves operators to the tensor
+    }
     // NumPy scalars (and ml_dtypes') have a dtype and an item, and are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {
         if object.is_instance_of::<PyInt>() {

@@ -1,0 +1,22 @@
+//! Tensors that know how they were computed, and gradients by walking back.
+//!
+//! A [`Tensor`] is an array and its place in the graph of what was computed. `ops` records an operation with the engine
+//! and, where a gradient may be asked for, a [`Node`] that says how to go back; `walk` goes back, by the same operations,
+//! so that a second derivative is the same walk with recording on, and forward, backward and update are one program.
+//!
+//! Architecture invariant: rules are data (`cuprous_core::vjp` for scalar functions, [`node::Rule`] for the rest); the
+//! engine knows nothing of gradients but that contents may have to be kept (`cuprous_core::Saved`). Nothing here knows
+//! Python.
+
+pub mod mode;
+pub mod node;
+pub mod ops;
+pub mod promote;
+mod rules;
+mod spread;
+pub mod tensor;
+pub mod walk;
+
+pub use node::{Custom, Head, Hook, Node, Rule};
+pub use ops::Arg;
+pub use tensor::Tensor;

@@ -1,0 +1,391 @@
+//! Operations on tensors: each records with the engine and notes the way back where a gradient may be asked for.
+
+use std::sync::{Arc, OnceLock};
+
+use cuprous_core::layout::show;
+use cuprous_core::scalar::Number;
+use cuprous_core::vjp::{self, RESULT, Reason};
+use cuprous_core::{
+    Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Saved, Scalar, ScanOp, ScatterOp,
+};
+use cuprous_plan::{Engine, Operand};
+use smallvec::{SmallVec, smallvec};
+
+use crate::node::{Custom, Edge, Head, Kept, Node, Rule};
+use crate::{Tensor, mode, promote};
+
+/// An operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg<'a> {
+    /// A tensor.
+    Tensor(&'a Tensor),
+    /// A number.
+    Number(Number),
+}
+
+/// Finds an engine by its number; set once by whoever starts engines.
+pub static ENGINES: OnceLock<fn(u8) -> &'static Arc<Engine>> = OnceLock::new();
+
+/// The engine of that number.
+pub fn engine(id: u8) -> &'static Arc<Engine> {
+    ENGINES.get().expect("the engines are known")(id)
+}
+
+/// The engine of an array.
+#[inline]
+pub fn engine_of(a: &Array) -> &'static Arc<Engine> {
+    engine(a.storage.device)
+}
+
+fn smooth(d: DType) -> bool {
+    d.is_float() || d.is_complex()
+}
+
+/// Is an operation on these noted?
+#[inline]
+fn noted(tensors: &[&Tensor]) -> bool {
+    mode::enabled() && tensors.iter().any(|t| t.requires_grad())
+}
+
+/// A result with its way back.
+fn result(out: Array, rule: Rule, edges: SmallVec<[Option<Edge>; 2]>, kept: Kept) -> Tensor {
+    Tensor::with_head(out, Head { node: Node::new(rule, edges, kept), out: 0 })
+}
+
+/// A scalar function, in the dtype that PyTorch computes it in, or in `dtype`.
+pub fn map(fun: Fun, args: &[Arg], dtype: Option<DType>) -> Result<Tensor> {
+    let tensors: SmallVec<[&Tensor; 3]> =
+        args.iter().filter_map(|arg| if let Arg::Tensor(t) = arg { Some(*t) } else { None }).collect();
+    let noted = noted(&tensors);
+    if noted && vjp::reason(fun) == Some(Reason::Missing) {
+        return Err(Error::not_implemented(format!(
+            "[{name}] has no derivative here; call it on tensor.detach(), or within torch.no_grad()",
+            name = fun.op().name
+        )));
+    }
+    let operands: SmallVec<[Operand; 3]> = args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Tensor(t) => Operand::Array(&t.array),
+            Arg::Number(n) => Operand::Weak(*n),
+        })
+        .collect();
+    let Some(first) = tensors.first() else {
+        return Err(Error::type_(format!("[{}] needs a tensor among its operands", fun.op().name)));
+    };
+    let compute = dtype.unwrap_or_else(|| promote::compute(fun, args));
+    let out = engine_of(&first.array).map(fun, &operands, Some(compute)).map_err(|e| explained(e, &tensors))?;
+    if !noted || !smooth(out.dtype()) || vjp::reason(fun).is_some() {
+        return Ok(Tensor::new(out));
+    }
+    let mut numbers = [None; 3];
+    let mut edges: SmallVec<[Option<Edge>; 2]> = SmallVec::new();
+    let mut needs = 0;
+    for (k, arg) in args.iter().enumerate() {
+        match arg {
+            Arg::Number(n) => {
+                numbers[k] = Some(*n);
+                edges.push(None);
+            }
+            Arg::Tensor(t) => {
+                let edge = t.edge();
+                if edge.is_some() {
+                    needs |= vjp::needs(fun, k);
+                }
+                edges.push(edge);
+            }
+        }
+    }
+    let mut kept: Kept = Default::default();
+    for (k, arg) in args.iter().enumerate() {
+        if let Arg::Tensor(t) = arg
+            && needs >> k & 1 == 1
+        {
+            kept[k] = Some(Saved::new(&t.array));
+        }
+    }
+    if needs & RESULT != 0 {
+        kept[3] = Some(Saved::new(&out));
+    }
+    Ok(result(out, Rule::Map(fun, numbers), edges, kept))
+}
+
+/// PyTorch's words where shapes do not fit.
+#[cold]
+fn explained(error: Error, tensors: &[&Tensor]) -> Error {
+    for (at, a) in tensors.iter().enumerate() {
+        for b in &tensors[at + 1..] {
+            let (x, y) = (a.shape(), b.shape());
+            let n = x.len().max(y.len());
+            for k in 1..=x.len().min(y.len()) {
+                let (p, q) = (x[x.len() - k], y[y.len() - k]);
+                if p != q && p != 1 && q != 1 {
+                    return Error::runtime(format!(
+                        "The size of tensor a ({p}) must match the size of tensor b ({q}) at non-singleton dimension {}",
+                        n - k
+                    ));
+                }
+            }
+        }
+    }
+    error
+}
+
+/// A copy in another dtype, or in the same one.
+pub fn cast(t: &Tensor, dtype: DType) -> Result<Tensor> {
+    let out = engine_of(&t.array).cast(&t.array, dtype)?;
+    if !noted(&[t]) || !smooth(dtype) {
+        return Ok(Tensor::new(out));
+    }
+    let fun = if dtype == t.dtype() { Fun::Positive } else { Fun::Cast };
+    Ok(result(out, Rule::Map(fun, [None; 3]), smallvec![t.edge()], Default::default()))
+}
+
+/// The tensor, or a copy of it in row-major order.
+pub fn contiguous(t: &Tensor) -> Result<Tensor> {
+    if t.array.layout.is_c_contiguous() { Ok(t.clone()) } else { cast(t, t.dtype()) }
+}
+
+/// The elements in another shape: a view, or a copy where strides cannot say it.
+pub fn reshape(t: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    match t.array.layout.reshape(shape) {
+        Some(layout) => Ok(t.view(layout)),
+        None => {
+            let copy = cast(t, t.dtype())?;
+            let layout = copy.array.layout.reshape(shape).expect("a copy is contiguous");
+            Ok(copy.view(layout))
+        }
+    }
+}
+
+/// A view stretched to a shape.
+pub fn expand(t: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    Ok(t.view(t.array.layout.broadcast_to(shape)?))
+}
+
+/// A tensor of one value.
+pub fn full(like: &Tensor, shape: &[i64], value: f64, dtype: DType) -> Result<Tensor> {
+    let value = Scalar::new(Number::Float(value), dtype);
+    Ok(Tensor::new(engine_of(&like.array).full(shape, value, dtype)?))
+}
+
+/// Folds the axes in `mask`.
+pub fn fold(op: ReduceOp, t: &Tensor, mask: u32, keep: bool) -> Result<Tensor> {
+    let mut out = engine_of(&t.array).fold(op, &t.array, mask)?;
+    if keep {
+        let ones: Dims = t.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
+        let layout = out.layout.reshape(&ones).expect("axes of extent 1 need no copy");
+        out = out.view(layout);
+    }
+    if !noted(&[t]) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let mut kept: Kept = Default::default();
+    if matches!(op, ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::M2) {
+        kept[0] = Some(Saved::new(&t.array));
+    }
+    if matches!(op, ReduceOp::Max | ReduceOp::Min) {
+        kept[3] = Some(Saved::new(&out));
+    }
+    Ok(result(out, Rule::Fold(op, mask), smallvec![t.edge()], kept))
+}
+
+/// A running fold along an axis. Running extremes have no rule of their own: they are picked by index.
+pub fn scan(op: ScanOp, t: &Tensor, axis: usize) -> Result<Tensor> {
+    let out = engine_of(&t.array).running(op, &t.array, axis)?;
+    if !noted(&[t]) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let mut kept: Kept = Default::default();
+    match op {
+        ScanOp::Sum => {}
+        ScanOp::Prod => kept[0] = Some(Saved::new(&t.array)),
+        ScanOp::Max | ScanOp::Min => {
+            return Err(Error::not_implemented(format!("[cum{op:?}] has no derivative; use torch.cummax or cummin")));
+        }
+    }
+    Ok(result(out, Rule::Scan(op, axis), smallvec![t.edge()], kept))
+}
+
+/// The product (…, m, k) × (…, k, n) of one dtype and batch.
+pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let out = engine_of(&a.array).dot(&a.array, &b.array)?;
+    if !noted(&[a, b]) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let edges: SmallVec<[Option<Edge>; 2]> = smallvec![a.edge(), b.edge()];
+    let mut kept: Kept = Default::default();
+    kept[0] = edges[1].is_some().then(|| Saved::new(&a.array));
+    kept[1] = edges[0].is_some().then(|| Saved::new(&b.array));
+    Ok(result(out, Rule::Dot, edges, kept))
+}
+
+/// `out[i]` is the element `index[i]` places (int64) after the first of `a`, in its storage.
+pub fn gather(a: &Tensor, index: &Tensor) -> Result<Tensor> {
+    if a.array.storage.bytes == 0 && index.array.layout.size > 0 {
+        return Err(Error::index("cannot pick elements of an empty tensor"));
+    }
+    let out = engine_of(&a.array).gather(&a.array, &index.array)?;
+    if !noted(&[a]) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let mut kept: Kept = Default::default();
+    kept[1] = Some(Saved::new(&index.array));
+    Ok(result(out, Rule::Gather, smallvec![a.edge()], kept))
+}
+
+/// Refuses what would change a leaf whose gradient is asked for.
+pub fn check_write(target: &Tensor) -> Result<()> {
+    if mode::enabled()
+        && let Some(head) = target.head()
+        && head.node.is_leaf()
+    {
+        return Err(Error::runtime(if target.is_whole() {
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        } else {
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        }));
+    }
+    Ok(())
+}
+
+/// Writes a value, with broadcasting and casting.
+pub fn update(target: &Tensor, value: Arg) -> Result<()> {
+    check_write(target)?;
+    let operand = match &value {
+        Arg::Tensor(v) => Operand::Array(&v.array),
+        Arg::Number(n) => Operand::Weak(*n),
+    };
+    let same = matches!(&value, Arg::Tensor(v)
+        if Arc::ptr_eq(&v.array.storage, &target.array.storage) && v.array.layout.id == target.array.layout.id);
+    let engine = engine_of(&target.array);
+    engine.update(&target.array, operand).map_err(|e| Error::runtime(e.message))?;
+    if same || !mode::enabled() {
+        return Ok(());
+    }
+    let source = match value {
+        Arg::Tensor(v) if v.requires_grad() && smooth(target.dtype()) => Some(v),
+        _ => None,
+    };
+    let root = target.root();
+    if source.is_none() && root.head().is_none() {
+        return Ok(());
+    }
+    let whole = target.array.layout.id == root.layout.id;
+    if whole
+        && let Some(v) = source
+        && v.is_whole()
+        && v.array.layout.id == root.layout.id
+        && v.array.layout.is_c_contiguous()
+    {
+        // All is overwritten by a value that lies the same way: from now on it is that value.
+        root.set_head(v.head());
+        return Ok(());
+    }
+    let before = root.head().filter(|_| !whole).map(|head| Edge {
+        head,
+        via: None,
+        read: root.layout.clone(),
+        base: root.layout.clone(),
+    });
+    // Leading axes of extent 1 go when a value is assigned.
+    let edge = source.and_then(|v| {
+        let extra = v.shape().len().saturating_sub(target.shape().len());
+        let layout = &v.array.layout;
+        let read = layout.with(&layout.shape[extra..], &layout.strides[extra..], layout.offset);
+        v.edge().map(|edge| Edge { read, ..edge })
+    });
+    let rule = Rule::Update { base: root.layout.clone(), at: target.array.layout.clone() };
+    let node = Node::new(rule, smallvec![before, edge], Default::default());
+    root.set_head(Some(Head { node, out: 0 }));
+    Ok(())
+}
+
+/// Writes `value[i]` to the place `index[i]` elements (int64) after the first of `target`, combined by `op`.
+pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -> Result<()> {
+    check_write(target)?;
+    value.array.layout.broadcast_to(index.shape())?;
+    let root = target.root().clone();
+    let noted = noted(&[target, value]) && smooth(target.dtype());
+    if noted && !matches!(op, ScatterOp::Set | ScatterOp::Add) {
+        return Err(Error::not_implemented(format!("[scatter] with {op:?} has no derivative here")));
+    }
+    engine_of(&target.array).scatter(&target.array, &index.array, &value.array, op)?;
+    if !noted {
+        return Ok(());
+    }
+    let before = root.head().map(|head| Edge { head, via: None, read: root.layout.clone(), base: root.layout.clone() });
+    let mut kept: Kept = Default::default();
+    kept[1] = Some(Saved::new(&index.array));
+    let rule = Rule::Scatter { op, base: root.layout.clone(), offset: target.array.layout.offset };
+    let node = Node::new(rule, smallvec![before, None, value.edge()], kept);
+    root.set_head(Some(Head { node, out: 0 }));
+    Ok(())
+}
+
+/// Tensors of one dtype one behind the other along an axis.
+pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
+    let [first, rest @ ..] = tensors else {
+        return Err(Error::runtime("torch.cat(): expected a non-empty list of Tensors"));
+    };
+    let mut shape: Dims = first.shape().into();
+    for t in rest {
+        let fits = t.shape().len() == shape.len() && (0..shape.len()).all(|k| k == axis || t.shape()[k] == shape[k]);
+        if !fits {
+            return Err(Error::runtime(format!(
+                "Sizes of tensors must match except in dimension {axis}: {} does not fit to {}",
+                show(t.shape()),
+                show(first.shape())
+            )));
+        }
+        shape[axis] += t.shape()[axis];
+    }
+    let engine = engine_of(&first.array);
+    let out = engine.empty(first.dtype(), &shape)?;
+    let mut start = 0;
+    for t in tensors {
+        let part = &out.layout;
+        let layout = part.with(t.shape(), &part.strides, start * part.strides[axis]);
+        engine.update(&out.view(layout), Operand::Array(&t.array))?;
+        start += t.shape()[axis];
+    }
+    if !noted(tensors) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let extents = tensors.iter().map(|t| t.shape()[axis]).collect();
+    Ok(result(out, Rule::Join(axis, extents), tensors.iter().map(|t| t.edge()).collect(), Default::default()))
+}
+
+/// A copy on another device.
+pub fn to_device(t: &Tensor, id: u8) -> Result<Tensor> {
+    let (from, to) = (engine_of(&t.array), engine(id));
+    let mut bytes = vec![0; t.array.layout.size as usize * t.dtype().size()];
+    from.download(&t.array, &mut bytes)?;
+    let out = to.upload(&bytes, t.dtype(), t.shape())?;
+    if !noted(&[t]) {
+        return Ok(Tensor::new(out));
+    }
+    Ok(result(out, Rule::Move(from.id), smallvec![t.edge()], Default::default()))
+}
+
+/// Gives results that were computed otherwise a way back of their own. Results that cannot have a gradient are passed on.
+pub fn custom(name: &str, outputs: Vec<Array>, inputs: &[&Tensor], rule: Box<Custom>) -> Vec<Tensor> {
+    if !noted(inputs) {
+        return outputs.into_iter().map(Tensor::new).collect();
+    }
+    let edges = inputs.iter().map(|t| t.edge()).collect();
+    let node = Node::new(Rule::Custom(name.into(), rule), edges, Default::default());
+    let give = |(out, array): (usize, Array)| {
+        if smooth(array.dtype()) {
+            Tensor::with_head(array, Head { node: node.clone(), out: out as u32 })
+        } else {
+            Tensor::new(array)
+        }
+    };
+    outputs.into_iter().enumerate().map(give).collect()
+}
+
+/// Index values through a layout of int64.
+pub(crate) fn iota(like: &Tensor, layout: &Arc<Layout>) -> Result<Tensor> {
+    Ok(Tensor::new(engine_of(&like.array).iota(layout)?))
+}

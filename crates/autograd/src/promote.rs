@@ -1,0 +1,109 @@
+//! PyTorch's type promotion: the dtype of an operation is that of its tensors with axes; tensors without axes and
+//! numbers only change its kind.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use cuprous_core::ops::Class;
+use cuprous_core::promote::promote;
+use cuprous_core::{DType, Error, Fun, Kind, Result};
+
+use crate::ops::Arg;
+
+static DEFAULT: AtomicU8 = AtomicU8::new(DType::F32 as u8);
+
+/// The dtype of floats that say none.
+pub fn default_dtype() -> DType {
+    DType::from_index(DEFAULT.load(Relaxed))
+}
+
+/// Sets it.
+pub fn set_default_dtype(dtype: DType) -> Result<()> {
+    if !dtype.is_float() {
+        return Err(Error::type_("only floating-point types are supported as the default type"));
+    }
+    DEFAULT.store(dtype as u8, Relaxed);
+    Ok(())
+}
+
+fn default_complex() -> DType {
+    if default_dtype() == DType::F64 { DType::C128 } else { DType::C64 }
+}
+
+/// Two dtypes together. Unlike NumPy's, a float beside an integer of any width stays as it is.
+pub fn promote_types(a: DType, b: DType) -> DType {
+    let inexact = |d: DType| d.is_float() || d.is_complex();
+    match (inexact(a), inexact(b)) {
+        (true, false) => a,
+        (false, true) => b,
+        (true, true) if a.is_complex() != b.is_complex() => {
+            let (z, x) = if a.is_complex() { (a, b) } else { (b, a) };
+            if x == DType::F64 { DType::C128 } else { z }
+        }
+        _ => promote(a, b),
+    }
+}
+
+/// The dtype of two groups of operands of which the first comes first.
+fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
+    let (Some(h), Some(l)) = (higher, lower) else { return higher.or(lower) };
+    Some(if h.is_complex() {
+        h
+    } else if h.is_float() {
+        match (l.is_complex(), h) {
+            (true, DType::F64) => DType::C128,
+            (true, _) => DType::C64,
+            (false, _) => h,
+        }
+    } else if h == DType::Bool || l.is_float() || l.is_complex() {
+        promote_types(h, l)
+    } else {
+        h
+    })
+}
+
+/// The dtype of some operands together: `torch.result_type`.
+pub fn result_type(args: &[Arg]) -> DType {
+    let (mut wide, mut zero, mut number) = (None, None, None);
+    let put = |place: &mut Option<DType>, d: DType| *place = Some(place.map_or(d, |p| promote_types(p, d)));
+    for arg in args {
+        match arg {
+            Arg::Tensor(t) if t.array.layout.ndim() > 0 => put(&mut wide, t.dtype()),
+            Arg::Tensor(t) => put(&mut zero, t.dtype()),
+            Arg::Number(n) => put(
+                &mut number,
+                match n.kind() {
+                    Kind::Bool => DType::Bool,
+                    Kind::Int | Kind::UInt => DType::I64,
+                    Kind::Float => default_dtype(),
+                    Kind::Complex => default_complex(),
+                },
+            ),
+        }
+    }
+    combine(wide, combine(zero, number)).unwrap_or_else(default_dtype)
+}
+
+/// The dtype in which a function computes.
+pub(crate) fn compute(fun: Fun, args: &[Arg]) -> DType {
+    // All of one float dtype, or beside a number of no higher kind: the rule of every network.
+    if let [Arg::Tensor(a), rest @ ..] = args
+        && a.dtype().is_float()
+        && a.array.layout.ndim() > 0
+        && rest.iter().all(|arg| match arg {
+            Arg::Tensor(b) => b.dtype() == a.dtype(),
+            Arg::Number(n) => n.kind() <= Kind::Float,
+        })
+    {
+        return a.dtype();
+    }
+    let args = match fun {
+        Fun::Where => &args[1..],
+        Fun::Ldexp => &args[..1],
+        _ => args,
+    };
+    let d = result_type(args);
+    match fun.op().class {
+        Class::Float | Class::Inexact | Class::Divide if !d.is_float() && !d.is_complex() => default_dtype(),
+        _ => d,
+    }
+}

@@ -1,0 +1,213 @@
+//! From the gradients of what was read to the gradient of the whole value.
+//!
+//! Operands are read through layouts: broadcasting is a stride of 0, a transposed or sliced view is a layout like any
+//! other. So this is the one place where gradients are summed over broadcast axes, brought back from views, and cast.
+
+use std::sync::Arc;
+
+use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, ReduceOp, Result, ScatterOp};
+use smallvec::SmallVec;
+
+use crate::node::{Listener, View, locked};
+use crate::{Arg, Tensor, ops};
+
+/// The gradient of something that was read through a layout of the value's memory.
+pub(crate) struct Piece {
+    pub(crate) read: LayoutRef,
+    pub(crate) via: Option<Arc<View>>,
+    pub(crate) g: Tensor,
+}
+
+pub(crate) type Pieces = SmallVec<[Piece; 2]>;
+
+/// The gradient of the whole value, which lies as `base`; those who listen to views on the way are told first.
+pub(crate) fn assemble(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
+    while let Some(view) = deepest_tapped(&pieces) {
+        let inside = |piece: &Piece| chain(&piece.via).any(|v| Arc::ptr_eq(v, &view));
+        let (inner, outer): (Pieces, Pieces) = pieces.into_iter().partition(inside);
+        let g = merge(inner, &view.layout)?;
+        let taps = locked(&view.taps).iter().map(|tap| tap.listener.clone()).collect();
+        pieces = outer;
+        pieces.push(Piece { read: view.layout.clone(), via: view.parent.clone(), g: tell(taps, g)? });
+    }
+    merge(pieces, base)
+}
+
+/// Calls those who listen.
+pub(crate) fn tell(listeners: Vec<Listener>, mut g: Tensor) -> Result<Tensor> {
+    for listener in listeners {
+        match listener {
+            Listener::Hook(hook) => {
+                if let Some(other) = hook(&g)? {
+                    g = other;
+                }
+            }
+            Listener::Keep(place) => *locked(&place) = Some(g.clone()),
+        }
+    }
+    Ok(g)
+}
+
+fn chain(via: &Option<Arc<View>>) -> impl Iterator<Item = &Arc<View>> {
+    std::iter::successors(via.as_ref(), |view| view.parent.as_ref())
+}
+
+/// The view with listeners that is farthest from the whole value.
+fn deepest_tapped(pieces: &Pieces) -> Option<Arc<View>> {
+    let tapped = pieces.iter().flat_map(|piece| chain(&piece.via)).filter(|view| !locked(&view.taps).is_empty());
+    tapped.max_by_key(|view| chain(&view.parent).count()).cloned()
+}
+
+fn add(sum: &mut Option<Tensor>, g: Tensor) -> Result<()> {
+    *sum = Some(match sum.take() {
+        None => g,
+        Some(before) => ops::map(Fun::Add, &[Arg::Tensor(&before), Arg::Tensor(&g)], None)?,
+    });
+    Ok(())
+}
+
+fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
+    let mut sum: Option<Tensor> = None;
+    let mut parts: SmallVec<[(Tensor, LayoutRef); 2]> = SmallVec::new();
+    let device = pieces.first().map(|piece| piece.g.clone()).expect("a value without gradients is not visited");
+    for piece in pieces {
+        let g = if piece.g.dtype() == base.dtype { piece.g } else { ops::cast(&piece.g, base.dtype)? };
+        if piece.read.id == base.id {
+            add(&mut sum, g)?;
+            continue;
+        }
+        if piece.read.size == 0 {
+            continue;
+        }
+        let (g, read) = upright(&collapse(g, &piece.read)?, &collapse_layout(&piece.read));
+        match covers(&g, &read, base)? {
+            Some(g) => add(&mut sum, g)?,
+            None => parts.push((g, read)),
+        }
+    }
+    if parts.is_empty() {
+        return match sum {
+            Some(g) => Ok(g),
+            None => ops::full(&device, &base.shape, 0.0, base.dtype),
+        };
+    }
+    // A fresh piece of memory in which the value lies as in its own, from offset 0 on.
+    let (low, high) = base.span().unwrap_or((0, -1));
+    let flat = ops::full(&device, &[high - low + 1], 0.0, base.dtype)?;
+    let seen = |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
+    let mut fresh = sum.is_none();
+    if let Some(g) = &sum {
+        ops::update(&seen(base), Arg::Tensor(g))?;
+    }
+    for (g, read) in &parts {
+        if is_injective(read) {
+            let place = seen(read);
+            if std::mem::take(&mut fresh) {
+                ops::update(&place, Arg::Tensor(g))?;
+            } else {
+                let both = ops::map(Fun::Add, &[Arg::Tensor(&place), Arg::Tensor(g)], None)?;
+                ops::update(&place, Arg::Tensor(&both))?;
+            }
+        } else {
+            // Overlapping windows: elements are added up one by one.
+            fresh = false;
+            let places = Layout::new(DType::I64, &read.shape, &read.strides, read.offset - low);
+            ops::scatter(&flat, &ops::iota(g, &places)?, g, ScatterOp::Add)?;
+        }
+    }
+    Ok(seen(base))
+}
+
+/// Sums over the axes along which one element was read again and again, and leaves out axes of extent 1.
+fn collapse(g: Tensor, read: &Layout) -> Result<Tensor> {
+    let repeated = |k: usize| read.strides[k] == 0 || read.shape[k] == 1;
+    let mask = (0..read.ndim()).filter(|&k| repeated(k) && g.shape()[k] > 1).fold(0u32, |mask, k| mask | 1 << k);
+    let g = if mask == 0 { g } else { ops::fold(ReduceOp::Sum, &g, mask, true)? };
+    let layout = &g.array.layout;
+    let left = |d: &Dims| (0..read.ndim()).filter(|&k| !repeated(k)).map(|k| d[k]).collect::<Dims>();
+    let squeezed = layout.with(&left(&layout.shape), &left(&layout.strides), layout.offset);
+    Ok(if squeezed.id == layout.id { g } else { g.view(squeezed) })
+}
+
+fn collapse_layout(read: &Layout) -> LayoutRef {
+    let left = |d: &Dims| {
+        (0..read.ndim()).filter(|&k| read.strides[k] != 0 && read.shape[k] != 1).map(|k| d[k]).collect::<Dims>()
+    };
+    read.with(&left(&read.shape), &left(&read.strides), read.offset)
+}
+
+/// The same elements in the order of memory: strides positive and from the largest to the smallest.
+fn upright(g: &Tensor, read: &Layout) -> (Tensor, LayoutRef) {
+    let mut order: SmallVec<[usize; 6]> = (0..read.ndim()).collect();
+    order.sort_by_key(|&k| -read.strides[k].abs());
+    let own = &g.array.layout;
+    let (mut shape, mut strides, mut theirs) = (Dims::new(), Dims::new(), Dims::new());
+    let (mut offset, mut start) = (own.offset, read.offset);
+    for k in order {
+        let (n, mut s, mut t) = (read.shape[k], own.strides[k], read.strides[k]);
+        if t < 0 {
+            offset += (n - 1) * s;
+            start += (n - 1) * t;
+            (s, t) = (-s, -t);
+        }
+        shape.push(n);
+        strides.push(s);
+        theirs.push(t);
+    }
+    let layout = own.with(&shape, &strides, offset);
+    let g = if layout.id == own.id { g.clone() } else { g.view(layout) };
+    (g, read.with(&shape, &theirs, start))
+}
+
+/// Different indices are different elements; `read` is upright.
+fn is_injective(read: &Layout) -> bool {
+    let mut reach = 0;
+    for (&n, &s) in read.shape.iter().zip(&read.strides).rev() {
+        if s <= reach {
+            return false;
+        }
+        reach += (n - 1) * s;
+    }
+    true
+}
+
+/// The gradient in the whole value's shape, if what was read (upright) is all of it.
+fn covers(g: &Tensor, read: &Layout, base: &LayoutRef) -> Result<Option<Tensor>> {
+    if read.size != base.size || !is_injective(read) {
+        return Ok(None);
+    }
+    // Both name the same elements in the order of memory, so that one is the other in another shape.
+    let mut order: SmallVec<[usize; 6]> = (0..base.ndim()).filter(|&k| base.shape[k] != 1).collect();
+    order.sort_by_key(|&k| -base.strides[k].abs());
+    if order.iter().any(|&k| base.strides[k] <= 0) {
+        return Ok(None);
+    }
+    let sorted: Dims = order.iter().map(|&k| base.shape[k]).collect();
+    let g = if g.shape() == sorted.as_slice() { g.clone() } else { ops::reshape(g, &sorted)? };
+    let own = &g.array.layout;
+    let mut strides = Dims::from_elem(1, base.ndim());
+    for (at, &k) in order.iter().enumerate() {
+        strides[k] = own.strides[at];
+    }
+    for k in (0..base.ndim()).rev() {
+        if base.shape[k] == 1 {
+            strides[k] = if k + 1 < base.ndim() { strides[k + 1] * base.shape[k + 1] } else { 1 };
+        }
+    }
+    let layout = own.with(&base.shape, &strides, own.offset);
+    Ok(Some(if layout.id == own.id { g } else { g.view(layout) }))
+}
+
+/// The gradient of a whole value in memory of its own, in which the value lies as `base` does, and how to see other
+/// layouts of the value's memory in it.
+pub(crate) fn lay(g: &Tensor, base: &Layout) -> Result<(Tensor, i64)> {
+    let own = &g.array.layout;
+    let (low, high) = base.span().unwrap_or((0, -1));
+    if own.strides == base.strides {
+        return Ok((g.clone(), own.offset - base.offset));
+    }
+    let flat = ops::full(g, &[high - low + 1], 0.0, g.dtype())?;
+    let place = flat.view(Layout::new(g.dtype(), &base.shape, &base.strides, base.offset - low));
+    ops::update(&place, Arg::Tensor(g))?;
+    Ok((place, -low))
+}

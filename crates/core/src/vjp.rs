@@ -1,0 +1,431 @@
+//! **The derivative of every scalar function**: one row per function of the operation table.
+//!
+//! A row says what each operand gets of the gradient `g` of the result `y`. Rows are written over [`Value`], so the same
+//! text computes with recorded arrays, and tells (with [`Probe`]) what has to be kept for it. Conventions are PyTorch's:
+//! gradients of complex functions are conjugated, ties of `maximum` share, functions that jump have zero.
+//!
+//! A function has a row in [`rules!`] or a reason in [`NONE`]; a test sees to it.
+
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::LazyLock;
+
+use crate::Fun;
+use crate::scalar::Number;
+
+/// What rows compute with.
+pub trait Value: Clone {
+    /// A scalar function of some terms, of which at least one is a value.
+    fn map(fun: Fun, terms: &[Term<Self>]) -> Self;
+    /// Is it of a complex dtype?
+    fn is_complex(&self) -> bool;
+    /// A value that fails where it is used: there is no rule for this case.
+    fn unsupported(what: &'static str) -> Self;
+}
+
+/// A term of a row: a value or a number.
+#[derive(Clone, Debug)]
+pub enum Term<V> {
+    /// An array.
+    Value(V),
+    /// A Python scalar.
+    Number(Number),
+}
+
+impl<V: Value> Term<V> {
+    /// A scalar function of some terms.
+    fn map(fun: Fun, terms: &[Term<V>]) -> Term<V> {
+        if let [Term::Number(a), Term::Number(b)] = terms
+            && let Some(folded) = fold(fun, real(*a), real(*b))
+        {
+            return Term::Number(Number::Float(folded));
+        }
+        Term::Value(V::map(fun, terms))
+    }
+
+    fn of(&self, fun: Fun) -> Term<V> {
+        match self {
+            Term::Number(n) if fun == Fun::Log => Term::Number(Number::Float(real(*n).ln())),
+            _ => Term::map(fun, std::slice::from_ref(self)),
+        }
+    }
+
+    fn conj(&self) -> Term<V> {
+        match self {
+            Term::Value(v) if v.is_complex() => self.of(Fun::Conjugate),
+            Term::Number(Number::Complex(re, im)) => Term::Number(Number::Complex(*re, -im)),
+            _ => self.clone(),
+        }
+    }
+
+    fn is_complex(&self) -> bool {
+        matches!(self, Term::Value(v) if v.is_complex())
+    }
+
+    /// `self` where the condition holds, otherwise the other.
+    fn when(&self, condition: Term<V>, otherwise: impl Into<Term<V>>) -> Term<V> {
+        Term::map(Fun::Where, &[condition, self.clone(), otherwise.into()])
+    }
+
+    fn compare(&self, fun: Fun, other: impl Into<Term<V>>) -> Term<V> {
+        Term::map(fun, &[self.clone(), other.into()])
+    }
+
+    /// The power, without a call of the function for small whole exponents.
+    fn power(&self, exponent: &Term<V>) -> Term<V> {
+        match exponent {
+            Term::Number(n) if real(*n) == 0.0 => Term::from(1.0),
+            Term::Number(n) if real(*n) == 1.0 => self.clone(),
+            Term::Number(n) if real(*n) == 2.0 => self.of(Fun::Square),
+            _ => Term::map(Fun::Power, &[self.clone(), exponent.clone()]),
+        }
+    }
+}
+
+impl<V> From<f64> for Term<V> {
+    fn from(x: f64) -> Term<V> {
+        Term::Number(Number::Float(x))
+    }
+}
+
+/// The real part of a number.
+fn real(n: Number) -> f64 {
+    match n {
+        Number::Bool(b) => f64::from(u8::from(b)),
+        Number::Int(i) => i as f64,
+        Number::Float(x) | Number::Complex(x, _) => x,
+    }
+}
+
+/// Arithmetic of two numbers.
+fn fold(fun: Fun, a: f64, b: f64) -> Option<f64> {
+    Some(match fun {
+        Fun::Add => a + b,
+        Fun::Subtract => a - b,
+        Fun::Multiply => a * b,
+        Fun::Divide => a / b,
+        _ => return None,
+    })
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $fun:ident),*) => {$(
+        impl<V: Value> $trait<&Term<V>> for &Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: &Term<V>) -> Term<V> {
+                Term::map(Fun::$fun, &[self.clone(), o.clone()])
+            }
+        }
+        impl<V: Value> $trait<Term<V>> for &Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: Term<V>) -> Term<V> {
+                Term::map(Fun::$fun, &[self.clone(), o])
+            }
+        }
+        impl<V: Value> $trait<&Term<V>> for Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: &Term<V>) -> Term<V> {
+                Term::map(Fun::$fun, &[self, o.clone()])
+            }
+        }
+        impl<V: Value> $trait<Term<V>> for Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: Term<V>) -> Term<V> {
+                Term::map(Fun::$fun, &[self, o])
+            }
+        }
+        impl<V: Value> $trait<f64> for &Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: f64) -> Term<V> {
+                Term::map(Fun::$fun, &[self.clone(), o.into()])
+            }
+        }
+        impl<V: Value> $trait<f64> for Term<V> {
+            type Output = Term<V>;
+            fn $method(self, o: f64) -> Term<V> {
+                Term::map(Fun::$fun, &[self, o.into()])
+            }
+        }
+    )*};
+}
+operators!(Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide);
+
+impl<V: Value> Neg for Term<V> {
+    type Output = Term<V>;
+    fn neg(self) -> Term<V> {
+        self.of(Fun::Negative)
+    }
+}
+
+impl<V: Value> Neg for &Term<V> {
+    type Output = Term<V>;
+    fn neg(self) -> Term<V> {
+        self.of(Fun::Negative)
+    }
+}
+
+// --- what several rows share
+
+fn zero<V: Value>(g: &Term<V>) -> Term<V> {
+    g.when(Term::Number(Number::Bool(false)), 0.0)
+}
+
+fn square<V: Value>(x: &Term<V>) -> Term<V> {
+    x.of(Fun::Square)
+}
+
+fn sqrt<V: Value>(x: &Term<V>) -> Term<V> {
+    x.of(Fun::Sqrt)
+}
+
+/// What the operand `a` of `max(a, b)` gets (with `Less`; of `min` with `Greater`): all, half of a tie, or nothing.
+fn larger<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, loses: Fun) -> Term<V> {
+    let shared = (g * 0.5).when(a.compare(Fun::Equal, b.clone()), g.clone());
+    zero(g).when(a.compare(loses, b.clone()), shared)
+}
+
+/// Did `a` win `fmax(a, b)` (with `GreaterEqual`)? The other wins if it alone is a number.
+fn first_wins<V: Value>(a: &Term<V>, b: &Term<V>, wins: Fun) -> Term<V> {
+    Term::map(Fun::LogicalOr, &[a.compare(wins, b.clone()), b.of(Fun::Isnan)])
+}
+
+/// Of `a ** b` for `a`: `b a^(b-1)`, and 0 for b = 0 also where a is 0.
+fn base_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>) -> Term<V> {
+    match b {
+        Term::Number(n) if real(*n) == 0.0 && !matches!(n, Number::Complex(..)) => zero(g),
+        Term::Number(Number::Complex(..)) => g * (b * Term::map(Fun::Power, &[a.clone(), b - 1.0])).conj(),
+        Term::Number(_) => g * (a.power(&(b - 1.0)) * b).conj(),
+        Term::Value(_) => {
+            let slope = g * (b * a.power(&(b - 1.0))).conj();
+            zero(g).when(b.compare(Fun::Equal, 0.0), slope)
+        }
+    }
+}
+
+/// Of `a ** b` for `b`: `y ln a`, and 0 where a is 0 and b is not negative.
+fn exponent_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, y: &Term<V>) -> Term<V> {
+    let slope = g * (y * a.of(Fun::Log)).conj();
+    if a.is_complex() || b.is_complex() {
+        return zero(g).when(a.compare(Fun::Equal, 0.0), slope);
+    }
+    match a {
+        Term::Number(n) if real(*n) != 0.0 => slope,
+        Term::Number(_) => zero(g),
+        Term::Value(_) => {
+            let ignore = Term::map(
+                Fun::LogicalAnd,
+                &[a.compare(Fun::Equal, 0.0), b.compare(Fun::GreaterEqual, 0.0)],
+            );
+            zero(g).when(ignore, slope)
+        }
+    }
+}
+
+/// A step function of real operands; of complex ones there is no rule.
+fn step<V: Value>(g: &Term<V>, what: &'static str) -> Term<V> {
+    if g.is_complex() { Term::Value(V::unsupported(what)) } else { zero(g) }
+}
+
+fn sinc_slope<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
+    let angle = x * PI;
+    let slope = g * ((angle.of(Fun::Cos) * &angle - angle.of(Fun::Sin)) / (square(x) * PI));
+    zero(g).when(x.compare(Fun::Equal, 0.0), slope)
+}
+
+macro_rules! rules {
+    ($g:ident, $y:ident; $($fun:ident($($x:ident),*) => $($rule:expr),+;)*) => {
+        /// What operand `which` of a function gets of the gradient of the result, in the result's shape: `g` is that
+        /// gradient, `x` the operands, `y` the result. `None` where the function or the operand has no rule.
+        #[allow(unused_variables, reason = "a rule names what it needs")]
+        pub fn vjp<V: Value>(
+            fun: Fun,
+            which: usize,
+            $g: &Term<V>,
+            x: &[Term<V>; 3],
+            $y: &Term<V>,
+        ) -> Option<Term<V>> {
+            match fun {
+                $(Fun::$fun => {
+                    let [$($x,)* ..] = x;
+                    let rules: &[&dyn Fn() -> Term<V>] = &[$(&|| $rule),+];
+                    rules.get(which).map(|rule| rule())
+                })*
+                _ => None,
+            }
+        }
+    };
+}
+
+rules! {
+    g, y;
+    // --- arithmetic
+    Add(a, b) => g.clone(), g.clone();
+    Subtract(a, b) => g.clone(), -g;
+    Multiply(a, b) => g * b.conj(), g * a.conj();
+    Divide(a, b) => g / b.conj(), -(g * (y / b).conj());
+    FloorDivide(a, b) => zero(g), zero(g);
+    Remainder(a, b) => g.clone(), -(g * Term::map(Fun::FloorDivide, &[a.clone(), b.clone()]));
+    Fmod(a, b) => g.clone(), -(g * (a / b).of(Fun::Trunc));
+    Power(a, b) => base_of_power(g, a, b), exponent_of_power(g, a, b, y);
+    FloatPower(a, b) => base_of_power(g, a, b), exponent_of_power(g, a, b, y);
+    Maximum(a, b) => larger(g, a, b, Fun::Less), larger(g, b, a, Fun::Less);
+    Minimum(a, b) => larger(g, a, b, Fun::Greater), larger(g, b, a, Fun::Greater);
+    Fmax(a, b) => g.when(first_wins(a, b, Fun::GreaterEqual), 0.0), zero(g).when(first_wins(a, b, Fun::GreaterEqual), g.clone());
+    Fmin(a, b) => g.when(first_wins(a, b, Fun::LessEqual), 0.0), zero(g).when(first_wins(a, b, Fun::LessEqual), g.clone());
+    Negative(x) => -g;
+    Positive(x) => g.clone();
+    Absolute(x) => g * x.of(Fun::Sign);
+    Fabs(x) => g * x.of(Fun::Sign);
+    Sign(x) => step(g, "the sign of complex numbers");
+    Square(x) => g * (x * 2.0).conj();
+    Reciprocal(x) => -(g * square(y).conj());
+    Sqrt(x) => g / (y * 2.0).conj();
+    Rsqrt(x) => g * (square(y) * y) * -0.5;
+    Cbrt(x) => g / (square(y) * 3.0);
+    Hypot(a, b) => g * (a / y), g * (b / y);
+    Copysign(a, b) => g * zero(y).when(a.compare(Fun::Equal, 0.0), y / a), zero(g);
+    Ldexp(a, b) => Term::map(Fun::Ldexp, &[g.clone(), b.clone()]);
+    FrexpMantissa(x) => Term::map(Fun::Ldexp, &[g.clone(), -x.of(Fun::FrexpExponent)]);
+    ModfFraction(x) => g.clone();
+    // --- rounding
+    Rint(x) => step(g, "rounding of complex numbers");
+    Floor(x) => zero(g);
+    Ceil(x) => zero(g);
+    Trunc(x) => zero(g);
+    // --- exponentials and logarithms
+    Exp(x) => g * y.conj();
+    Exp2(x) => g * (y * LN_2).conj();
+    Expm1(x) => g * (y + 1.0).conj();
+    Log(x) => g / x.conj();
+    Log2(x) => g / (x * LN_2).conj();
+    Log10(x) => g / (x * LN_10).conj();
+    Log1p(x) => g / (x + 1.0).conj();
+    Logaddexp(a, b) => g * (a - y).of(Fun::Exp), g * (b - y).of(Fun::Exp);
+    Logaddexp2(a, b) => g * (a - y).of(Fun::Exp2), g * (b - y).of(Fun::Exp2);
+    // --- trigonometry
+    Sin(x) => g * x.of(Fun::Cos).conj();
+    Cos(x) => -(g * x.of(Fun::Sin).conj());
+    Tan(x) => g * (square(y) + 1.0).conj();
+    Arcsin(x) => g / sqrt(&(-square(x) + 1.0)).conj();
+    Arccos(x) => -(g / sqrt(&(-square(x) + 1.0)).conj());
+    Arctan(x) => g / (square(x) + 1.0).conj();
+    Arctan2(a, b) => g * (b / (square(a) + square(b))), -(g * (a / (square(a) + square(b))));
+    Sinh(x) => g * x.of(Fun::Cosh).conj();
+    Cosh(x) => g * x.of(Fun::Sinh).conj();
+    Tanh(x) => g * (-square(y) + 1.0).conj();
+    Arcsinh(x) => g / sqrt(&(square(x) + 1.0)).conj();
+    Arccosh(x) => g / (sqrt(&(x - 1.0)) * sqrt(&(x + 1.0))).conj();
+    Arctanh(x) => g / (-square(x) + 1.0).conj();
+    Degrees(x) => g * (180.0 / PI);
+    Radians(x) => g * (PI / 180.0);
+    // --- complex numbers; a real gradient of a complex operand is cast, which gives it the imaginary part 0
+    Conjugate(x) => g.conj();
+    Real(x) => g.clone();
+    Imag(x) => g * Term::Number(Number::Complex(0.0, 1.0));
+    Angle(x) => g * (x * Term::Number(Number::Complex(0.0, 1.0)) / square(&x.of(Fun::Absolute)));
+    MakeComplex(a, b) => g.of(Fun::Real), g.of(Fun::Imag);
+    // --- special functions
+    Erf(x) => g * ((-square(x)).of(Fun::Exp) * FRAC_2_SQRT_PI);
+    Erfc(x) => g * ((-square(x)).of(Fun::Exp) * -FRAC_2_SQRT_PI);
+    Erfinv(x) => g * (square(y).of(Fun::Exp) / FRAC_2_SQRT_PI);
+    Gamma(x) => g * (y * x.of(Fun::Digamma));
+    Gammaln(x) => g * x.of(Fun::Digamma);
+    Expit(x) => g * (y * (-y + 1.0));
+    Ndtr(x) => g * ((square(x) * -0.5).of(Fun::Exp) / (2.0 * PI).sqrt());
+    Sinc(x) => sinc_slope(g, x);
+    // --- selection and conversion
+    Where(c, a, b) => zero(g), g.when(c.clone(), 0.0), zero(g).when(c.clone(), g.clone());
+    Cast(x) => g.clone();
+}
+
+/// Why a function has no row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Its result is a bool or an integer: nothing depends on it smoothly.
+    Discrete,
+    /// It draws random numbers.
+    Random,
+    /// Its derivative needs a function that the table does not have, or has no meaning; using it where a gradient is
+    /// wanted is an error.
+    Missing,
+}
+
+/// The functions without a row.
+#[rustfmt::skip]
+pub const NONE: &[(Reason, &[Fun])] = &[
+    (Reason::Discrete, &[
+        Fun::Equal, Fun::NotEqual, Fun::Less, Fun::LessEqual, Fun::Greater, Fun::GreaterEqual, Fun::LogicalAnd,
+        Fun::LogicalOr, Fun::LogicalXor, Fun::LogicalNot, Fun::Isnan, Fun::Isinf, Fun::Isfinite, Fun::Signbit,
+        Fun::BitwiseAnd, Fun::BitwiseOr, Fun::BitwiseXor, Fun::Invert, Fun::LeftShift, Fun::RightShift,
+        Fun::BitwiseCount, Fun::Gcd, Fun::Lcm, Fun::FrexpExponent,
+    ]),
+    (Reason::Random, &[
+        Fun::RandomBits32, Fun::RandomBits64, Fun::RandomUnit32, Fun::RandomUnit64, Fun::RandomNormal32,
+        Fun::RandomNormal64, Fun::RandomGamma, Fun::RandomPoisson, Fun::RandomBinomial,
+    ]),
+    (Reason::Missing, &[
+        Fun::Digamma, Fun::I0, Fun::Nextafter, Fun::Spacing, Fun::Heaviside, Fun::Bitcast,
+    ]),
+];
+
+/// Why a function has no row; `None` for those that have one.
+pub fn reason(fun: Fun) -> Option<Reason> {
+    NONE.iter().find(|(_, funs)| funs.contains(&fun)).map(|(reason, _)| *reason)
+}
+
+/// The result, in a set of what a rule needs; operand `k` is bit `k`.
+pub const RESULT: u8 = 8;
+
+/// A value that notes what it was computed from.
+#[derive(Clone, Copy, Debug)]
+struct Probe(u8);
+
+impl Value for Probe {
+    fn map(_: Fun, terms: &[Term<Probe>]) -> Probe {
+        Probe(terms.iter().fold(0, |bits, t| if let Term::Value(v) = t { bits | v.0 } else { bits }))
+    }
+
+    fn is_complex(&self) -> bool {
+        false
+    }
+
+    fn unsupported(_: &'static str) -> Probe {
+        Probe(0)
+    }
+}
+
+/// What the rule of each operand of each function needs to be kept of the operands and the result.
+static NEEDS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
+    let x = [Term::Value(Probe(1)), Term::Value(Probe(2)), Term::Value(Probe(4))];
+    let needs = |fun: Fun, which| match vjp(fun, which, &Term::Value(Probe(0)), &x, &Term::Value(Probe(RESULT))) {
+        Some(Term::Value(probe)) => probe.0,
+        _ => 0,
+    };
+    Fun::ALL.iter().map(|&fun| std::array::from_fn(|which| needs(fun, which))).collect()
+});
+
+/// What the rule of operand `which` needs to be kept: bits 0 to 2 for the operands, [`RESULT`] for the result.
+pub fn needs(fun: Fun, which: usize) -> u8 {
+    NEEDS[fun as usize][which]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_row_or_a_reason() {
+        let x = [Term::Value(Probe(1)), Term::Value(Probe(2)), Term::Value(Probe(4))];
+        for &fun in Fun::ALL {
+            let row = vjp(fun, 0, &Term::Value(Probe(0)), &x, &Term::Value(Probe(RESULT))).is_some();
+            assert!(row != reason(fun).is_some(), "{fun:?} needs either a row or a reason");
+        }
+    }
+
+    #[test]
+    fn a_rule_tells_what_it_needs() {
+        assert_eq!((needs(Fun::Add, 0), needs(Fun::Multiply, 0), needs(Fun::Multiply, 1)), (0, 2, 1));
+        assert_eq!((needs(Fun::Exp, 0), needs(Fun::Sin, 0), needs(Fun::Divide, 1)), (RESULT, 1, RESULT | 2));
+        assert_eq!((needs(Fun::Where, 1), needs(Fun::Where, 2)), (1, 1));
+    }
+}

@@ -1,0 +1,124 @@
+//! Folds and products with all their cases: what every face records.
+
+use std::sync::Arc;
+
+use cuprous_core::layout::show;
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Scalar, ScanOp};
+use smallvec::SmallVec;
+
+use crate::engine::{Engine, checked_bytes};
+use crate::record::{self, Operand};
+
+impl Engine {
+    /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::reduce`], also where nothing is folded or there is nothing to fold.
+    pub fn fold(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
+        let ndim = a.layout.ndim();
+        let extents = |folded: bool| {
+            let chosen = move |k: &usize| (mask >> k & 1 == 1) == folded;
+            (0..ndim).filter(chosen).map(|k| a.shape()[k]).collect::<Dims>()
+        };
+        let kept = extents(false);
+        let empty = extents(true).iter().product::<i64>() == 0;
+        if empty && kept.iter().product::<i64>() > 0 {
+            match op {
+                ReduceOp::Max | ReduceOp::Min => {
+                    let name = if op == ReduceOp::Max { "maximum" } else { "minimum" };
+                    return Err(Error::value(format!(
+                        "zero-size array to reduction operation {name} which has no identity"
+                    )));
+                }
+                ReduceOp::ArgMax | ReduceOp::ArgMin => {
+                    return Err(Error::value("attempt to get argmax or argmin of an empty sequence"));
+                }
+                _ => {}
+            }
+        }
+        if mask == 0 {
+            // Nothing is folded.
+            return match op {
+                ReduceOp::ArgMax | ReduceOp::ArgMin => self.full(a.shape(), Scalar::default(), DType::I64),
+                // The deviation of an element from itself, which is NaN for infinity.
+                ReduceOp::M2 => {
+                    let itself = Operand::Array(a);
+                    let zero = self.map(Fun::Subtract, &[itself, itself], None)?;
+                    self.map(Fun::Absolute, &[Operand::Array(&zero)], None)
+                }
+                _ => self.cast(a, a.dtype()),
+            };
+        }
+        if empty {
+            let dtype = if op == ReduceOp::M2 { a.dtype().component() } else { a.dtype() };
+            let identity = Number::Int(i128::from(op == ReduceOp::Prod));
+            return self.full(&kept, Scalar::new(identity, dtype), dtype);
+        }
+        self.reduce(op, a, mask)
+    }
+
+    /// A running fold along an axis; the result lies in memory as the array does.
+    pub fn running(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
+        let along = |a: &Array, axis: usize| self.whole(CallOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
+        let Some(order) = record::lying(a) else {
+            return along(a, axis);
+        };
+        let back = record::inverse(&order);
+        let out = along(&a.view(a.layout.permute(&order)), back[axis])?;
+        Ok(out.view(out.layout.permute(&back)))
+    }
+
+    /// A routine on whole arrays, which is not asked where there is nothing to compute.
+    pub fn whole(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+        if shape.contains(&0) {
+            return self.empty(dtype, shape);
+        }
+        self.call(op, ins, dtype, shape)
+    }
+
+    /// The product (…, m, k) × (…, k, n) of one dtype and batch.
+    pub fn dot(self: &Arc<Engine>, a: &Array, b: &Array) -> Result<Array> {
+        let (x, y) = (a.shape(), b.shape());
+        let n = x.len();
+        if n < 2 || y.len() != n || x[n - 1] != y[n - 2] || x[..n - 2] != y[..n - 2] || a.dtype() != b.dtype() {
+            return Err(Error::value(format!(
+                "[dot] shapes {} and {} (dtypes {} and {}) do not fit: (…, m, k) x (…, k, n) of one dtype",
+                show(x),
+                show(y),
+                a.dtype().name(),
+                b.dtype().name()
+            )));
+        }
+        let mut shape: Dims = x.into();
+        shape[n - 1] = y[n - 1];
+        checked_bytes(&shape, a.dtype())?;
+        if x[n - 1] == 0 {
+            return self.full(&shape, Scalar::default(), a.dtype());
+        }
+        let (a, b) = (self.matrices(a)?, self.matrices(b)?);
+        self.whole(CallOp::Dot, &[&a, &b], a.dtype(), &shape)
+    }
+
+    /// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,
+    /// and the batch has a single stride. Otherwise a copy.
+    fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
+        let layout: &Layout = &a.layout;
+        let n = layout.ndim();
+        let (shape, strides) = (&layout.shape, &layout.strides);
+        let rows = |r: usize, c: usize| (strides[c] == 1 || shape[c] == 1) && (strides[r] >= shape[c] || shape[r] == 1);
+        let batch: SmallVec<[(i64, i64); 4]> =
+            (0..n - 2).filter(|&k| shape[k] != 1).map(|k| (shape[k], strides[k])).collect();
+        let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
+        if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
+            return Ok(a.clone());
+        }
+        self.cast(a, a.dtype())
+    }
+
+    /// Does this handle alone see its memory, and all of it?
+    pub fn is_sole(&self, a: &Array) -> bool {
+        let _lock = self.lock();
+        // SAFETY: the lock is held.
+        let recorded = unsafe { a.storage.recorded_refs() } as usize;
+        let whole = a.layout.size as usize * a.dtype().size() == a.storage.bytes;
+        whole && !a.storage.is_external() && Arc::strong_count(&a.storage) == recorded + 1
+    }
+}

@@ -1,0 +1,92 @@
+//! New tensors, on a device given by name.
+
+use cuprous_autograd::Tensor;
+use cuprous_core::{DType, Fun, Layout, Scalar};
+use cuprous_plan::engine::checked_bytes;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+
+use super::{PyTensor, Value, finish, operand_argument};
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::functions::{dtype_argument, fun_argument};
+
+fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
+    if let Some(n) = shape.iter().find(|&&n| n < 0) {
+        return Err(PyRuntimeError::new_err(format!(
+            "Trying to create tensor with negative dimension {n}: {shape:?}"
+        )));
+    }
+    checked_bytes(shape, dtype).or_raise().map(drop)
+}
+
+/// Memory as it is.
+#[pyfunction]
+pub(crate) fn t_empty(shape: Vec<i64>, dtype: &str, device: &str) -> PyResult<PyTensor> {
+    let dtype = dtype_argument(dtype)?;
+    check(&shape, dtype)?;
+    let engine = devices::named(device).or_raise()?;
+    Ok(PyTensor::wrap(Tensor::new(engine.empty(dtype, &shape).or_raise()?)))
+}
+
+/// A tensor of one value.
+#[pyfunction]
+pub(crate) fn t_full(
+    py: Python<'_>,
+    shape: Vec<i64>,
+    value: &Bound<'_, PyAny>,
+    dtype: &str,
+    device: &str,
+) -> PyResult<PyTensor> {
+    let dtype = dtype_argument(dtype)?;
+    check(&shape, dtype)?;
+    let Value::Number(number) = operand_argument(value)? else {
+        return Err(PyTypeError::new_err("full(): argument 'fill_value' must be a number"));
+    };
+    let engine = devices::named(device).or_raise()?;
+    finish(py, engine.full(&shape, Scalar::new(number, dtype), dtype).map(Tensor::new))
+}
+
+/// Index values through strides (int64).
+#[pyfunction]
+pub(crate) fn t_iota(
+    py: Python<'_>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    offset: i64,
+    device: &str,
+) -> PyResult<PyTensor> {
+    if shape.len() != strides.len() {
+        return Err(PyRuntimeError::new_err("[iota] shape and strides must have the same length"));
+    }
+    check(&shape, DType::I64)?;
+    let engine = devices::named(device).or_raise()?;
+    finish(py, engine.iota(&Layout::new(DType::I64, &shape, &strides, offset)).map(Tensor::new))
+}
+
+/// Random numbers without parameters: element i of the stream (seed, offset).
+#[pyfunction]
+pub(crate) fn t_random(
+    py: Python<'_>,
+    name: &str,
+    shape: Vec<i64>,
+    seed: u64,
+    offset: u64,
+    device: &str,
+) -> PyResult<PyTensor> {
+    let fun = fun_argument(name)?;
+    if !matches!(
+        fun,
+        Fun::RandomBits32
+            | Fun::RandomBits64
+            | Fun::RandomUnit32
+            | Fun::RandomUnit64
+            | Fun::RandomNormal32
+            | Fun::RandomNormal64
+    ) {
+        return Err(PyTypeError::new_err(format!("{name:?} makes no random numbers without parameters")));
+    }
+    check(&shape, DType::F64)?;
+    let engine = devices::named(device).or_raise()?;
+    finish(py, engine.random(fun, &shape, seed, offset, None).map(Tensor::new))
+}

@@ -1,0 +1,298 @@
+//! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
+
+use cuprous_autograd::{Arg, Tensor, ops, promote};
+use cuprous_core::{Dims, ReduceOp, Result, ScanOp, ScatterOp};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+
+use super::{PyTensor, Value, finish, map, operand_argument};
+use crate::array::PyArray;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::functions::{dtype_argument, fun_argument};
+use crate::operand::settle;
+
+fn operands<'py>(args: &Bound<'py, PyTuple>) -> PyResult<SmallVec<[Value; 3]>> {
+    args.iter().map(|a| operand_argument(&a)).collect()
+}
+
+/// A tensor on an array's memory.
+#[pyfunction]
+pub(crate) fn t_wrap(a: &PyArray) -> PyTensor {
+    PyTensor::wrap(Tensor::new(a.0.clone()))
+}
+
+/// A scalar function of tensors and numbers.
+#[pyfunction]
+#[pyo3(signature = (name, *args, dtype = None))]
+pub(crate) fn t_map(py: Python<'_>, name: &str, args: &Bound<'_, PyTuple>, dtype: Option<&str>) -> PyResult<PyTensor> {
+    map(py, fun_argument(name)?, &operands(args)?, dtype.map(dtype_argument).transpose()?)
+}
+
+/// Writes a function of a tensor and others into the tensor.
+#[pyfunction]
+#[pyo3(signature = (name, target, *args))]
+pub(crate) fn t_overwrite(py: Python<'_>, name: &str, target: &PyTensor, args: &Bound<'_, PyTuple>) -> PyResult<()> {
+    super::operators::overwrite(py, fun_argument(name)?, target, &operands(args)?)
+}
+
+/// The dtype of some operands together.
+#[pyfunction]
+#[pyo3(signature = (*args))]
+pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
+    let values = operands(args)?;
+    let args: SmallVec<[Arg; 3]> = values.iter().map(Value::arg).collect();
+    Ok(promote::result_type(&args).name())
+}
+
+/// Two dtypes together.
+#[pyfunction]
+pub(crate) fn t_promote_types(a: &str, b: &str) -> PyResult<&'static str> {
+    Ok(promote::promote_types(dtype_argument(a)?, dtype_argument(b)?).name())
+}
+
+/// The dtype of floats that say none.
+#[pyfunction]
+pub(crate) fn t_default_dtype() -> &'static str {
+    promote::default_dtype().name()
+}
+
+/// Sets it.
+#[pyfunction]
+pub(crate) fn t_set_default_dtype(name: &str) -> PyResult<()> {
+    promote::set_default_dtype(dtype_argument(name)?).or_raise()
+}
+
+/// A copy in a dtype.
+#[pyfunction]
+pub(crate) fn t_cast(py: Python<'_>, t: &PyTensor, dtype: &str) -> PyResult<PyTensor> {
+    finish(py, ops::cast(&t.tensor(), dtype_argument(dtype)?))
+}
+
+/// A copy on a device; the tensor itself where it is there already.
+#[pyfunction]
+pub(crate) fn t_to_device<'py>(t: &Bound<'py, PyTensor>, device: &str) -> PyResult<Bound<'py, PyTensor>> {
+    let (py, tensor) = (t.py(), t.get().tensor());
+    let to = devices::named(device).or_raise()?;
+    if to.id == tensor.array.storage.device {
+        return Ok(t.clone());
+    }
+    let moved = py.detach(|| ops::to_device(&tensor, to.id)).or_raise()?;
+    Bound::new(py, PyTensor::wrap(moved))
+}
+
+/// The tensor, or a copy of it in row-major order.
+#[pyfunction]
+pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+    let tensor = t.get().tensor();
+    if tensor.array.layout.is_c_contiguous() {
+        return Ok(t.clone());
+    }
+    Bound::new(t.py(), finish(t.py(), ops::contiguous(&tensor))?)
+}
+
+/// A dimension, negative counted from the end.
+fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
+    let n = ndim.max(1) as i64;
+    if !(-n..n).contains(&dim) {
+        return Err(PyIndexError::new_err(format!(
+            "Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+            -n,
+            n - 1
+        )));
+    }
+    Ok((if dim < 0 { dim + n } else { dim }) as usize)
+}
+
+/// Folds dimensions (all without `dims`).
+#[pyfunction]
+#[pyo3(signature = (op, t, dims = None, keepdim = false))]
+pub(crate) fn t_fold(
+    py: Python<'_>,
+    op: &str,
+    t: &PyTensor,
+    dims: Option<Vec<i64>>,
+    keepdim: bool,
+) -> PyResult<PyTensor> {
+    let op = match op {
+        "sum" => ReduceOp::Sum,
+        "prod" => ReduceOp::Prod,
+        "max" => ReduceOp::Max,
+        "min" => ReduceOp::Min,
+        "argmax" => ReduceOp::ArgMax,
+        "argmin" => ReduceOp::ArgMin,
+        "m2" => ReduceOp::M2,
+        _ => return Err(PyValueError::new_err(format!("no fold is called {op:?}"))),
+    };
+    let tensor = t.tensor();
+    let ndim = tensor.array.layout.ndim();
+    if ndim > 32 {
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err("tensors of more than 32 dimensions"));
+    }
+    let all = ((1u64 << ndim) - 1) as u32;
+    let mut mask = 0;
+    for dim in dims.iter().flatten() {
+        let k = dimension(*dim, ndim)?;
+        if mask >> k & 1 == 1 {
+            return Err(PyRuntimeError::new_err(format!("dim {k} appears multiple times in the list of dims")));
+        }
+        mask |= 1 << k;
+    }
+    // A tensor without axes may be folded along dimension 0.
+    let mask = if dims.is_none() { all } else { mask & all };
+    finish(py, ops::fold(op, &tensor, mask, keepdim))
+}
+
+/// A running fold along a dimension.
+#[pyfunction]
+pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResult<PyTensor> {
+    let op = match op {
+        "sum" => ScanOp::Sum,
+        "prod" => ScanOp::Prod,
+        "max" => ScanOp::Max,
+        "min" => ScanOp::Min,
+        _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
+    };
+    let tensor = t.tensor();
+    let axis = dimension(dim, tensor.array.layout.ndim())?;
+    finish(py, ops::scan(op, &tensor, axis))
+}
+
+/// A view by element strides; the offset counts from the tensor's first element.
+#[pyfunction]
+#[pyo3(signature = (t, shape, strides, offset = 0))]
+pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset: i64) -> PyResult<PyTensor> {
+    if shape.len() != strides.len() {
+        return Err(PyRuntimeError::new_err("as_strided: shape and strides must have the same length"));
+    }
+    let tensor = t.tensor();
+    let own = &tensor.array.layout;
+    let layout = own.with(&shape, &strides, own.offset + offset);
+    crate::index::strided(&tensor.array, layout.clone())?;
+    Ok(PyTensor::wrap(tensor.view(layout)))
+}
+
+/// The elements in another shape: a view, or a copy where strides cannot say it (an error with `view`).
+#[pyfunction]
+pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: bool) -> PyResult<PyTensor> {
+    let tensor = t.tensor();
+    let size = tensor.array.layout.size;
+    let invalid = || PyRuntimeError::new_err(format!("shape '{shape:?}' is invalid for input of size {size}"));
+    let mut dims: Dims = shape.as_slice().into();
+    let open: SmallVec<[usize; 2]> = (0..dims.len()).filter(|&k| dims[k] == -1).collect();
+    let known = dims.iter().filter(|&&n| n != -1).try_fold(1i64, |p, &n| if n < 0 { None } else { p.checked_mul(n) });
+    let known = known.ok_or_else(invalid)?;
+    match open[..] {
+        [] if known == size => {}
+        [k] if known > 0 && size % known == 0 => dims[k] = size / known,
+        [_, _, ..] => return Err(PyRuntimeError::new_err("only one dimension can be inferred")),
+        _ => return Err(invalid()),
+    }
+    if view && tensor.array.layout.reshape(&dims).is_none() {
+        return Err(PyRuntimeError::new_err(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two \
+             contiguous subspaces). Use .reshape(...) instead.",
+        ));
+    }
+    finish(py, ops::reshape(&tensor, &dims))
+}
+
+/// The dimensions in another order.
+#[pyfunction]
+pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
+    let tensor = t.tensor();
+    let ndim = tensor.array.layout.ndim();
+    let order: Vec<usize> = dims.iter().map(|&d| dimension(d, ndim)).collect::<PyResult<_>>()?;
+    let mut seen = order.clone();
+    seen.sort_unstable();
+    if order.len() != ndim || seen.iter().enumerate().any(|(k, &d)| k != d) {
+        return Err(PyRuntimeError::new_err(format!(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired \
+             ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {}",
+            dims.len()
+        )));
+    }
+    Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
+}
+
+/// A view stretched to a shape; -1 keeps an extent.
+#[pyfunction]
+pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
+    let tensor = t.tensor();
+    let own = tensor.shape();
+    let lead = shape.len().checked_sub(own.len()).ok_or_else(|| {
+        PyRuntimeError::new_err(format!(
+            "expand: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
+             tensor ({})",
+            shape.len(),
+            own.len()
+        ))
+    })?;
+    let full: Vec<i64> =
+        shape.iter().enumerate().map(|(k, &n)| if n == -1 && k >= lead { own[k - lead] } else { n }).collect();
+    let fits = full.iter().all(|&n| n >= 0).then(|| ops::expand(&tensor, &full).ok()).flatten();
+    fits.map(PyTensor::wrap).ok_or_else(|| {
+        PyRuntimeError::new_err(format!(
+            "The expanded size of the tensor ({shape:?}) must match the existing size ({own:?}) at non-singleton \
+             dimensions"
+        ))
+    })
+}
+
+/// Elements by offset from the tensor's first (int64).
+#[pyfunction]
+pub(crate) fn t_gather(py: Python<'_>, t: &PyTensor, index: &PyArray) -> PyResult<PyTensor> {
+    finish(py, ops::gather(&t.tensor(), &Tensor::new(index.0.clone())))
+}
+
+/// Writes values by offset from the tensor's first element (int64).
+#[pyfunction]
+#[pyo3(signature = (t, index, value, op = "set"))]
+pub(crate) fn t_scatter(
+    py: Python<'_>,
+    t: &PyTensor,
+    index: &PyArray,
+    value: &Bound<'_, PyAny>,
+    op: &str,
+) -> PyResult<()> {
+    let op = match op {
+        "set" => ScatterOp::Set,
+        "add" => ScatterOp::Add,
+        "multiply" => ScatterOp::Multiply,
+        "maximum" => ScatterOp::Maximum,
+        "minimum" => ScatterOp::Minimum,
+        _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
+    };
+    let tensor = t.tensor();
+    let write = |value: Value| -> Result<()> {
+        let value = match value {
+            Value::Tensor(v) => v,
+            Value::Number(n) => {
+                let bits = cuprous_core::Scalar::new(n, tensor.dtype());
+                Tensor::new(ops::engine_of(&tensor.array).full(&[], bits, tensor.dtype())?)
+            }
+        };
+        ops::scatter(&tensor, &Tensor::new(index.0.clone()), &value, op)
+    };
+    write(operand_argument(value)?).or_raise()?;
+    settle(py, devices::of(&tensor.array))
+}
+
+/// Writes a value into a tensor, with broadcasting and casting.
+#[pyfunction]
+pub(crate) fn t_update(py: Python<'_>, t: &PyTensor, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let tensor = t.tensor();
+    ops::update(&tensor, operand_argument(value)?.arg()).or_raise()?;
+    settle(py, devices::of(&tensor.array))
+}
+
+/// Tensors of one dtype one behind the other along a dimension.
+#[pyfunction]
+pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
+    let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    let axis = dimension(dim, all.first().map_or(0, |t| t.shape().len()))?;
+    finish(py, ops::join(&all, axis))
+}

@@ -1,0 +1,238 @@
+//! Gradients: the words of `torch.autograd`.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cuprous_autograd::walk::{self, Options};
+use cuprous_autograd::{Custom, Head, Hook, Tensor, mode, ops};
+use cuprous_core::Error;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use super::PyTensor;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::operand::settle;
+
+thread_local! {
+    /// What a Python function raised in the middle of a walk, until the walk has ended.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+fn raised(error: PyErr) -> Error {
+    RAISED.set(Some(error));
+    Error::runtime("a Python function called by backward raised")
+}
+
+/// The exception that Python raised, otherwise the engine's.
+fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
+    let raised = RAISED.take();
+    match (result, raised) {
+        (Err(_), Some(error)) => Err(error),
+        (result, _) => result.or_raise(),
+    }
+}
+
+/// A node of the graph, as `grad_fn` shows it.
+#[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
+pub(crate) struct PyNode(Head, bool);
+
+#[pymethods]
+impl PyNode {
+    fn name(&self) -> String {
+        if self.1 { "ViewBackward0".into() } else { self.0.node.name() }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{}>", self.name())
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    #[getter]
+    fn get_requires_grad(&self) -> bool {
+        self.lock().requires_grad()
+    }
+
+    #[setter]
+    fn set_requires_grad(&self, on: bool) -> PyResult<()> {
+        self.lock().set_requires_grad(on).or_raise()
+    }
+
+    #[getter]
+    fn is_leaf(&self) -> bool {
+        self.lock().is_leaf()
+    }
+
+    #[getter]
+    fn grad_fn(&self) -> Option<PyNode> {
+        let tensor = self.tensor();
+        if tensor.is_leaf() {
+            return None;
+        }
+        let head = tensor.head()?;
+        let view = head.node.is_leaf();
+        Some(PyNode(head, view))
+    }
+
+    #[getter]
+    fn get_grad(&self) -> Option<PyTensor> {
+        self.tensor().grad().map(PyTensor::wrap)
+    }
+
+    #[setter]
+    fn set_grad(&self, gradient: Option<&Bound<'_, PyTensor>>) -> PyResult<()> {
+        self.tensor().set_grad(gradient.map(|g| g.get().tensor())).or_raise()
+    }
+
+    #[getter]
+    fn get_data(&self) -> PyTensor {
+        PyTensor::wrap(self.tensor().detach())
+    }
+
+    #[setter]
+    fn set_data(&self, other: &PyTensor) -> PyResult<()> {
+        let array = other.array();
+        self.lock().set_data(array).or_raise()
+    }
+
+    fn detach(&self) -> PyTensor {
+        PyTensor::wrap(self.tensor().detach())
+    }
+
+    fn retain_grad(&self) -> PyResult<()> {
+        self.tensor().retain_grad().or_raise()
+    }
+
+    #[getter]
+    fn retains_grad(&self) -> bool {
+        self.tensor().retains_grad()
+    }
+
+    /// Calls a function with each gradient; the number by which `remove_hook` takes it away.
+    fn add_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
+        let call = move |g: &Tensor| -> cuprous_core::Result<Option<Tensor>> {
+            Python::attach(|py| {
+                let answer = hook.bind(py).call1((PyTensor::wrap(g.clone()),))?;
+                if answer.is_none() {
+                    return Ok(None);
+                }
+                Ok(Some(answer.cast::<PyTensor>()?.get().tensor()))
+            })
+            .map_err(raised)
+        };
+        let hook: Arc<Hook> = Arc::new(call);
+        self.tensor().register_hook(hook).or_raise()
+    }
+
+    fn remove_hook(&self, id: u64) {
+        self.tensor().remove_hook(id);
+    }
+
+    #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        gradient: Option<&Bound<'_, PyTensor>>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<Vec<Bound<'_, PyTensor>>>,
+    ) -> PyResult<()> {
+        let gradient = gradient.map(|g| g.get().tensor());
+        run(py, &[self.tensor()], &[gradient], retain_graph, create_graph, inputs)
+    }
+}
+
+fn run(
+    py: Python<'_>,
+    results: &[Tensor],
+    gradients: &[Option<Tensor>],
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    inputs: Option<Vec<Bound<'_, PyTensor>>>,
+) -> PyResult<()> {
+    let pairs: Vec<_> = results.iter().zip(gradients.iter().map(Option::as_ref)).collect();
+    let inputs: Option<Vec<Tensor>> = inputs.map(|all| all.iter().map(|t| t.get().tensor()).collect());
+    let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|all| all.iter().collect());
+    let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
+    answer(walk::backward(&pairs, inputs.as_deref(), options))?;
+    results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
+}
+
+/// `torch.autograd.backward`.
+#[pyfunction]
+#[pyo3(signature = (tensors, gradients, retain_graph, create_graph, inputs))]
+pub(crate) fn t_backward(
+    py: Python<'_>,
+    tensors: Vec<Bound<'_, PyTensor>>,
+    gradients: Vec<Option<Bound<'_, PyTensor>>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    inputs: Option<Vec<Bound<'_, PyTensor>>>,
+) -> PyResult<()> {
+    let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
+    let gradients: Vec<_> = gradients.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect();
+    run(py, &tensors, &gradients, retain_graph, create_graph, inputs)
+}
+
+/// `torch.autograd.grad`: a list with None where a result does not depend on an input.
+#[pyfunction]
+pub(crate) fn t_grad(
+    py: Python<'_>,
+    outputs: Vec<Bound<'_, PyTensor>>,
+    inputs: Vec<Bound<'_, PyTensor>>,
+    gradients: Vec<Option<Bound<'_, PyTensor>>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+) -> PyResult<Vec<Option<PyTensor>>> {
+    let outputs: Vec<Tensor> = outputs.iter().map(|t| t.get().tensor()).collect();
+    let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
+    let gradients: Vec<_> = gradients.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect();
+    let pairs: Vec<_> = outputs.iter().zip(gradients.iter().map(Option::as_ref)).collect();
+    let inputs: Vec<&Tensor> = inputs.iter().collect();
+    let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
+    let grads = answer(walk::gradients(&pairs, &inputs, options))?;
+    for output in &outputs {
+        settle(py, devices::of(&output.array))?;
+    }
+    Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
+}
+
+/// Gives the outputs of a function a way back: `rule(list of gradients or None)` answers with one gradient or None for
+/// each input.
+#[pyfunction]
+pub(crate) fn t_custom(
+    name: &str,
+    outputs: Vec<Bound<'_, PyTensor>>,
+    inputs: Vec<Bound<'_, PyTensor>>,
+    rule: Py<PyAny>,
+) -> PyResult<Vec<PyTensor>> {
+    let arrays = outputs.iter().map(|t| t.get().array()).collect();
+    let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
+    let inputs: Vec<&Tensor> = inputs.iter().collect();
+    let call = move |gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
+        Python::attach(|py| -> PyResult<_> {
+            let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
+            let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
+            let answer = rule.bind(py).call1((PyList::new(py, gs)?,))?;
+            let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
+            Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
+        })
+        .map_err(raised)
+    };
+    let rule: Box<Custom> = Box::new(call);
+    Ok(ops::custom(name, arrays, &inputs, rule).into_iter().map(PyTensor::wrap).collect())
+}
+
+/// Turns noting for gradients on or off; the state before.
+#[pyfunction]
+pub(crate) fn set_grad_enabled(on: bool) -> bool {
+    mode::set(on)
+}
+
+/// Are operations noted for gradients?
+#[pyfunction]
+pub(crate) fn is_grad_enabled() -> bool {
+    mode::enabled()
+}

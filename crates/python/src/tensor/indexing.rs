@@ -1,0 +1,57 @@
+//! `tensor[key]`: views natively, the rest by the Python face.
+
+use cuprous_autograd::ops;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PySlice, PyTuple};
+
+use super::{PyTensor, value};
+use crate::errors::OrRaise;
+use crate::operand::settle;
+use crate::{devices, hooks, index};
+
+/// Views of tensors have no negative steps.
+fn check_steps(key: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Ok(slice) = key.cast_exact::<PySlice>() {
+        let step = slice.getattr("step")?;
+        if !step.is_none() && step.le(0)? {
+            return Err(PyValueError::new_err("step must be greater than zero"));
+        }
+    } else if let Ok(items) = key.cast::<PyTuple>() {
+        for item in items.iter() {
+            if item.is_exact_instance_of::<PySlice>() {
+                check_steps(&item)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        check_steps(key)?;
+        let tensor = slf.get().tensor();
+        if !key.is_instance_of::<PyTensor>()
+            && let Some(layout) = index::basic(&tensor.array.layout, key)?
+        {
+            return Ok(Py::new(py, PyTensor::wrap(tensor.view(layout)))?.into_any());
+        }
+        hooks::call(py, hooks::Hook::TensorGetItem, (slf, key))
+    }
+
+    fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, to: &Bound<'py, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        check_steps(key)?;
+        let tensor = slf.get().tensor();
+        if !key.is_instance_of::<PyTensor>()
+            && let Some(layout) = index::basic(&tensor.array.layout, key)?
+            && let Some(to) = value(to)?
+        {
+            ops::update(&tensor.view(layout), to.arg()).or_raise()?;
+            return settle(py, devices::of(&tensor.array));
+        }
+        hooks::call(py, hooks::Hook::TensorSetItem, (slf, key, to)).map(drop)
+    }
+}

@@ -1,0 +1,271 @@
+//! The `Tensor` type of `cuprous.torch`: PyTorch's attributes and operators over `cuprous_autograd`.
+
+mod creation;
+mod functions;
+mod grad;
+mod indexing;
+#[allow(unsafe_op_in_unsafe_fn, reason = "what PyO3 makes of methods that a macro wrote")]
+mod operators;
+mod products;
+
+use std::sync::{Mutex, MutexGuard};
+
+use cuprous_autograd::{Arg, Tensor, ops};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, DType, Fun, Result};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::array::{PyArray, scalar};
+use crate::errors::OrRaise;
+use crate::operand::{self, settle};
+use crate::{devices, hooks};
+
+pub(crate) use creation::*;
+pub(crate) use functions::*;
+pub(crate) use grad::*;
+pub(crate) use products::*;
+
+/// A tensor: an array and its place in the graph of what was computed.
+#[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
+pub(crate) struct PyTensor(Mutex<Tensor>);
+
+/// An operand on its way from Python.
+pub(crate) enum Value {
+    Tensor(Tensor),
+    Number(Number),
+}
+
+impl Value {
+    pub(crate) fn arg(&self) -> Arg<'_> {
+        match self {
+            Value::Tensor(t) => Arg::Tensor(t),
+            Value::Number(n) => Arg::Number(*n),
+        }
+    }
+}
+
+/// The operand that a Python value is; `None` for anything but tensors, arrays and scalars.
+#[inline]
+pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if let Ok(t) = object.cast::<PyTensor>() {
+        return Ok(Some(Value::Tensor(t.get().tensor())));
+    }
+    Ok(operand::value(object)?.map(|v| match v {
+        operand::Value::Array(a) => Value::Tensor(Tensor::new(a.get().0.clone())),
+        operand::Value::Weak(n) | operand::Value::Typed(n, _) => Value::Number(n),
+    }))
+}
+
+/// An operand, or a TypeError.
+pub(crate) fn operand_argument(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    value(object)?.ok_or_else(|| {
+        let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        PyTypeError::new_err(format!("expected a Tensor or a number, got {class}"))
+    })
+}
+
+/// The result for Python; runs the tape where the operation ended it.
+#[inline]
+pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTensor> {
+    let tensor = result.or_raise()?;
+    settle(py, devices::of(&tensor.array))?;
+    Ok(PyTensor::wrap(tensor))
+}
+
+/// Records a scalar function.
+#[inline]
+pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyTensor> {
+    let args: smallvec::SmallVec<[Arg; 3]> = values.iter().map(Value::arg).collect();
+    finish(py, ops::map(fun, &args, dtype))
+}
+
+impl PyTensor {
+    pub(crate) fn wrap(tensor: Tensor) -> PyTensor {
+        PyTensor(Mutex::new(tensor))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tensor> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The tensor: memory and place are shared.
+    #[inline]
+    pub(crate) fn tensor(&self) -> Tensor {
+        self.lock().clone()
+    }
+
+    /// Memory and view.
+    #[inline]
+    pub(crate) fn array(&self) -> Array {
+        self.lock().array.clone()
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    #[new]
+    #[pyo3(signature = (*args, requires_grad = false, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        requires_grad: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyTensor> {
+        let mut tensor = match args.get_item(0) {
+            Ok(first) if args.len() == 1 && kwargs.is_none() && first.is_instance_of::<PyTensor>() => {
+                first.cast::<PyTensor>()?.get().tensor().detach()
+            }
+            Ok(first) if args.len() == 1 && kwargs.is_none() && first.is_instance_of::<PyArray>() => {
+                Tensor::new(first.cast::<PyArray>()?.get().0.clone())
+            }
+            _ => {
+                let made = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;
+                made.bind(py).cast::<PyTensor>()?.get().tensor()
+            }
+        };
+        tensor.set_requires_grad(requires_grad).or_raise()?;
+        Ok(PyTensor::wrap(tensor))
+    }
+
+    // --- attributes
+    #[getter]
+    fn get_shape<'py>(&self, py: Python<'py>) -> PyResult<Py<PyAny>> {
+        let shape = PyTuple::new(py, self.lock().shape())?;
+        hooks::call(py, hooks::Hook::TensorSize, (shape,))
+    }
+
+    #[getter]
+    fn dims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.lock().shape())
+    }
+
+    fn stride_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.lock().array.layout.strides)
+    }
+
+    fn storage_offset(&self) -> i64 {
+        self.lock().array.layout.offset
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.lock().array.layout.ndim()
+    }
+
+    fn dim(&self) -> usize {
+        self.ndim()
+    }
+
+    fn numel(&self) -> i64 {
+        self.lock().array.layout.size
+    }
+
+    fn nelement(&self) -> i64 {
+        self.numel()
+    }
+
+    fn element_size(&self) -> usize {
+        self.lock().dtype().size()
+    }
+
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        hooks::call(py, hooks::Hook::TensorDtype, (self.dtype_name(),))
+    }
+
+    #[getter]
+    fn dtype_name(&self) -> &'static str {
+        self.lock().dtype().name()
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        hooks::call(py, hooks::Hook::TensorDevice, (self.device_name(),))
+    }
+
+    #[getter]
+    fn device_name(&self) -> String {
+        devices::name(devices::of(&self.lock().array))
+    }
+
+    fn is_contiguous(&self) -> bool {
+        self.lock().array.layout.is_c_contiguous()
+    }
+
+    fn is_floating_point(&self) -> bool {
+        self.lock().dtype().is_float()
+    }
+
+    fn is_complex(&self) -> bool {
+        self.lock().dtype().is_complex()
+    }
+
+    fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
+        let array = self.array();
+        let engine = devices::of(&array);
+        let buffer = py.detach(|| engine.export(&array.storage)).or_raise()?;
+        Ok(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64)
+    }
+
+    /// The same memory as an array.
+    fn as_array(&self) -> PyArray {
+        PyArray::own(self.array())
+    }
+
+    fn shares_storage(&self, other: &PyTensor) -> bool {
+        std::sync::Arc::ptr_eq(&self.array().storage, &other.array().storage)
+    }
+
+    // --- values
+    fn item(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let array = self.array();
+        if array.layout.size != 1 {
+            return Err(PyRuntimeError::new_err(format!(
+                "a Tensor with {} elements cannot be converted to Scalar",
+                array.layout.size
+            )));
+        }
+        scalar(py, &array)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        match self.numel() {
+            1 => self.item(py)?.bind(py).is_truthy(),
+            0 => Err(PyRuntimeError::new_err("Boolean value of Tensor with no values is ambiguous")),
+            _ => Err(PyRuntimeError::new_err("Boolean value of Tensor with more than one value is ambiguous")),
+        }
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(py.get_type::<pyo3::types::PyFloat>().call1((self.item(py)?,))?.unbind())
+    }
+
+    fn __int__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(py.get_type::<pyo3::types::PyInt>().call1((self.item(py)?,))?.unbind())
+    }
+
+    fn __complex__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(py.get_type::<pyo3::types::PyComplex>().call1((self.item(py)?,))?.unbind())
+    }
+
+    fn __index__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let array = self.array();
+        if array.dtype().is_float() || array.dtype().is_complex() || array.layout.size != 1 {
+            return Err(PyTypeError::new_err("only integer tensors of a single element can be converted to an index"));
+        }
+        self.__int__(py)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        match self.lock().shape().first() {
+            Some(&n) => Ok(n as usize),
+            None => Err(PyTypeError::new_err("len() of a 0-d tensor")),
+        }
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> usize {
+        slf.as_ptr() as usize >> 4
+    }
+}

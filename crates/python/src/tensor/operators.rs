@@ -1,0 +1,175 @@
+//! The operators of `Tensor`.
+
+use cuprous_autograd::{Arg, ops};
+use cuprous_core::layout::show;
+use cuprous_core::{Error, Fun, Kind, Result};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
+
+use super::{PyTensor, Value, finish, map, operand_argument, value};
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::operand::settle;
+
+/// A binary operator: records it, or leaves it to the other operand.
+#[inline]
+fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match (value(a)?, value(b)?) {
+        (Some(x), Some(y)) => Ok(Py::new(py, map(py, fun, &[x, y], None)?)?.into_any()),
+        _ => Ok(py.NotImplemented()),
+    }
+}
+
+fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
+    finish(slf.py(), ops::map(fun, &[Arg::Tensor(&slf.get().tensor())], None))
+}
+
+/// Writes a function of a tensor and others into the tensor.
+pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[Value]) -> PyResult<()> {
+    let target = target.tensor();
+    let write = || -> Result<()> {
+        ops::check_write(&target)?;
+        let mut args: smallvec::SmallVec<[Arg; 3]> = smallvec::smallvec![Arg::Tensor(&target)];
+        args.extend(others.iter().map(Value::arg));
+        let result = ops::map(fun, &args, None)?;
+        let rank = |kind: Kind| match kind {
+            Kind::Bool => 0,
+            Kind::Int | Kind::UInt => 1,
+            Kind::Float => 2,
+            Kind::Complex => 3,
+        };
+        let (from, to) = (result.dtype(), target.dtype());
+        if rank(from.kind()) > rank(to.kind()) {
+            return Err(Error::runtime(format!(
+                "result type {} can't be cast to the desired output type {}",
+                from.name(),
+                to.name()
+            )));
+        }
+        if result.shape() != target.shape() {
+            return Err(Error::runtime(format!(
+                "output with shape {} doesn't match the broadcast shape {}",
+                show(target.shape()),
+                show(result.shape())
+            )));
+        }
+        ops::update(&target, Arg::Tensor(&result))
+    };
+    write().or_raise()?;
+    settle(py, devices::of(&target.array))
+}
+
+fn in_place(slf: &Bound<'_, PyTensor>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
+    overwrite(slf.py(), fun, slf.get(), &[operand_argument(other)?])
+}
+
+macro_rules! operators {
+    ($($method:ident $reflected:ident $in_place:ident $fun:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {
+            $(
+                fn $method<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                    binary(slf.py(), Fun::$fun, slf.as_any(), o)
+                }
+                fn $reflected<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                    binary(slf.py(), Fun::$fun, o, slf.as_any())
+                }
+                fn $in_place(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+                    in_place(slf, Fun::$fun, o)
+                }
+            )*
+        }
+    };
+}
+operators! {
+    __add__ __radd__ __iadd__ Add;
+    __sub__ __rsub__ __isub__ Subtract;
+    __mul__ __rmul__ __imul__ Multiply;
+    __truediv__ __rtruediv__ __itruediv__ Divide;
+    __floordiv__ __rfloordiv__ __ifloordiv__ FloorDivide;
+    __mod__ __rmod__ __imod__ Remainder;
+    __and__ __rand__ __iand__ BitwiseAnd;
+    __or__ __ror__ __ior__ BitwiseOr;
+    __xor__ __rxor__ __ixor__ BitwiseXor;
+    __lshift__ __rlshift__ __ilshift__ LeftShift;
+    __rshift__ __rrshift__ __irshift__ RightShift;
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __pow__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        if !modulo.is_none() {
+            return Err(PyNotImplementedError::new_err("pow() with a modulus is not defined for tensors"));
+        }
+        binary(slf.py(), Fun::Power, slf.as_any(), o)
+    }
+
+    fn __rpow__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        if !modulo.is_none() {
+            return Err(PyNotImplementedError::new_err("pow() with a modulus is not defined for tensors"));
+        }
+        binary(slf.py(), Fun::Power, o, slf.as_any())
+    }
+
+    fn __ipow__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
+        in_place(slf, Fun::Power, o)
+    }
+
+    fn __neg__(slf: &Bound<'_, Self>) -> PyResult<PyTensor> {
+        if slf.get().tensor().dtype() == cuprous_core::DType::Bool {
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, \
+                 use the `~` or `logical_not()` operator instead.",
+            ));
+        }
+        unary(slf, Fun::Negative)
+    }
+
+    fn __pos__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __abs__(slf: &Bound<'_, Self>) -> PyResult<PyTensor> {
+        unary(slf, Fun::Absolute)
+    }
+
+    fn __invert__(slf: &Bound<'_, Self>) -> PyResult<PyTensor> {
+        if slf.get().tensor().dtype().is_float() {
+            return Err(PyTypeError::new_err("~ (operator.invert) is only implemented on integer and Boolean tensors"));
+        }
+        unary(slf, Fun::Invert)
+    }
+
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        match value(o)? {
+            Some(Value::Tensor(b)) => {
+                let product = super::products::matmul(&slf.get().tensor(), &b);
+                Ok(Py::new(slf.py(), finish(slf.py(), product)?)?.into_any())
+            }
+            _ => Ok(slf.py().NotImplemented()),
+        }
+    }
+
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        match value(o)? {
+            Some(Value::Tensor(a)) => {
+                let product = super::products::matmul(&a, &slf.get().tensor());
+                Ok(Py::new(slf.py(), finish(slf.py(), product)?)?.into_any())
+            }
+            _ => Ok(slf.py().NotImplemented()),
+        }
+    }
+
+    fn __richcmp__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
+        let fun = match op {
+            CompareOp::Lt => Fun::Less,
+            CompareOp::Le => Fun::LessEqual,
+            CompareOp::Eq => Fun::Equal,
+            CompareOp::Ne => Fun::NotEqual,
+            CompareOp::Gt => Fun::Greater,
+            CompareOp::Ge => Fun::GreaterEqual,
+        };
+        binary(slf.py(), fun, slf.as_any(), o)
+    }
+}

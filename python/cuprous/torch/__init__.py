@@ -1,0 +1,84 @@
+"""PyTorch's words over Cuprous: `import cuprous.torch as torch`.
+
+Tensors are arrays with a place in the graph of what was computed. Operations are recorded like those of arrays, so that
+forward, backward and the optimizer's step become one program, which is recognised from its second run on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _indexing, _ordering, _pointwise, _products, _reductions, _shape, _tensor, _words
+from cuprous.torch._creation import *  # noqa: F403
+from cuprous.torch._info import finfo, iinfo
+from cuprous.torch._printing import set_printoptions
+from cuprous.torch._tensor import is_tensor
+from cuprous.torch._words import Size, device, dtype, set_default_device
+
+_tensor.attach()
+
+from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
+from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+
+globals().update(_words.DTYPES | _words.ALIASES)
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products):
+    globals().update(_table.FUNCTIONS)
+for _name, _of in _words.LEGACY.items():
+    globals()[f"{_name}Tensor"] = _creation.legacy(_of)
+
+relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
+dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
+is_grad_enabled = _core.is_grad_enabled
+pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
+strided = None
+__version__ = _core.__version__
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floats that say none."""
+    return _words.DTYPES[_core.t_default_dtype()]
+
+
+def set_default_dtype(d: Any) -> None:
+    """Sets the dtype of floats that say none."""
+    _core.t_set_default_dtype(_words.dtype_name(d))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of an operation of two operands."""
+    return _words.DTYPES[_core.t_result_type(tensor1, tensor2)]
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The dtype that holds both."""
+    return _words.DTYPES[_core.t_promote_types(type1.name, type2.name)]
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether a cast keeps the kind: not from complex to float, from float to integer, or from integer to bool."""
+    rank = [d.is_complex * 3 or d.is_floating_point * 2 or (d.name != "bool") * 1 for d in (from_, to)]
+    return rank[0] <= rank[1]
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a float."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+__all__ = [
+    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
+    "is_tensor", "nn", "no_grad", "optim", "set_default_device", "set_grad_enabled", "set_printoptions",
+]  # fmt: skip

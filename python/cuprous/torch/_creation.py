@@ -1,0 +1,426 @@
+"""New tensors: from values, of one value, of ranges, of random numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import sizes, unsupported
+from cuprous.torch._words import DTYPES, device_word, dtype_name
+
+
+def _options(function: str, dtype: Any, device: Any, layout: Any, pin_memory: bool, default: str | None = None) -> tuple[str, str]:
+    """The engine's names of dtype and device; refuses what there is not."""
+    unsupported(function, layout=(layout, None))
+    name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
+    return name, device_word(device)
+
+
+def _asking(result: Tensor, requires_grad: bool) -> Tensor:
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A copy of numbers, nested sequences, arrays or tensors.
+
+    Floats without a dtype get the default dtype, integers int64.
+    """
+    if isinstance(data, Tensor):
+        copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
+        return _asking(_core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad)
+    if isinstance(data, _core.ndarray):
+        return _asking(tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad)
+    name = None if dtype is None else dtype_name(dtype)
+    word = device_word(device)
+    if isinstance(data, (bool, int, float, complex)):
+        return _asking(_core.t_full([], data, name or _number_dtype(type(data)), word), requires_grad)
+    return _asking(_core.t_wrap(_core.from_numpy(_host(data, name), word)), requires_grad)
+
+
+def _number_dtype(kind: type) -> str:
+    if kind is float:
+        return _core.t_default_dtype()
+    if kind is complex:
+        return "complex128" if _core.t_default_dtype() == "float64" else "complex64"
+    return {bool: "bool", int: "int64"}[kind]
+
+
+def _host(data: Any, name: str | None) -> Any:
+    """A NumPy array with the dtype that PyTorch gives it."""
+    import numpy as np
+
+    from cuprous import _dtypes
+
+    if isinstance(data, (list, tuple)):
+        data = _plain(data)
+        host = np.asarray(data)
+        if host.dtype.kind == "O":
+            raise ValueError(f"expected sequence of equal length at every dimension, got {data!r:.60}")
+        if name is None and host.dtype.kind in "fc" and not _has_numpy(data):
+            name = _number_dtype(float if host.dtype.kind == "f" else complex)
+        if name is None and not host.size and host.dtype.kind == "f":
+            name = _core.t_default_dtype()
+    else:
+        host = np.asarray(data)
+    return host if name is None else host.astype(_dtypes.numpy_dtype(name))
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data.item() if data.numel() == 1 and data.ndim == 0 else data.tolist()
+    if isinstance(data, (list, tuple)):
+        return [_plain(x) for x in data]
+    return data
+
+
+def _has_numpy(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return hasattr(data, "dtype")
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor on the memory of a tensor or an array, where dtype and device allow it; otherwise a copy."""
+    if isinstance(data, _core.ndarray):
+        data = _core.t_wrap(data)
+    if not isinstance(data, Tensor):
+        return tensor(data, dtype=dtype, device=device)
+    return data.to(data.device if device is None else device, data.dtype if dtype is None else dtype)
+
+
+asarray = as_tensor
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor of a NumPy array's values. They are copied: PyTorch's CPU tensors share the memory."""
+    import numpy as np
+
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return _core.t_wrap(_core.from_numpy(ndarray, "cpu"))
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of another library's array."""
+    from cuprous._interop import from_dlpack as import_
+
+    return _core.t_wrap(import_(ext_tensor))
+
+
+def _constant(name: str, value: int) -> Callable[..., Tensor]:
+    def make(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+        unsupported(name, out=(out, None))
+        kind, word = _options(name, dtype, device, layout, pin_memory)
+        return _asking(_core.t_full(sizes(size), value, kind, word), requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A tensor filled with {name}."
+    return make
+
+
+zeros, ones = _constant("zeros", 0), _constant("ones", 1)
+
+
+def empty(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+          requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+    """A tensor of memory as it is."""
+    unsupported("empty", out=(out, None), memory_format=(memory_format, None))
+    name, word = _options("empty", dtype, device, layout, pin_memory)
+    return _asking(_core.t_empty(sizes(size), name, word), requires_grad)
+
+
+def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
+         device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """A tensor filled with a value, whose type decides the dtype if none is given."""
+    unsupported("full", out=(out, None))
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    name, word = _options("full", dtype, device, layout, pin_memory, _number_dtype(type(fill_value)))
+    return _asking(_core.t_full(sizes((size,)), fill_value, name, word), requires_grad)
+
+
+def _count(start: float, end: float, step: float) -> int:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    return math.ceil((end - start) / step)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """start, start + step, … below end."""
+    unsupported("arange", out=(out, None))
+    if end is None:
+        start, end = 0, start
+    start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
+    whole = all(isinstance(x, int) for x in (start, end, step))
+    name, word = _options("arange", dtype, device, layout, pin_memory, "int64" if whole else None)
+    n = _count(start, end, step)
+    if whole:
+        grid = _core.t_iota([n], [step], start, word)
+        return _asking(grid if name == "int64" else _core.t_cast(grid, name), requires_grad)
+    wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
+    values = _core.t_map("add", _core.t_map("multiply", _core.t_iota([n], [1], 0, word), step, dtype=wide), start)
+    return _asking(_core.t_cast(values, name) if name != wide else values, requires_grad)
+
+
+def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """`steps` values from start to end, both included, at equal distances."""
+    unsupported("linspace", out=(out, None))
+    name, word = _options("linspace", dtype, device, layout, False)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (float(x) for x in (start, end))
+    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    index = _core.t_iota([steps], [1], 0, word)
+    forward = _core.t_map("add", _core.t_map("multiply", index, step, dtype="float64"), start)
+    backward = _core.t_map("subtract", end, _core.t_map("multiply", (steps - 1) - index, step, dtype="float64"))
+    values = _core.t_map("where", index < steps // 2, forward, backward) if steps > 1 else forward
+    return _asking(_core.t_cast(values, name), requires_grad)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+    """base to the powers `linspace(start, end, steps)`."""
+    asking = options.pop("requires_grad", False)
+    return _asking(_core.t_map("power", base, linspace(start, end, steps, **options)), asking)
+
+
+def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Ones on the diagonal, zeros elsewhere."""
+    unsupported("eye", out=(out, None))
+    name, word = _options("eye", dtype, device, layout, False)
+    m = n if m is None else m
+    equal = _core.t_iota([n, m], [1, 0], 0, word) == _core.t_iota([n, m], [0, 1], 0, word)
+    return _asking(_core.t_cast(equal, name), requires_grad)
+
+
+# --- random numbers
+
+
+class Generator:
+    """A stream of random numbers, the same on every device. The values are not PyTorch's for the same seed."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.device = device_word(device or "cpu")
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts the stream of a seed."""
+        self._seed, self._place = int(seed) & (1 << 64) - 1, _core.Counter(0)
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed."""
+        return self._seed
+
+    def seed(self) -> int:
+        """Starts a stream that nobody knows; its seed."""
+        import secrets
+
+        return self.manual_seed(secrets.randbits(63)).initial_seed()
+
+    def get_state(self) -> Tensor:
+        """The place in the stream."""
+        import numpy as np
+
+        return from_numpy(np.array([self._seed, self._place.value], np.uint64).view(np.uint8))
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Goes to a place that `get_state` gave."""
+        import numpy as np
+
+        seed, place = new_state.cpu().numpy().view(np.uint64)
+        self.manual_seed(int(seed))._place.value = int(place)
+
+    def draw(self, kind: str, shape: Sequence[int], word: str) -> Tensor:
+        """The next numbers of a kind."""
+        size = 1
+        for n in shape:
+            size *= n
+        # A block of the generator makes four 32-bit words or two 64-bit ones; one each is more than enough.
+        return _core.t_random(kind, list(shape), self._seed, self._place.take(size), word)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Starts the default stream of a seed."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Starts a default stream that nobody knows; its seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The default stream's seed."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The place in the default stream."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes to a place in the default stream."""
+    default_generator.set_state(new_state)
+
+
+def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator: Any = None) -> Tensor:
+    """Uniform ("unit") or normal numbers of a float dtype.
+
+    Raises:
+        RuntimeError: for other dtypes.
+    """
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise RuntimeError(f'"{kind}" not implemented for {name!r}')
+    wide = name == "float64"
+    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, word)
+    return result if name in ("float32", "float64") else _core.t_cast(result, name)
+
+
+def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
+    def make(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+        unsupported(function, out=(out, None))
+        name, word = _options(function, dtype, device, layout, pin_memory)
+        return _asking(draw_floats(kind, sizes(size), name, word, generator), requires_grad)
+
+    make.__name__ = make.__qualname__ = function
+    make.__doc__ = doc
+    return make
+
+
+rand = _floats("rand", "unit", "Uniform on [0, 1).")
+randn = _floats("randn", "normal", "Normal with mean 0 and standard deviation 1.")
+
+
+def draw_integers(low: int, high: int, shape: Sequence[int], word: str, generator: Any = None) -> Tensor:
+    """Integers of [low, high) as int64, each as likely as another to one part in 2**(64 - bits of the range)."""
+    if high <= low:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    bits = (generator or default_generator).draw("random_bits64", shape, word)
+    # 63 bits, so that the remainder of a signed integer is not negative.
+    positive = _core.t_cast(_core.t_map("right_shift", bits, 1, dtype="uint64"), "int64")
+    return _core.t_map("add", _core.t_map("remainder", positive, high - low, dtype="int64"), low, dtype="int64")
+
+
+def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+            device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
+            size: Any = None) -> Tensor:  # fmt: skip
+    """`randint(low=0, high, size)`: integers of [low, high)."""
+    unsupported("randint", out=(out, None))
+    given = list(args)
+    if size is None and given and not isinstance(given[-1], int):
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if low is None and given:
+        low = given.pop()
+    if size is None or high is None or given:
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    name, word = _options("randint", dtype, device, layout, False, "int64")
+    result = draw_integers(low or 0, high, sizes((size,)), word, generator)
+    return _asking(result if name == "int64" else _core.t_cast(result, name), requires_grad)
+
+
+def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """The numbers below n in a random order: that of random 64-bit keys."""
+    unsupported("randperm", out=(out, None))
+    name, word = _options("randperm", dtype, device, layout, pin_memory, "int64")
+    keys = (generator or default_generator).draw("random_bits64", [n], word)
+    order = _core.t_wrap(_core.argsort(keys.as_array()))
+    return order if name == "int64" else _core.t_cast(order, name)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
+           dtype: Any = None, device: Any = None) -> Tensor:  # fmt: skip
+    """Normal numbers with a mean and a standard deviation, which may be tensors."""
+    unsupported("normal", out=(out, None))
+    like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
+    if like is None:
+        return randn(*(size or ()), generator=generator, dtype=dtype, device=device) * std + mean
+    return randn_like(mean + std * 0.0 if isinstance(mean, Tensor) else like, generator=generator) * std + mean
+
+
+def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Ones with the given probabilities, otherwise zeros."""
+    unsupported("bernoulli", out=(out, None))
+    draw = draw_floats("unit", input.dims, "float64" if input.dtype_name == "float64" else "float32",
+                       input.device_name, generator)  # fmt: skip
+    return _core.t_cast(draw < input.detach(), input.dtype_name)
+
+
+# --- like another tensor
+
+
+def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def like(input: Tensor, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
+             requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:  # fmt: skip
+        if str(memory_format) not in ("None", "torch.preserve_format", "torch.contiguous_format"):
+            raise NotImplementedError(f"[{function}] memory_format={memory_format} is not supported")
+        return make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
+                    device=input.device if device is None else device, requires_grad=requires_grad, **options)  # fmt: skip
+
+    like.__name__ = like.__qualname__ = function
+    like.__doc__ = f"`{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
+    return like
+
+
+zeros_like = _like("zeros_like", lambda t, **options: zeros(t.dims, **options))
+ones_like = _like("ones_like", lambda t, **options: ones(t.dims, **options))
+empty_like = _like("empty_like", lambda t, **options: empty(t.dims, **options))
+rand_like = _like("rand_like", lambda t, **options: rand(t.dims, **options))
+randn_like = _like("randn_like", lambda t, **options: randn(t.dims, **options))
+full_like = _like("full_like", lambda t, fill_value, **options: full(t.dims, fill_value, **options))
+randint_like = _like("randint_like", lambda t, *bounds, **options: randint(*bounds, size=t.dims, **options))
+
+
+def complex_(real: Tensor, imag: Tensor) -> Tensor:
+    """A complex tensor of its parts."""
+    return _core.t_map("make_complex", real, imag)
+
+
+def tensor_new(*args: Any, device: Any = None) -> Tensor:
+    """`torch.Tensor(...)`: sizes, or values as float32."""
+    if not args:
+        return empty(0, dtype=DTYPES["float32"], device=device)
+    if all(isinstance(a, int) for a in args):
+        return empty(*args, dtype=DTYPES["float32"], device=device)
+    if len(args) == 1 and isinstance(args[0], tuple) and type(args[0]).__name__ == "Size":
+        return empty(*args[0], dtype=DTYPES["float32"], device=device)
+    if len(args) == 1:
+        return tensor(args[0], dtype=DTYPES["float32"], device=device)
+    raise TypeError("new(): expected sizes or one sequence of values")
+
+
+def legacy(name: str) -> Callable[..., Tensor]:
+    """`torch.FloatTensor` and its like: sizes or values in a dtype."""
+
+    def make(*args: Any) -> Tensor:
+        if not args or all(isinstance(a, int) for a in args):
+            return empty(*(args or (0,)), dtype=DTYPES[name])
+        return tensor(*args, dtype=DTYPES[name])
+
+    return make
+
+
+__all__ = [
+    "Generator", "arange", "as_tensor", "asarray", "bernoulli", "default_generator", "empty", "empty_like", "eye",
+    "from_dlpack", "from_numpy", "full", "full_like", "get_rng_state", "initial_seed", "linspace", "logspace",
+    "manual_seed", "normal", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "seed", "set_rng_state", "tensor", "zeros", "zeros_like",
+]  # fmt: skip

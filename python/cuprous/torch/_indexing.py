@@ -1,0 +1,274 @@
+"""Reading and writing by index. Places are worked out on arrays, as offsets into memory; the gradient follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous import _indexing as arrays
+from cuprous._core import Tensor
+from cuprous.torch._args import tensor_of, wrap_dim
+
+_gather, _scatter, _map = _core.t_gather, _core.t_scatter, _core.t_map
+
+
+def _plain(key: Any) -> Any:
+    """The key with arrays in place of tensors."""
+    if isinstance(key, Tensor):
+        array = key.as_array()
+        if array.dtype_name == "bool" or key.ndim or not _is_int(key):
+            return array
+        return int(array)
+    if isinstance(key, tuple):
+        return tuple(_plain(k) for k in key)
+    if isinstance(key, list):
+        return [_plain(k) for k in key]
+    return key
+
+
+def _is_int(t: Tensor) -> bool:
+    return not (t.is_floating_point() or t.is_complex())
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """`self[key]` for keys with tensors, lists and masks: a copy."""
+    key = _plain(key)
+    if arrays.is_basic_key(key):
+        return self[key]
+    places = arrays.plan(self.as_array(), key)
+    if places.view.shape == self.dims:
+        return _gather(self, places.offsets)
+    basic = _strided_like(self, places.view)
+    return _gather(basic, places.offsets)
+
+
+def _strided_like(self: Tensor, view: Any) -> Tensor:
+    """The view of a tensor that an array shows of the tensor's memory."""
+    start = _core.t_wrap(view).storage_offset() - self.storage_offset()
+    return _core.t_strided(self, list(view.shape), list(view.element_strides), start)
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """`self[key] = value` for all keys."""
+    value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
+    key = _plain(key)
+    if arrays.is_basic_key(key):
+        _core.t_update(self[key], value)
+        return
+    mask = arrays.mask_of(key) if not isinstance(key, tuple) else None
+    if mask is not None and mask.shape == self.dims and (not isinstance(value, Tensor) or value.numel() == 1):
+        if isinstance(value, Tensor):
+            value = value.reshape(())
+        masked_fill_(self, _core.t_wrap(mask), value)
+        return
+    _write(self, key, value, "set")
+
+
+def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
+    places = arrays.plan(self.as_array(), key)
+    target = _strided_like(self, places.view)
+    if isinstance(value, Tensor):
+        while value.ndim > len(places.shape) and value.dims[0] == 1:
+            value = value[0]
+        value = _core.t_expand(value, list(places.shape))
+    _scatter(target, places.offsets, value, op)
+
+
+def tensor_of_any(value: Any, like: Tensor) -> Tensor:
+    """A tensor of values given in any way."""
+    from cuprous.torch._creation import tensor
+
+    if isinstance(value, _core.ndarray):
+        return tensor_of(value)
+    return tensor(value, device=like.device)
+
+
+def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes (or adds) values at index tensors."""
+    _write(self, tuple(_plain(i) for i in indices), values, "add" if accumulate else "set")
+    return self
+
+
+def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
+    """Offsets of the elements `index` along `dim`, the other coordinates being those of the index."""
+    if index.ndim != t.ndim and t.ndim and index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if index.dtype_name not in ("int64", "int32"):
+        raise RuntimeError("gather(): Expected dtype int64 for index")
+    if not t.ndim or not index.ndim:
+        return index.as_array() * 0
+    for k, (n, m) in enumerate(zip(index.dims, t.dims, strict=True)):
+        if k != dim and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {k} expected index {list(index.dims)} to be no larger than self "
+                f"{list(t.dims)} apart from dimension {dim}"
+            )
+    strides = list(t.stride_tuple())
+    own, strides[dim] = strides[dim], 0
+    wrapped = arrays.wrapped(index.as_array(), t.dims[dim], dim)
+    grid = _core.t_iota(list(index.dims), strides, 0, t.device_name).as_array()
+    return grid + (wrapped if own == 1 else wrapped * own)
+
+
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """`out[i][j] = input[index[i][j]][j]`, for the dimension `dim`."""
+    return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` with broadcasting of the other dimensions; without `dim` of the flattened tensor."""
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    dim = wrap_dim(dim, input.ndim)
+    shape = list(input.dims)
+    if input.ndim:
+        shape[dim] = indices.dims[dim]
+    index = indices if list(indices.dims) == shape else _core.t_expand(indices, shape)
+    # The indices come from here or are checked by `gather`.
+    return gather(input, dim, index)
+
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Elements of the flattened tensor."""
+    return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
+
+
+def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    def in_place(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
+        how = {None: op, "add": "add", "multiply": "multiply"}.get(reduce)
+        if how is None:
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        source = src if value is None else value
+        if isinstance(source, Tensor):
+            if source.dtype_name != self.dtype_name:
+                raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+            if source.dims != index.dims:
+                source = source[tuple(slice(0, n) for n in index.dims)]
+        _scatter(self, _offsets(self, wrap_dim(dim, self.ndim), index), source, how)
+        return self
+
+    def function(input: Tensor, dim: int, index: Tensor, src: Any = None, **options: Any) -> Tensor:
+        return in_place(input.clone(), dim, index, src, **options)
+
+    for f, full in ((function, name), (in_place, name + "_")):
+        f.__name__ = f.__qualname__ = full
+        f.__doc__ = f"`self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, for the dimension `dim`."
+    return function, in_place
+
+
+scatter, scatter_ = _scattering("scatter", "set")
+scatter_add, scatter_add_ = _scattering("scatter_add", "add")
+
+
+def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
+    """Offsets of whole slices along a dimension."""
+    dim = wrap_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not self.ndim:
+        return dim, index.as_array() * 0, list(index.dims)
+    strides = list(self.stride_tuple())
+    own, strides[dim] = strides[dim], 0
+    wrapped = arrays.wrapped(index.as_array().reshape(-1), self.dims[dim], dim)
+    shape = list(self.dims)
+    shape[dim] = index.numel()
+    lead = (-1,) + (1,) * (self.ndim - dim - 1)
+    grid = _core.t_iota(shape, strides, 0, self.device_name).as_array()
+    return dim, grid + (wrapped * own).reshape(lead), shape
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of those indices along a dimension."""
+    return _gather(input, _rows(input, dim, index)[1])
+
+
+def rows(weight: Tensor, index: Tensor) -> Tensor:
+    """`weight[index]` of a table: what an embedding looks up."""
+    stride, width = weight.stride_tuple()[0], weight.dims[1]
+    wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
+    grid = _core.t_iota([*index.dims, width], [0] * index.ndim + [weight.stride_tuple()[1]], 0, weight.device_name)
+    return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*index.dims, 1)))
+
+
+def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    def in_place(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
+        _, offsets, shape = _rows(self, dim, index)
+        value = source * alpha if alpha != 1 else source
+        _scatter(self, offsets, _core.t_expand(value, shape) if isinstance(value, Tensor) else value, op)
+        return self
+
+    def function(input: Tensor, dim: int, index: Tensor, source: Any, **options: Any) -> Tensor:
+        return in_place(input.clone(), dim, index, source, **options)
+
+    for f, full in ((function, name), (in_place, name + "_")):
+        f.__name__ = f.__qualname__ = full
+        f.__doc__ = f"`{name}`: slices along a dimension {'added' if op == 'add' else 'written'} at indices."
+    return function, in_place
+
+
+index_add, index_add_ = _index_writing("index_add", "add")
+index_copy, index_copy_ = _index_writing("index_copy", "set")
+index_fill, index_fill_ = _index_writing("index_fill", "set")
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A value where the mask holds."""
+    if mask.dtype_name != "bool":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError("masked_fill only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{value.ndim} dimension(s).")  # fmt: skip
+    return _map("where", mask, value, input, dtype=input.dtype_name)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A value where the mask holds, written into the tensor."""
+    _core.t_update(self, masked_fill(self, mask, value))
+    return self
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask holds, in one dimension."""
+    from cuprous.torch._shape import broadcast_tensors
+
+    a, m = broadcast_tensors(input, mask)
+    return getitem(a, m)
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Elements of `source`, in order, where the mask holds."""
+    result = _core.t_cast(input, input.dtype_name)
+    mask = _core.t_expand(mask, list(input.dims))
+    n = int(mask.sum())
+    if n > source.numel():
+        raise RuntimeError("masked_scatter: expected self and source to have enough elements")
+    setitem(result, mask, source.reshape(-1)[:n])
+    return result
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not 0."""
+    import cuprous as cp
+
+    parts = [_core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())]
+    if as_tuple:
+        return tuple(parts)
+    from cuprous.torch._shape import stack
+
+    return stack(parts, 1)
+
+
+_BOTH = (gather, take_along_dim, take, scatter, scatter_add, index_select, index_add, index_copy, index_fill,
+         masked_fill, masked_select, masked_scatter, nonzero)  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
+METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
+    f.__name__: f
+    for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
+}
+
+
+def attach() -> None:
+    """Hands the hooks to the native type."""
+    _core.set_hook("tensor_getitem", getitem)
+    _core.set_hook("tensor_setitem", setitem)

@@ -1,0 +1,88 @@
+"""Sorting and what follows from it: the order is found on arrays, values are picked by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import wrap_dim
+from cuprous.torch._indexing import take_along_dim
+from cuprous.torch._reductions import values_indices
+from cuprous.torch._shape import transpose
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort along a dimension (int64); always stable."""
+    if not input.ndim:
+        return _core.t_full([], 0, "int64", input.device_name)
+    dim = wrap_dim(dim, input.ndim)
+    x = transpose(input.detach(), dim, -1)
+    n = x.dims[-1]
+    if descending and n:
+        # Backwards and turned round again, so that equal elements keep their order.
+        strides = x.stride_tuple()
+        x = _core.t_strided(x, list(x.dims), [*strides[:-1], -strides[-1]], (n - 1) * strides[-1])
+    order = _core.t_wrap(_core.argsort(x.contiguous().as_array()))
+    if descending and n:
+        strides = order.stride_tuple()
+        order = (n - 1) - _core.t_strided(order, list(order.dims), [*strides[:-1], -strides[-1]], (n - 1) * strides[-1])
+    return transpose(order, dim, -1)
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> values_indices:
+    """Sorted along a dimension, with the indices; always stable."""
+    index = argsort(input, dim, descending)
+    return values_indices(take_along_dim(input, index, dim), index)
+
+
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> values_indices:
+    """The k largest (or smallest) along a dimension, in order, with the indices."""
+    n = input.dims[wrap_dim(dim, input.ndim)] if input.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    index = argsort(input, dim, largest)
+    index = index.narrow(dim, 0, k) if input.ndim else index
+    return values_indices(take_along_dim(input, index, dim), index)
+
+
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> values_indices:
+    """The k-th smallest along a dimension, with the index."""
+    index = argsort(input, dim).narrow(dim, k - 1, 1)
+    values = take_along_dim(input, index, dim)
+    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
+
+
+def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
+    """Where elements would be inserted in a sorted vector."""
+    import cuprous as cp
+
+    values = input.as_array() if isinstance(input, Tensor) else input
+    return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number below the largest occurs."""
+    import cuprous as cp
+
+    return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
+
+
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any:  # fmt: skip
+    """The different elements in order; places and counts if asked for."""
+    import cuprous as cp
+
+    if dim is not None:
+        raise NotImplementedError(f"[unique] dim={dim!r} is not supported")
+    found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)
+    if not isinstance(found, tuple):
+        return _core.t_wrap(found)
+    return tuple(_core.t_wrap(part) for part in found)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (argsort, sort, topk, kthvalue, bincount, unique)
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"searchsorted": searchsorted}

@@ -1,0 +1,300 @@
+"""Elementwise functions: rows of the operation table under PyTorch's names, as functions, methods and in-place methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import tensor_of, write_out
+
+#: Functions of one tensor: PyTorch's name and the table's.
+UNARY = {
+    "abs": "absolute", "absolute": "absolute", "acos": "arccos", "acosh": "arccosh", "angle": "angle",
+    "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh", "arctan": "arctan",
+    "arctanh": "arctanh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
+    "bitwise_not": "invert", "ceil": "ceil", "conj_physical": "conjugate", "cos": "cos", "cosh": "cosh",
+    "deg2rad": "radians", "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp": "exp",
+    "exp2": "exp2", "expm1": "expm1", "fix": "trunc", "floor": "floor", "frac": "modf_fraction", "i0": "i0",
+    "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "lgamma": "gammaln", "log": "log", "log10": "log10",
+    "log1p": "log1p", "log2": "log2", "logical_not": "logical_not", "neg": "negative", "negative": "negative",
+    "rad2deg": "degrees", "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sgn": "sign", "sigmoid": "expit",
+    "sign": "sign", "signbit": "signbit", "sin": "sin", "sinc": "sinc", "sinh": "sinh", "sqrt": "sqrt",
+    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}  # fmt: skip
+
+#: Functions of two operands.
+BINARY = {
+    "arctan2": "arctan2", "atan2": "arctan2", "bitwise_and": "bitwise_and", "bitwise_left_shift": "left_shift",
+    "bitwise_or": "bitwise_or", "bitwise_right_shift": "right_shift", "bitwise_xor": "bitwise_xor",
+    "copysign": "copysign", "eq": "equal", "float_power": "float_power", "floor_divide": "floor_divide", "fmax": "fmax",
+    "fmin": "fmin", "fmod": "fmod", "gcd": "gcd", "ge": "greater_equal", "greater": "greater",
+    "greater_equal": "greater_equal", "gt": "greater", "heaviside": "heaviside", "hypot": "hypot", "lcm": "lcm",
+    "le": "less_equal", "less": "less", "less_equal": "less_equal", "logaddexp": "logaddexp",
+    "logaddexp2": "logaddexp2", "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor",
+    "lt": "less", "maximum": "maximum", "minimum": "minimum", "mul": "multiply", "multiply": "multiply",
+    "ne": "not_equal", "nextafter": "nextafter", "not_equal": "not_equal", "pow": "power", "remainder": "remainder",
+    "true_divide": "divide",
+}  # fmt: skip
+
+_map = _core.t_map
+_overwrite = _core.t_overwrite
+
+
+def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return write_out(out, _map(row, input))
+
+    def method(self: Tensor) -> Tensor:
+        return _map(row, self)
+
+    def in_place(self: Tensor) -> Tensor:
+        _overwrite(row, self)
+        return self
+
+    return _named(name, f"`{row}` of each element.", function, method, in_place)
+
+
+def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        return write_out(out, _map(row, input, other))
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        return _map(row, self, other)
+
+    def in_place(self: Tensor, other: Any) -> Tensor:
+        _overwrite(row, self, other)
+        return self
+
+    if name == "pow":
+
+        def function(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:  # type: ignore[misc]
+            return write_out(out, _map(row, input, exponent))
+
+        def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
+            return _map(row, self, exponent)
+
+    return _named(name, f"`{row}` of the elements of two operands.", function, method, in_place)
+
+
+def _named(name: str, doc: str, *functions: Callable[..., Any]) -> Any:
+    for f, full in zip(functions, (name, name, name + "_"), strict=True):
+        f.__name__ = f.__qualname__ = full
+        f.__doc__ = doc
+    return functions
+
+
+#: Functions by name, and methods by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+for _name, _row in UNARY.items():
+    FUNCTIONS[_name], METHODS[_name], METHODS[_name + "_"] = _unary(_name, _row)
+for _name, _row in BINARY.items():
+    FUNCTIONS[_name], METHODS[_name], METHODS[_name + "_"] = _binary(_name, _row)
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`."""
+    return write_out(out, _map("add", input, other if alpha == 1 else _map("multiply", other, alpha)))
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`."""
+    return write_out(out, _map("subtract", input, other if alpha == 1 else _map("multiply", other, alpha)))
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    return sub(other, input, alpha=alpha)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """The quotient, rounded down ("floor") or towards zero ("trunc") if asked for."""
+    if rounding_mode is None:
+        return write_out(out, _map("divide", input, other))
+    if rounding_mode == "floor":
+        return write_out(out, _map("floor_divide", input, other))
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    quotient = _map("trunc", _map("divide", input, other))
+    dtype = _core.t_result_type(input, other)
+    return write_out(out, quotient if quotient.dtype_name == dtype else _core.t_cast(quotient, dtype))
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest whole numbers, half to even; with `decimals` the nearest multiples of a power of ten."""
+    if not (input.is_floating_point() or input.is_complex()):
+        return write_out(out, input.clone())
+    if decimals == 0:
+        return write_out(out, _map("rint", input))
+    scale = 10.0 ** abs(decimals)
+    up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    return write_out(out, _map(down, _map("rint", _map(up, input, scale)), scale))
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; of real tensors the tensor."""
+    return _map("conjugate", input) if input.is_complex() else input
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part, as a copy; of real tensors the tensor."""
+    return _map("real", input) if input.is_complex() else input
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a copy.
+
+    Raises:
+        RuntimeError: for real tensors.
+    """
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _map("imag", input)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+    """`input` where the condition holds, otherwise `other`; alone: the indices where it holds."""
+    if input is None and other is None:
+        from cuprous.torch._indexing import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = tensor_of(input, condition)
+    return write_out(out, _map("where", condition, input, other))
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element brought into [min, max]; the gradient passes where nothing was changed.
+
+    Raises:
+        RuntimeError: without any bound.
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    result = input
+    if min is not None:
+        result = _map("where", _map("less", result, min), min, result)
+    if max is not None:
+        result = _map("where", _map("greater", result, max), max, result)
+    return write_out(out, result)
+
+
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """`clamp` from below."""
+    return clamp(input, min, None, out=out)
+
+
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """`clamp` from above."""
+    return clamp(input, None, max, out=out)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+    product = _map("multiply", tensor1, tensor2)
+    return add(input, product, alpha=value, out=out)
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
+    return add(input, _map("divide", tensor1, tensor2), alpha=value, out=out)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input + weight * (end - input)`."""
+    return write_out(out, _map("add", input, _map("multiply", _map("subtract", end, input), weight)))
+
+
+def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`, and 0 where input is 0."""
+    zero = _map("equal", tensor_of(input), 0)
+    safe = _map("where", zero, 1, other)
+    return write_out(out, _map("multiply", input, _map("log", safe)))
+
+
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`log(x / (1 - x))`, with x kept within [eps, 1 - eps]."""
+    x = input if eps is None else clamp(input, eps, 1 - eps)
+    return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
+
+
+def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
+               *, out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Finite numbers in place of NaN and the infinities."""
+    if not input.is_floating_point():
+        return write_out(out, input.clone())
+    from cuprous.torch._info import finfo
+
+    info = finfo(input.dtype)
+    result = _map("where", _map("isnan", input), nan, input)
+    result = _map("where", _map("equal", result, math.inf), info.max if posinf is None else posinf, result)
+    return write_out(out, _map("where", _map("equal", result, -math.inf), info.min if neginf is None else neginf, result))
+
+
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """A complex tensor of absolute values and angles."""
+    return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Whether |input - other| ≤ atol + rtol · |other|."""
+    near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))
+    near = _map("logical_or", _map("logical_and", near, _map("isfinite", other)), _map("equal", input, other))
+    if equal_nan:
+        near = _map("logical_or", near, _map("logical_and", _map("isnan", input), _map("isnan", other)))
+    return near
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements are the same."""
+    return input.dims == other.dims and bool(_map("equal", input, other).all())
+
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor of its parts."""
+    return write_out(out, _map("make_complex", real, imag))
+
+
+def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        with _checked(self):
+            _core.t_update(self, function(self, *args, **kwargs))
+        return self
+
+    in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
+    in_place.__doc__ = f"`{function.__name__}`, written into the tensor."
+    return in_place
+
+
+class _checked:
+    """Refuses a leaf before anything is computed for it."""
+
+    def __init__(self, target: Tensor) -> None:
+        if target.is_leaf and target.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+for _function in (add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num):
+    FUNCTIONS[_function.__name__] = METHODS[_function.__name__] = _function
+    METHODS[_function.__name__ + "_"] = _also_in_place(_function)
+for _function in (conj, isclose, allclose, equal):
+    FUNCTIONS[_function.__name__] = METHODS[_function.__name__] = _function
+for _alias, _of in {"subtract": "sub", "divide": "div", "clip": "clamp"}.items():
+    FUNCTIONS[_alias] = METHODS[_alias] = FUNCTIONS[_of]
+    METHODS[_alias + "_"] = METHODS[_of + "_"]
+for _function in (real, imag, where, polar, complex, rsub):
+    FUNCTIONS[_function.__name__] = _function

@@ -1,0 +1,139 @@
+"""Tensors as PyTorch prints them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+
+_options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+
+
+def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
+    """How tensors are printed."""
+    if profile is not None:
+        sizes = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}[profile]
+        _options.update(zip(("precision", "threshold", "edgeitems"), sizes, strict=True))  # type: ignore[arg-type]
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    _options.update({name: value for name, value in given.items() if value is not None})
+    _options["sci_mode"] = sci_mode
+
+
+class _Formatter:
+    """One width and one notation for all numbers of a tensor."""
+
+    def __init__(self, values: list[Any], floating: bool) -> None:
+        self.floating, self.whole, self.scientific, self.width = floating, True, False, 1
+        if not floating:
+            self.width = max((len(str(x)) for x in values), default=1)
+            return
+        finite = [abs(x) for x in values if math.isfinite(x) and x != 0]
+        if finite:
+            top, bottom = max(finite), min(finite)
+            self.whole = all(x == math.ceil(x) for x in finite)
+            spread = top / bottom > 1000.0 or top > 1e8
+            self.scientific = spread or (not self.whole and bottom < 1e-4)
+        if _options["sci_mode"] is not None:
+            self.scientific = bool(_options["sci_mode"])
+        self.width = max((len(self.text(x)) for x in values if x != 0 or not finite), default=1)
+
+    def text(self, x: Any) -> str:
+        if not self.floating:
+            return str(x)
+        if self.scientific:
+            return f"{x:.{_options['precision']}e}"
+        if self.whole:
+            return f"{x:.0f}" + ("." if math.isfinite(x) else "")
+        return f"{x:.{_options['precision']}f}"
+
+    def __call__(self, x: Any) -> str:
+        return self.text(x).rjust(self.width)
+
+
+class _Complex:
+    """Real and imaginary parts with a width each."""
+
+    def __init__(self, values: list[complex], floating: bool) -> None:
+        self.re, self.im = (_Formatter([getattr(z, part) for z in values], True) for part in ("real", "imag"))
+
+    def __call__(self, z: complex) -> str:
+        text = self.im.text(abs(z.imag) if not math.isnan(z.imag) else z.imag)
+        sign = "-" if math.copysign(1, z.imag) < 0 and not math.isnan(z.imag) else "+"
+        return f"{self.re(z.real)}{sign}{text}j"
+
+
+def _shortened(host: Any) -> Any:
+    """The corners of an array that is too large to be shown."""
+    import numpy as np
+
+    edge = _options["edgeitems"]
+    for axis in range(host.ndim):
+        if host.shape[axis] > 2 * edge:  # type: ignore[operator]
+            n = host.shape[axis]
+            host = host.take([*range(edge), *range(n - edge, n)], axis)  # type: ignore[arg-type,call-overload]
+    return np.asarray(host)
+
+
+def _lines(host: Any, form: Any, indent: int, short: bool) -> str:
+    if host.ndim == 0:
+        return form(host.item())
+    edge = int(_options["edgeitems"])  # type: ignore[call-overload]
+    n = host.shape[0]
+    cut = short and n > 2 * edge
+    picked = [*range(edge), *range(n - edge, n)] if cut else list(range(n))
+    if host.ndim == 1:
+        items = [form(host[k].item()) for k in picked]
+        if cut:
+            items.insert(edge, " ...")
+        width = len(items[0]) + 2 if items else 1
+        a_line = max(1, (int(_options["linewidth"]) - indent) // width)  # type: ignore[call-overload]
+        rows = [", ".join(items[k : k + a_line]) for k in range(0, len(items), a_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
+    parts = [_lines(host[k], form, indent + 1, short) for k in picked]
+    if cut:
+        parts.insert(edge, "...")
+    return "[" + ("," + "\n" * (host.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def text(self: Tensor, prefix: str = "tensor(") -> str:
+    """`tensor([...], dtype, device, grad_fn)`."""
+    host = self.detach().to_numpy()
+    name = self.dtype_name
+    suffixes = []
+    if self.device_name != "cpu":
+        suffixes.append(f"device='{self.device}'")
+    if name not in (_core.t_default_dtype(), "int64", "bool") and not (name == "complex64" and self.numel()):
+        suffixes.append(f"dtype=torch.{name}")
+    elif not self.numel() and name != _core.t_default_dtype():
+        suffixes.append(f"dtype=torch.{name}")
+    if not self.numel():
+        body = "[]"
+        if self.ndim != 1:
+            suffixes.insert(0, f"size={tuple(self.dims)}")
+    else:
+        short = host.size > _options["threshold"]
+        seen = _shortened(host) if short else host
+        if name == "bfloat16":
+            host, seen = host.astype("float32"), seen.astype("float32")
+        form = (_Complex if self.is_complex() else _Formatter)(seen.reshape(-1).tolist(), self.is_floating_point())
+        body = _lines(host, form, len(prefix), short)
+    if self.grad_fn is not None:
+        suffixes.append(f"grad_fn={self.grad_fn!r}")
+    elif self.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _joined(prefix + body, suffixes)
+
+
+def _joined(text: str, suffixes: list[str]) -> str:
+    last = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last + len(suffix) + 2 > int(_options["linewidth"]):  # type: ignore[call-overload]
+            text += ",\n       " + suffix
+            last = 7 + len(suffix)
+        else:
+            text += ", " + suffix
+            last += len(suffix) + 2
+    return text + ")"

@@ -1,0 +1,187 @@
+"""Matrix products and sums of products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import wrap_dim, write_out
+
+_matmul, _map = _core.t_matmul, _core.t_map
+
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product, for vectors, matrices and stacks of matrices."""
+    return write_out(out, _matmul(input, other))
+
+
+def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
+    def product(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if input.ndim != a or other.ndim != b:
+            raise RuntimeError(f"{name}: expected a {a}D and a {b}D tensor, but got {input.ndim}D and {other.ndim}D")
+        return write_out(out, _matmul(input, other))
+
+    product.__name__ = product.__qualname__ = name
+    product.__doc__ = f"The product of a tensor of {a} dimensions and one of {b}."
+    return product
+
+
+mm, mv, bmm, dot = (_of_dims(*row) for row in (("mm", 2, 2), ("mv", 2, 1), ("bmm", 3, 3), ("dot", 1, 1)))
+
+
+def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def add(input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        result = product(first, second)
+        result = result if alpha == 1 else _map("multiply", result, alpha)
+        return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
+
+    add.__name__ = add.__qualname__ = name
+    add.__doc__ = "`beta * input + alpha * (first @ second)`."
+    return add
+
+
+addmm, addmv, baddbmm = _adding("addmm", mm), _adding("addmv", mv), _adding("baddbmm", bmm)
+
+
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of each element with each."""
+    return write_out(out, _map("multiply", input.unsqueeze(1), vec2))
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    return _core.t_linear(input, weight, bias)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[k] @ input2` for each k."""
+    result = einsum("...i,kij,...j->...k", input1, weight, input2)
+    return result if bias is None else result + bias
+
+
+def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
+    """The vector product of vectors of three elements."""
+    from cuprous.torch._shape import stack, unbind
+
+    a, b, c = unbind(input, dim)
+    x, y, z = unbind(other, dim)
+    return stack([b * z - c * y, c * x - a * z, a * y - b * x], wrap_dim(dim, input.ndim))
+
+
+# --- Einstein's summation
+
+
+def _labels(subscripts: str, operands: Sequence[Tensor]) -> tuple[list[list[str]], list[str]]:
+    """The labels of each operand's dimensions and of the result's; those of an ellipsis are numbers."""
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation"
+                           if len(terms) < len(operands) else
+                           "einsum(): fewer operands were provided than specified in the equation")  # fmt: skip
+    widest = 0
+    for term, x in zip(terms, operands, strict=True):
+        if "..." in term:
+            widest = max(widest, x.ndim - len(term.replace("...", "")))
+
+    def spread(term: str, count: int) -> list[str]:
+        before, dots, after = term.partition("...")
+        middle = [str(k) for k in range(widest - count, widest)] if dots else []
+        return [*before, *middle, *after]
+
+    names = []
+    for term, x in zip(terms, operands, strict=True):
+        labels = spread(term, x.ndim - len(term.replace("...", "")))
+        if len(labels) != x.ndim:
+            raise RuntimeError("einsum(): the number of subscripts in the equation "
+                               f"({len(labels)}) does not match the number of dimensions ({x.ndim}) for an operand")  # fmt: skip
+        names.append(labels)
+    if arrow:
+        return names, spread(output, widest)
+    flat = [label for labels in names for label in labels]
+    once = sorted({label for label in flat if flat.count(label) == 1 and not label.isdecimal()})
+    return names, [str(k) for k in range(widest)] + once
+
+
+def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
+    """Repeated labels taken as a diagonal."""
+    while len(set(labels)) < len(labels):
+        label = next(name for name in labels if labels.count(name) > 1)
+        a = labels.index(label)
+        b = labels.index(label, a + 1)
+        x = x.diagonal(0, a, b)
+        labels = [name for k, name in enumerate(labels) if k not in (a, b)] + [label]
+    return x, labels
+
+
+def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
+    gone = [k for k, label in enumerate(labels) if label not in keep]
+    return (x.sum(gone), [label for label in labels if label in keep]) if gone else (x, labels)
+
+
+def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
+    """Two operands contracted over what nobody needs any more, as one product of stacks of matrices."""
+    x, a = _summed(x, a, keep | set(b))
+    y, b = _summed(y, b, keep | set(a))
+    both = [label for label in a if label in b and label in keep]
+    inner = [label for label in a if label in b and label not in keep]
+    left, right = [label for label in a if label not in b], [label for label in b if label not in a]
+    extent = dict(zip(a, x.dims, strict=True))
+    for label, n in zip(b, y.dims, strict=True):
+        m = extent.setdefault(label, n)
+        if m != n and 1 not in (m, n):
+            raise RuntimeError(f"einsum(): subscript {label} has size {n} for an operand, but {m} for another")
+        extent[label] = max(m, n)
+
+    def arranged(t: Tensor, labels: list[str], order: list[list[str]]) -> Tensor:
+        flat = [label for group in order for label in group]
+        t = t.permute([labels.index(label) for label in flat])
+        t = t.expand([extent[label] for label in flat])
+        sizes = [[extent[label] for label in group] for group in order]
+        return t.reshape([*sizes[0], _product(sizes[1]), _product(sizes[2])])
+
+    product = _matmul(arranged(x, a, [both, left, inner]), arranged(y, b, [both, inner, right]))
+    labels = both + left + right
+    return product.reshape([extent[label] for label in labels]), labels
+
+
+def _product(sizes: list[int]) -> int:
+    result = 1
+    for n in sizes:
+        result *= n
+    return result
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Sums of products by subscripts, contracted from left to right."""
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
+    names, output = _labels(equation, tensors)
+    parts = [_distinct(x, labels) for x, labels in zip(tensors, names, strict=True)]
+    x, labels = parts[0]
+    for k, (y, other) in enumerate(parts[1:], 1):
+        later = set(output).union(*(more for _, more in parts[k + 1 :]))
+        x, labels = _pair(x, labels, y, other, later)
+    x, labels = _summed(x, labels, set(output))
+    return x.permute([labels.index(label) for label in output])
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sum of products over some dimensions of each."""
+    if isinstance(dims, int):
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
+    rows, columns = ([k for k in range(t.ndim) if k not in gone] for t, gone in ((a, left), (b, right)))
+    inner = _product([a.dims[k] for k in left])
+    product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
+    return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {
+    "einsum": einsum, "tensordot": tensordot, "ger": outer, "inner": lambda a, b: tensordot(a, b, ([-1], [-1]))
+}  # fmt: skip

@@ -1,0 +1,322 @@
+"""Folds over dimensions, running folds, and what is composed of them."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import dims_of, wrap_dim, write_out
+from cuprous.torch._words import dtype_name
+
+_map, _fold = _core.t_map, _core.t_fold
+
+#: What functions of two results return.
+values_indices = namedtuple("values_indices", ("values", "indices"))
+
+
+def _in_dtype(input: Tensor, dtype: Any, widen: bool) -> Tensor:
+    if dtype is not None:
+        name = dtype_name(dtype)
+        return input if name == input.dtype_name else _core.t_cast(input, name)
+    if widen and not (input.is_floating_point() or input.is_complex()) and input.dtype_name != "int64":
+        return _core.t_cast(input, "int64")
+    return input
+
+
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The sum; integers are summed as int64."""
+    return write_out(out, _fold("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+
+
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The product; integers are multiplied as int64."""
+    return write_out(out, _fold("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+
+
+def count(input: Tensor, dim: Any) -> int:
+    """The number of elements that a fold over some dimensions takes together."""
+    dims = dims_of(dim)
+    if dims is None or not input.ndim:
+        return input.numel()
+    return math.prod(input.dims[wrap_dim(d, input.ndim)] for d in dims)
+
+
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The mean of floats.
+
+    Raises:
+        RuntimeError: for integers and bool without `dtype`.
+    """
+    x = _in_dtype(input, dtype, False)
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
+                           f"complex dtype. Got: {input.dtype_name}")  # fmt: skip
+    n = count(x, dim)
+    total = _fold("sum", x, dims_of(dim), keepdim)
+    return write_out(out, _map("divide", total, n) if n else total * math.nan)
+
+
+def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The variance: the squared deviations' sum divided by n - correction (1 unless said otherwise)."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    by = (1 if unbiased is None or unbiased else 0) if correction is None else correction
+    n = count(input, dim) - by
+    return write_out(out, _map("divide", _fold("m2", input, dims_of(dim), keepdim), float(n) if n > 0 else 0.0))
+
+
+def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The square root of the variance."""
+    return write_out(out, _map("sqrt", var(input, dim, unbiased, keepdim, correction=correction)))
+
+
+def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Variance and mean."""
+    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
+def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Standard deviation and mean."""
+    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest value; several that are equal share the gradient."""
+    return write_out(out, _extreme("max", input, dim, keepdim))
+
+
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest value; several that are equal share the gradient."""
+    return write_out(out, _extreme("min", input, dim, keepdim))
+
+
+def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    if not count(input, dim):
+        raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")  # fmt: skip
+    return _fold(op, input, dims_of(dim), keepdim)
+
+
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Smallest and largest value."""
+    return amin(input, dim, keepdim), amax(input, dim, keepdim)
+
+
+def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    if dim is None:
+        flat = _fold("arg" + op, input.detach().reshape(-1), None, False)
+        return flat.reshape((1,) * input.ndim) if keepdim else flat
+    return _fold("arg" + op, input.detach(), [dim], keepdim)
+
+
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the first largest element (int64)."""
+    return _index_of("max", input, dim, keepdim)
+
+
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the first smallest element (int64)."""
+    return _index_of("min", input, dim, keepdim)
+
+
+def _picking(op: str) -> Callable[..., Any]:
+    def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+        if isinstance(dim, Tensor):
+            return write_out(out, _map(op + "imum", input, dim))
+        if dim is None:
+            return write_out(out, _extreme(op, input, None, False))
+        if out is not None:
+            raise NotImplementedError(f"[{op}] out={out!r} is not supported")
+        if not input.ndim:
+            return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
+        from cuprous.torch._indexing import take_along_dim
+
+        index = _index_of(op, input, dim, True)
+        values = take_along_dim(input, index, dim)
+        return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
+
+    pick.__name__ = pick.__qualname__ = op
+    pick.__doc__ = f"The {op}imum of all elements; along `dim` with indices; with a tensor the larger of each two."
+    if op == "min":
+        pick.__doc__ = pick.__doc__.replace("larger", "smaller")
+    return pick
+
+
+max, min = _picking("max"), _picking("min")
+
+
+def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
+    def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
+        if not count(mask, dim):
+            shape = _fold("sum", mask, dims_of(dim), keepdim).dims
+            return write_out(out, _core.t_full(list(shape), empty, "bool", input.device_name))
+        return write_out(out, _fold(op, mask, dims_of(dim), keepdim))
+
+    return test
+
+
+all, any = _truth("min", True), _truth("max", False)
+all.__name__, any.__name__ = "all", "any"
+all.__doc__, any.__doc__ = "Whether all elements are true.", "Whether some element is true."
+
+
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """The number of elements that are not 0 (int64)."""
+    return sum(_map("not_equal", input, 0), dim)
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum without NaN."""
+    return sum(_map("where", _map("isnan", input), 0, input), dim, keepdim, dtype=dtype)
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean without NaN."""
+    number = _map("logical_not", _map("isnan", input))
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(number, dim, keepdim)
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exponentials, without overflow."""
+    top = _fold("max", input.detach(), dims_of(dim), True)
+    top = _map("where", _map("isfinite", top), top, 0)
+    total = _map("log", _fold("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
+    return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
+         dtype: Any = None) -> Tensor:  # fmt: skip
+    """The p-norm over dimensions: (Σ |x|**p)**(1/p); "fro" is 2, inf the largest absolute value.
+
+    Raises:
+        NotImplementedError: for the nuclear norm.
+    """
+    x = _in_dtype(input, dtype, False)
+    if p in ("fro", None, 2, 2.0):
+        squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
+        return write_out(out, _Root.apply(_fold("sum", squares, dims_of(dim), keepdim)))
+    if isinstance(p, str):
+        raise NotImplementedError(f"[norm] p={p!r} is not supported")
+    size = _map("absolute", x)
+    if p == math.inf:
+        return write_out(out, _fold("max", size, dims_of(dim), keepdim))
+    if p == -math.inf:
+        return write_out(out, _fold("min", size, dims_of(dim), keepdim))
+    if p == 0:
+        return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
+    if p == 1:
+        return write_out(out, _fold("sum", size, dims_of(dim), keepdim))
+    return write_out(out, _map("power", _fold("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
+
+
+class _Root:
+    """The square root whose gradient at 0 is 0, as that of PyTorch's norm."""
+
+    @staticmethod
+    def apply(x: Tensor) -> Tensor:
+        if not (x.requires_grad and _core.is_grad_enabled()):
+            return _map("sqrt", x)
+        zero = _map("equal", x, 0)
+        return _map("where", zero, 0, _map("sqrt", _map("where", zero, 1, x)))
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return norm(input - other, p)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The running sum."""
+    return write_out(out, _running("sum", _in_dtype(input, dtype, True), dim))
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """The running product."""
+    return write_out(out, _running("prod", _in_dtype(input, dtype, True), dim))
+
+
+def _running(op: str, x: Tensor, dim: int) -> Tensor:
+    dim = wrap_dim(dim, x.ndim)
+    return _core.t_scan(op, x, dim) if x.ndim else x.clone()
+
+
+def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
+    dim = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
+    plain = input.detach()
+    strides = [0] * input.ndim
+    strides[dim] = 1
+    places = _core.t_iota(list(input.dims), strides, 0, input.device_name)
+    running = _core.t_scan(op, plain, dim)
+    same = _map("equal", plain, running)
+    if plain.is_floating_point():
+        same = _map("logical_or", same, _map("isnan", plain))
+    index = _core.t_scan("max", _map("where", same, places, 0), dim)
+    from cuprous.torch._indexing import take_along_dim
+
+    return values_indices(take_along_dim(input, index, dim), index)
+
+
+def cummax(input: Tensor, dim: int) -> values_indices:
+    """The running maximum and where it was last reached."""
+    return _running_extreme("max", input, dim)
+
+
+def cummin(input: Tensor, dim: int) -> values_indices:
+    """The running minimum and where it was last reached."""
+    return _running_extreme("min", input, dim)
+
+
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower median; along `dim` with its index."""
+    from cuprous.torch._indexing import take_along_dim
+    from cuprous.torch._ordering import argsort
+
+    if dim is None:
+        flat = input.reshape(-1)
+        order = argsort(flat)
+        return take_along_dim(flat, order[(flat.numel() - 1) // 2 : (flat.numel() - 1) // 2 + 1], 0).reshape(())
+    n = input.dims[wrap_dim(dim, input.ndim)]
+    index = argsort(input, dim).narrow(dim, (n - 1) // 2, 1)
+    values = take_along_dim(input, index, dim)
+    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
+
+
+def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+    """`exp(x) / sum(exp(x))` along a dimension."""
+    x = _in_dtype(input, dtype, False)
+    dims = [_implicit(x.ndim) if dim is None else dim]
+    top = _fold("max", x.detach(), dims, True)
+    powers = _map("exp", _map("subtract", x, top))
+    return _map("divide", powers, _fold("sum", powers, dims, True))
+
+
+def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+    """The logarithm of `softmax`."""
+    x = _in_dtype(input, dtype, False)
+    dims = [_implicit(x.ndim) if dim is None else dim]
+    centred = _map("subtract", x, _fold("max", x.detach(), dims, True))
+    return _map("subtract", centred, _map("log", _fold("sum", _map("exp", centred), dims, True)))
+
+
+def _implicit(ndim: int) -> int:
+    """The dimension that PyTorch's softmax takes if none is given."""
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+_BOTH = (sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
+         logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax)  # fmt: skip
+METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
+FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"var_mean": var_mean, "std_mean": std_mean}

@@ -1,0 +1,447 @@
+"""Views and rearrangements."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import sizes, wrap_dim, write_out
+
+_strided = _core.t_strided
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The elements in another shape; a view where strides can say it."""
+    return _core.t_reshape(input, sizes(shape), False)
+
+
+def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+    """A view with another shape.
+
+    Raises:
+        RuntimeError: where strides cannot say it.
+        NotImplementedError: for a view with another dtype.
+    """
+    from cuprous.torch._words import dtype as dtype_class
+
+    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
+        raise NotImplementedError("[view] a view with another dtype is not supported; use .to(dtype)")
+    return _core.t_reshape(self, sizes(shape), True)
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with another tensor's shape."""
+    return _core.t_reshape(self, list(other.dims), True)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in another tensor's shape."""
+    return _core.t_reshape(self, list(other.dims), False)
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """The dimensions in another order."""
+    return _core.t_permute(input, sizes(dims))
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    n = input.ndim
+    a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
+    order = list(range(n))
+    if n:
+        order[a], order[b] = b, a
+    return _core.t_permute(input, order)
+
+
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed.
+
+    Raises:
+        RuntimeError: for more than two dimensions.
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return _core.t_permute(input, list(range(input.ndim))[::-1])
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return _core.t_permute(self, list(range(self.ndim))[::-1])
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    if self.ndim < 2:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices")
+    return transpose(self, -2, -1)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The matrices conjugated and transposed."""
+    from cuprous.torch._pointwise import conj
+
+    return conj(_matrix_transposed(input))
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Without dimensions of extent 1: all of them, or those named."""
+    if dim is None:
+        gone = {k for k, n in enumerate(input.dims) if n == 1}
+    else:
+        named = dim if isinstance(dim, (tuple, list)) else (dim,)
+        gone = {k for k in (wrap_dim(d, input.ndim) for d in named) if input.ndim and input.dims[k] == 1}
+    kept = [k for k in range(input.ndim) if k not in gone]
+    strides = input.stride_tuple()
+    return _strided(input, [input.dims[k] for k in kept], [strides[k] for k in kept])
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """With a dimension of extent 1."""
+    dim = wrap_dim(dim, input.ndim + 1)
+    shape, strides = list(input.dims), list(input.stride_tuple())
+    step = shape[dim] * strides[dim] if dim < len(shape) else 1
+    shape.insert(dim, 1)
+    strides.insert(dim, step)
+    return _strided(input, shape, strides)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Some dimensions as one."""
+    if not input.ndim:
+        return input.reshape(1)
+    start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    size = 1
+    for n in input.dims[start : end + 1]:
+        size *= n
+    return _core.t_reshape(input, [*input.dims[:start], size, *input.dims[end + 1 :]], False)
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return _core.t_reshape(input, [input.numel()], False)
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension as several."""
+    dim = wrap_dim(dim, input.ndim)
+    parts = list(sizes)
+    if -1 in parts:
+        known = 1
+        for n in parts:
+            known *= n if n != -1 else 1
+        parts[parts.index(-1)] = input.dims[dim] // known if known else 0
+    return _core.t_reshape(input, [*input.dims[:dim], *parts, *input.dims[dim + 1 :]], False)
+
+
+def expand(self: Tensor, *shape: Any) -> Tensor:
+    """A view in which dimensions of extent 1 are repeated; -1 keeps an extent."""
+    return _core.t_expand(self, sizes(shape))
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`expand` to another tensor's shape."""
+    return _core.t_expand(self, list(other.dims))
+
+
+def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
+    """`expand`."""
+    return _core.t_expand(input, sizes(shape))
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that all broadcast to."""
+    from cuprous._args import broadcast_shapes as common
+    from cuprous.torch._words import Size
+
+    try:
+        return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
+    except ValueError:
+        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """All stretched to one shape."""
+    shape = list(broadcast_shapes(*(x.dims for x in tensors)))
+    return tuple(_core.t_expand(x, shape) for x in tensors)
+
+
+def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors in one dtype."""
+    names = {x.dtype_name for x in tensors}
+    if len(names) <= 1:
+        return list(tensors)
+    name = next(iter(names))
+    for other in names:
+        name = _core.t_promote_types(name, other)
+    return [x if x.dtype_name == name else _core.t_cast(x, name) for x in tensors]
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors one behind the other along a dimension. An empty one of one dimension fits everywhere."""
+    parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
+    return write_out(out, _core.t_join(_common(parts), dim))
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]
+    for k, x in enumerate(tensors):
+        if x.dims != first.dims:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first.dims)} at entry 0 and "
+                               f"{list(x.dims)} at entry {k}")  # fmt: skip
+    return cat([unsqueeze(x, dim) for x in tensors], dim, out=out)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side."""
+    return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One below the other."""
+    return cat([x.reshape(1, -1) if x.ndim < 2 else x for x in tensors], 0)
+
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`length` elements along a dimension from `start` on."""
+    dim = wrap_dim(dim, input.ndim)
+    n = input.dims[dim]
+    start = operator.index(start)
+    begin = start + n if start < 0 else start
+    if not (0 <= begin and 0 <= length and begin + length <= n):
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    shape, strides = list(input.dims), input.stride_tuple()
+    shape[dim] = length
+    return _strided(input, shape, list(strides), begin * strides[dim] if length else 0)
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place of a dimension, without the dimension."""
+    dim = wrap_dim(dim, input.ndim)
+    return input[(slice(None),) * dim + (operator.index(index),)]
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces of a size, or of several sizes."""
+    dim = wrap_dim(dim, tensor.ndim)
+    n = tensor.dims[dim]
+    if isinstance(split_size_or_sections, int):
+        size = split_size_or_sections
+        if size <= 0 and n:
+            raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
+        parts = [min(size, n - at) for at in range(0, n, size)] if n else [0]
+    else:
+        parts = list(split_size_or_sections)
+        if sum(parts) != n:
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+                               f"dimension {dim}), but got split_sizes={parts}")  # fmt: skip
+    pieces, at = [], 0
+    for length in parts:
+        pieces.append(narrow(tensor, dim, at, length))
+        at += length
+    return tuple(pieces)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most so many views of pieces of one size (the last may be smaller)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input.dims[wrap_dim(dim, input.ndim)]
+    return split(input, max(-(-n // chunks), 1), dim)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces between indices, or of so many pieces of nearly one size."""
+    n = input.dims[wrap_dim(dim, input.ndim)]
+    if isinstance(indices_or_sections, int):
+        each, more = divmod(n, indices_or_sections)
+        return split(input, [each + (k < more) for k in range(indices_or_sections)], dim)
+    marks = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in indices_or_sections), n]
+    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(marks, marks[1:], strict=False))
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """A view of each place of a dimension."""
+    dim = wrap_dim(dim, input.ndim)
+    return tuple(select(input, dim, k) for k in range(input.dims[dim]))
+
+
+def repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """The tensor so many times along each dimension."""
+    times = sizes(repeats)
+    lead = len(times) - self.ndim
+    if lead < 0:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = [1] * lead + list(self.dims)
+    doubled = [n for pair in zip([1] * len(shape), shape, strict=True) for n in pair]
+    wide = [n for pair in zip(times, shape, strict=True) for n in pair]
+    spread = _core.t_expand(_core.t_reshape(self, doubled, False), wide)
+    return _core.t_reshape(_core.t_cast(spread, self.dtype_name), [a * b for a, b in zip(times, shape, strict=True)], False)
+
+
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """`repeat`, with missing leading repetitions taken as 1."""
+    times = sizes(dims)
+    return repeat(input, *([1] * (input.ndim - len(times)) + times))
+
+
+def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element along a dimension so many times in a row."""
+    if dim is None:
+        input, dim = ravel(input), 0
+    dim = wrap_dim(dim, input.ndim)
+    if isinstance(repeats, Tensor) and repeats.numel() == 1:
+        repeats = repeats.item()
+    if not isinstance(repeats, int):
+        import numpy as np
+
+        from cuprous.torch._creation import from_numpy
+        from cuprous.torch._indexing import index_select
+
+        counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
+        index = from_numpy(np.repeat(np.arange(input.dims[dim]), counts)).to(input.device)
+        return index_select(input, dim, index)
+    spread = unsqueeze(input, dim + 1)
+    wide = [*input.dims[: dim + 1], repeats, *input.dims[dim + 1 :]]
+    return flatten(_core.t_cast(_core.t_expand(spread, wide), input.dtype_name), dim, dim + 1)
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Some dimensions moved to other places."""
+    a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
+    b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
+    order = [k for k in range(input.ndim) if k not in a]
+    for place, dim in sorted(zip(b, a, strict=True)):
+        order.insert(place, dim)
+    return _core.t_permute(input, order)
+
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """A copy with some dimensions reversed."""
+    turned = {wrap_dim(d, input.ndim) for d in sizes(dims)}
+    if not input.numel():
+        return input.clone()
+    shape, strides = list(input.dims), list(input.stride_tuple())
+    offset = sum((shape[k] - 1) * strides[k] for k in turned)
+    strides = [-s if k in turned else s for k, s in enumerate(strides)]
+    return _core.t_cast(_strided(input, shape, strides, offset), input.dtype_name)
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Elements moved along dimensions, the last ones to the front."""
+    if dims is None:
+        return roll(ravel(input), shifts, 0).reshape(input.dims)
+    shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    for shift, dim in zip(shifts, dims, strict=True):
+        n = input.dims[wrap_dim(dim, input.ndim)]
+        by = shift % n if n else 0
+        if by:
+            input = cat([narrow(input, dim, n - by, by), narrow(input, dim, 0, n - by)], dim)
+    return input.clone()
+
+
+def _triangle(input: Tensor, diagonal: int, lower: bool) -> Tensor:
+    if input.ndim < 2:
+        raise RuntimeError("tril/triu: input tensor must have at least 2 dimensions")
+    rows, columns = input.dims[-2:]
+    row = _core.t_iota([rows, columns], [1, 0], 0, input.device_name)
+    column = _core.t_iota([rows, columns], [0, 1], 0, input.device_name)
+    away = column - row
+    keep = away <= diagonal if lower else away >= diagonal
+    return _core.t_map("where", keep, input, 0)
+
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle, zeros elsewhere."""
+    return write_out(out, _triangle(input, diagonal, True))
+
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle, zeros elsewhere."""
+    return write_out(out, _triangle(input, diagonal, False))
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonals, as the last dimension."""
+    a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
+    shape, strides = input.dims, input.stride_tuple()
+    length = max(min(shape[a] + min(offset, 0), shape[b] - max(offset, 0)), 0)
+    start = (offset * strides[b] if offset > 0 else -offset * strides[a]) if length else 0
+    rest = [k for k in range(input.ndim) if k not in (a, b)]
+    return _strided(input, [*(shape[k] for k in rest), length], [*(strides[k] for k in rest), strides[a] + strides[b]], start)
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix; a matrix with a vector on its diagonal."""
+    if input.ndim == 2:
+        return _core.t_cast(globals()["diagonal"](input, diagonal), input.dtype_name)
+    return diag_embed(input, diagonal)
+
+
+def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
+    """Matrices with the last dimension on their diagonals."""
+    n = input.dims[-1] + abs(offset)
+    out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)
+    _core.t_update(diagonal(out, offset, -2, -1), input)
+    return out
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Coordinates of a grid, one tensor a dimension."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    shape = [x.numel() for x in tensors]
+    grids = [
+        _core.t_expand(_core.t_reshape(x, [-1 if k == i else 1 for i in range(len(shape))], False), shape)
+        for k, x in enumerate(tensors)
+    ]
+    return tuple(transpose(g, 0, 1) for g in grids) if indexing == "xy" and len(shape) > 1 else tuple(grids)
+
+
+def atleast_1d(input: Tensor) -> Tensor:
+    """With one dimension at least."""
+    return input if input.ndim else input.reshape(1)
+
+
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the memory by strides."""
+    start = 0 if storage_offset is None else storage_offset - input.storage_offset()
+    return _strided(input, list(size), list(stride), start)
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows along a dimension; their elements are the last dimension."""
+    dim = wrap_dim(dimension, self.ndim)
+    n = self.dims[dim]
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
+    shape, strides = list(self.dims), list(self.stride_tuple())
+    own = strides[dim]
+    shape[dim], strides[dim] = (n - size) // step + 1, own * step
+    return _strided(self, [*shape, size], [*strides, own])
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy."""
+    return _core.t_cast(input, input.dtype_name)
+
+
+_BOTH = (reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
+         select, chunk, tensor_split, unbind, tile, repeat_interleave, movedim, flip, roll, tril, triu, diagonal, diag,
+         diag_embed, as_strided, clone, split)  # fmt: skip
+METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
+    f.__name__: f for f in (view, view_as, reshape_as, expand, expand_as, repeat, unfold)
+} | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
+    f.__name__: f for f in (broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d)
+} | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim, "concat": cat, "concatenate": cat}  # fmt: skip
+PROPERTIES = {"T": _reversed, "mT": _matrix_transposed, "H": adjoint, "mH": adjoint}

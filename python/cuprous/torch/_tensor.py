@@ -1,0 +1,335 @@
+"""The methods of `Tensor` that are not functions, and all others, given to the native type by tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import (
+    _creation, _indexing, _ordering, _pointwise, _printing, _products, _reductions, _shape, _words,
+)  # fmt: skip
+from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch.autograd._hooks import RemovableHandle
+
+_update = _core.t_update
+
+
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or one extent."""
+    return self.shape if dim is None else self.dims[wrap_dim(dim, self.ndim)]
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Elements from one index to the next, of each dimension or of one."""
+    strides = self.stride_tuple()
+    return strides if dim is None else strides[wrap_dim(dim, self.ndim)]
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+       copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+    """The tensor with another dtype, on another device, or both; itself if it is so already.
+
+    Raises:
+        TypeError: for arguments that are neither.
+    """
+    unsupported("to", memory_format=(memory_format, None))
+    for place, arg in enumerate(args):
+        if isinstance(arg, Tensor):
+            dtype, device = arg.dtype, arg.device
+        elif isinstance(arg, bool) and place:
+            pass  # non_blocking and copy, by position
+        elif isinstance(arg, (str, int, _words.device)):
+            device = arg
+        elif arg is not None:
+            dtype = arg
+    result = self
+    if dtype is not None and _words.dtype_name(dtype) != self.dtype_name:
+        result = _core.t_cast(result, _words.dtype_name(dtype))
+    if device is not None:
+        result = _core.t_to_device(result, _words.device_word(device))
+    return _core.t_cast(result, result.dtype_name) if copy and result is self else result
+
+
+def _casting(name: str) -> Callable[..., Tensor]:
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self if self.dtype_name == name else _core.t_cast(self, name)
+
+    cast.__doc__ = f"The tensor as {name}."
+    return cast
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The legacy name of the tensor's type; with a dtype the tensor in it."""
+    if dtype is None:
+        name = next((legacy for legacy, of in _words.LEGACY.items() if of == self.dtype_name), self.dtype_name)
+        return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
+    if isinstance(dtype, str):
+        legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
+        dtype = _words.DTYPES[_words.LEGACY[legacy]]
+    return to(self, dtype)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with another's dtype and device."""
+    return to(self, other)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """The tensor on a GPU."""
+    return to(self, device=_words.device("cuda" if device is None else device))
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor in the host's memory."""
+    return _core.t_to_device(self, "cpu")
+
+
+def pin_memory(self: Tensor) -> Tensor:
+    """The tensor: copies to a device are staged through pinned memory anyway."""
+    return self
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor, or a copy in row-major order."""
+    unsupported("contiguous", memory_format=(memory_format, None))
+    return _core.t_contiguous(self)
+
+
+def to_numpy(self: Tensor) -> Any:
+    """A NumPy array of the values, from any device."""
+    return _core.to_numpy(self.as_array())
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array of the values. They are copied: PyTorch's shares the memory of CPU tensors.
+
+    Raises:
+        RuntimeError: where the tensor wants a gradient.
+        TypeError: where it is on a GPU.
+    """
+    if not force:
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if self.device_name != "cpu":
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+    return to_numpy(self)
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """For NumPy."""
+    host = numpy(self)
+    return host if dtype is None else host.astype(dtype, copy=False)
+
+
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers."""
+    return self.detach().to_numpy().tolist()
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Asks for a gradient, or no longer."""
+    self.requires_grad = requires_grad
+    return self
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Takes the tensor out of the graph."""
+    raise NotImplementedError("[detach_] is not supported; use tensor = tensor.detach()")
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Calls a function with each gradient of the tensor; what it returns takes the gradient's place."""
+    number = self.add_hook(hook)
+    return RemovableHandle(lambda: self.remove_hook(number))
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Writes another tensor's values, with broadcasting and casting."""
+    if isinstance(src, Tensor):
+        src = _core.t_to_device(src, self.device_name)
+    _update(self, src)
+    return self
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Writes one value everywhere."""
+    _update(self, value)
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Writes 0 everywhere."""
+    _update(self, 0)
+    return self
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Writes a value on the diagonal of a matrix."""
+    unsupported("fill_diagonal_", wrap=(wrap, False))
+    _update(_shape.diagonal(self), fill_value)
+    return self
+
+
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Writes uniform random numbers of [a, b)."""
+    draw = _creation.draw_floats("unit", self.dims, self.dtype_name, self.device_name, generator)
+    _update(self, draw if (a, b) == (0.0, 1.0) else draw * (b - a) + a)
+    return self
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Writes normal random numbers."""
+    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
+    _update(self, draw if (mean, std) == (0.0, 1.0) else draw * std + mean)
+    return self
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Writes ones with a probability, otherwise zeros."""
+    draw = _creation.draw_floats("unit", self.dims, "float32", self.device_name, generator)
+    _update(self, draw < p)
+    return self
+
+
+def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
+    """Writes random integers of [low, high), or of all that the dtype holds exactly."""
+    if not bounds:
+        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
+        from cuprous.torch._info import iinfo
+
+        bounds = ((whole[self.dtype_name] + 1 if self.dtype_name != "bool" else 2) if self.dtype_name in whole
+                  else iinfo(self.dtype).max,)  # fmt: skip
+    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
+    _update(self, _creation.draw_integers(low, high, self.dims, self.device_name, generator))
+    return self
+
+
+def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        return make(*args, dtype=self.dtype if dtype is None else dtype,
+                    device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
+
+    new.__doc__ = f"`{make.__name__}` with the tensor's dtype and device."
+    return new
+
+
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    """The places of the first dimension."""
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(_shape.unbind(self))
+
+
+def __contains__(self: Tensor, item: Any) -> bool:
+    """Whether some element is equal."""
+    return bool((self == item).any())
+
+
+def __format__(self: Tensor, spec: str) -> str:
+    """A tensor without dimensions is formatted as its number."""
+    return format(self.item(), spec) if not self.ndim and spec else format(str(self), spec)
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A copy of a leaf.
+
+    Raises:
+        RuntimeError: for tensors that were computed.
+    """
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+        )
+    if id(self) not in memo:
+        copy = _core.t_cast(self.detach(), self.dtype_name)
+        other = type(self)(copy, requires_grad=self.requires_grad)
+        if self.grad is not None:
+            other.grad = __deepcopy__(self.grad.detach(), {})
+        other.__dict__.update(getattr(self, "__dict__", {}))
+        memo[id(self)] = other
+    return memo[id(self)]
+
+
+def _rebuild(cls: type, host: Any, name: str, word: str, requires_grad: bool) -> Tensor:
+    value = _core.t_wrap(_core.from_numpy(host, "cpu"))
+    value = value if name == value.dtype_name else _core.t_cast(value, name)
+    return cls(_core.t_to_device(value, word), requires_grad=requires_grad)
+
+
+def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    """For pickle: the values of a leaf."""
+    if not self.is_leaf:
+        raise RuntimeError("only leaves can be pickled; use tensor.detach()")
+    host = self.detach().to_numpy()
+    host = host.astype("float32") if self.dtype_name == "bfloat16" else host
+    return _rebuild, (type(self), host, self.dtype_name, self.device_name, self.requires_grad)
+
+
+def __dlpack__(self: Tensor, **options: Any) -> Any:
+    """For other libraries: the same memory."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self.as_array().__dlpack__(**options)
+
+
+def __dlpack_device__(self: Tensor) -> Any:
+    """For other libraries: where the memory is."""
+    return self.as_array().__dlpack_device__()
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        size, stride, to, type_as, cuda, cpu, pin_memory, contiguous, to_numpy, numpy, __array__, tolist,
+        requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
+        random_, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
+    )
+} | {"type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text}  # fmt: skip
+
+_CASTS = {
+    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
+    "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
+    "cdouble": "complex128",
+}  # fmt: skip
+
+_PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
+    "real": _pointwise.real,
+    "imag": _pointwise.imag,
+    "is_cuda": lambda self: self.device_name != "cpu",
+    "is_cpu": lambda self: self.device_name == "cpu",
+    "is_sparse": lambda self: False,
+    "is_quantized": lambda self: False,
+    "itemsize": lambda self: self.element_size(),
+    "nbytes": lambda self: self.numel() * self.element_size(),
+    "layout": lambda self: None,
+}
+
+
+def attach() -> None:
+    """Hands methods and hooks to the native type."""
+    tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
+              _products.METHODS, _METHODS)  # fmt: skip
+    for table in tables:
+        for name, method in table.items():
+            setattr(Tensor, name, method)
+    for name, dtype in _CASTS.items():
+        setattr(Tensor, name, _casting(dtype))
+    for name, getter in _PROPERTIES.items():
+        setattr(Tensor, name, property(getter))
+    for name in ("zeros", "ones", "empty", "full", "tensor"):
+        setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
+    _core.set_hook("tensor_new", lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})))
+    _indexing.attach()
+    _words.attach()

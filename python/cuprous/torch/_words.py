@@ -1,0 +1,176 @@
+"""dtypes, devices and sizes under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+
+_SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "long", "int32": "int", "int16": "short"}
+
+
+class dtype:
+    """An element type; there is one object of each."""
+
+    __slots__ = ("itemsize", "name")
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name = name
+        self.itemsize = itemsize
+
+    @property
+    def is_floating_point(self) -> bool:
+        """A float of any width."""
+        return "float" in self.name
+
+    @property
+    def is_complex(self) -> bool:
+        """A complex number."""
+        return self.name.startswith("complex")
+
+    @property
+    def is_signed(self) -> bool:
+        """Holds negative numbers."""
+        return self.name != "bool" and not self.name.startswith("uint")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dtype_of, (self.name,)
+
+
+_SIZES = {
+    "bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
+    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+
+#: Every dtype by name.
+DTYPES = {name: dtype(name, size) for name, size in _SIZES.items()}
+#: PyTorch's second names.
+ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()} | {
+    "cfloat": DTYPES["complex64"],
+    "cdouble": DTYPES["complex128"],
+}
+#: What legacy tensor types hold: `torch.FloatTensor`.
+LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
+          "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}  # fmt: skip
+
+
+def dtype_of(name: str) -> dtype:
+    """The dtype of that name."""
+    return DTYPES[name]
+
+
+def dtype_name(given: Any) -> str:
+    """The engine's name of a dtype given as torch's, NumPy's or a Python type.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(given, dtype):
+        return given.name
+    plain = {bool: "bool", int: "int64", float: _core.t_default_dtype(), complex: "complex64"}.get(given)
+    if plain is not None:
+        return plain
+    raise TypeError(f"dtype must be a torch.dtype, not {given!r}")
+
+
+class device:
+    """Where a tensor lives: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`.
+
+    Raises:
+        RuntimeError: for types that there are not.
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any = None, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        if isinstance(type, int):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type!r}")
+        kind, _, number = type.partition(":")
+        if kind not in ("cpu", "cuda"):
+            raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {type}")
+        if number and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+        if number and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        self.type = kind
+        self.index = int(number) if number else index
+
+    @property
+    def word(self) -> str:
+        """The engine's name."""
+        return "cpu" if self.type == "cpu" else f"cuda:{self.index or 0}"
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (str(self),)
+
+
+def device_word(given: Any) -> str:
+    """The engine's name of a device given in any way; None is the default."""
+    if given is None:
+        return default_device()
+    return (given if isinstance(given, device) else device(given)).word
+
+
+_default: list[str] = ["cpu"]
+
+
+def default_device() -> str:
+    """Where new tensors are made: on the CPU, as PyTorch makes them, until told otherwise."""
+    return _default[0]
+
+
+def set_default_device(given: Any) -> None:
+    """Makes new tensors there."""
+    _default[0] = "cpu" if given is None else device_word(given)
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A shape."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def numel(self) -> int:
+        """The number of elements."""
+        result = 1
+        for n in self:
+            result *= n
+        return result
+
+    def __getitem__(self, key: Any) -> Any:
+        got = super().__getitem__(key)
+        return Size(got) if isinstance(key, slice) else got
+
+    def __add__(self, other: Any) -> Size:
+        return Size((*self, *other))
+
+
+_devices = {"cpu": device("cpu")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
+
+
+def attach() -> None:
+    """Tells the native type these words."""
+    _core.set_hook("tensor_size", Size)
+    _core.set_hook("tensor_dtype", DTYPES.__getitem__)
+    _core.set_hook("tensor_device", _devices.__getitem__)

@@ -1,0 +1,108 @@
+"""Whether operations are noted for gradients: context managers that are decorators as well."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cuprous import _core
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode:
+    """Sets the mode for a `with` or for the calls of a function."""
+
+    on = True
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def _copy(self) -> _Mode:
+        return type(self)()
+
+    def __enter__(self) -> None:
+        self._before.append(_core.set_grad_enabled(self.on))
+
+    def __exit__(self, *_: Any) -> None:
+        _core.set_grad_enabled(self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+            raise NotImplementedError(f"[{type(self).__name__}] generators cannot be decorated; use `with` inside")
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self._copy():
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+
+class no_grad(_Mode):
+    """Nothing is noted: results want no gradient."""
+
+    on = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        """`@no_grad` without brackets decorates too."""
+        self = super().__new__(cls)
+        if function is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(function)
+
+    def __init__(self, function: Any = None) -> None:
+        super().__init__()
+
+
+class enable_grad(no_grad):
+    """Operations are noted, also within `no_grad`."""
+
+    on = True
+
+
+class inference_mode(_Mode):
+    """As `no_grad`; tensors made within are ordinary ones."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+        self.on = not mode
+
+    def _copy(self) -> _Mode:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self._before.append(_core.set_grad_enabled(self.on and _core.is_grad_enabled()))
+
+
+class set_grad_enabled(_Mode):
+    """Sets the mode at once; as a context manager it is reset at the end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.on = bool(mode)
+        self._first: bool | None = _core.set_grad_enabled(self.on)
+
+    def _copy(self) -> _Mode:
+        return _Set(self.on)
+
+    def __enter__(self) -> None:
+        before = _core.set_grad_enabled(self.on)
+        self._before.append(before if self._first is None else self._first)
+        self._first = None
+
+    def __call__(self, function: F) -> F:
+        if self._first is not None:
+            _core.set_grad_enabled(self._first)
+            self._first = None
+        return super().__call__(function)
+
+
+class _Set(_Mode):
+    def __init__(self, on: bool) -> None:
+        super().__init__()
+        self.on = on

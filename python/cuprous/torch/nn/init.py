@@ -1,0 +1,133 @@
+"""Starting values of parameters, written in place without gradient."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+
+_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3,
+          "relu": math.sqrt(2), "selu": 3 / 4}  # fmt: skip
+
+
+def _untracked(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Tensor:
+        before = _core.set_grad_enabled(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _core.set_grad_enabled(before)
+
+    return inside
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """How much an activation shrinks the standard deviation, inverted."""
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity not in _GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return _GAINS[nonlinearity]
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.dims[2:])
+    return tensor.dims[1] * field, tensor.dims[0] * field
+
+
+@_untracked
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform on [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@_untracked
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@_untracked
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:  # fmt: skip
+    """Normal within [a, b], by inverting the distribution function."""
+    low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
+    tensor.uniform_(low, high, generator=generator)
+    values = _core.t_map("erfinv", tensor) * (std * math.sqrt(2)) + mean
+    return tensor.copy_(values.clamp(a, b))
+
+
+@_untracked
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One value."""
+    return tensor.fill_(val)
+
+
+@_untracked
+def zeros_(tensor: Tensor) -> Tensor:
+    """0."""
+    return tensor.fill_(0.0)
+
+
+@_untracked
+def ones_(tensor: Tensor) -> Tensor:
+    """1."""
+    return tensor.fill_(1.0)
+
+
+@_untracked
+def eye_(tensor: Tensor) -> Tensor:
+    """Ones on the diagonal of a matrix."""
+    from cuprous.torch._creation import eye
+
+    return tensor.copy_(eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform with variance 2 gain² / (fan in + fan out) (Glorot and Bengio, 2010)."""
+    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with variance 2 gain² / (fan in + fan out) (Glorot and Bengio, 2010)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+
+
+def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan = _fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:  # fmt: skip
+    """Uniform with variance gain² / fan (He et al., 2015)."""
+    if 0 in tensor.dims:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:  # fmt: skip
+    """Normal with variance gain² / fan (He et al., 2015)."""
+    if 0 in tensor.dims:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+
+
+#: The names that old programs use.
+uniform, normal, constant = uniform_, normal_, constant_
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_

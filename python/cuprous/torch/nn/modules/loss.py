@@ -1,0 +1,60 @@
+"""Losses as layers: rows of (class, function, settings)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules.module import Module
+
+#: Every loss: its function, the tensors it keeps as buffers, and its other settings with their defaults, in the order
+#: of PyTorch's arguments.
+_LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
+    "L1Loss": (F.l1_loss, (), {"size_average": None, "reduce": None, "reduction": "mean"}),
+    "MSELoss": (F.mse_loss, (), {"size_average": None, "reduce": None, "reduction": "mean"}),
+    "SmoothL1Loss": (F.smooth_l1_loss, (), {"size_average": None, "reduce": None, "reduction": "mean", "beta": 1.0}),
+    "HuberLoss": (F.huber_loss, (), {"reduction": "mean", "delta": 1.0}),
+    "BCELoss": (F.binary_cross_entropy, ("weight",),
+                {"weight": None, "size_average": None, "reduce": None, "reduction": "mean"}),
+    "BCEWithLogitsLoss": (F.binary_cross_entropy_with_logits, ("weight", "pos_weight"),
+                          {"weight": None, "size_average": None, "reduce": None, "reduction": "mean",
+                           "pos_weight": None}),
+    "NLLLoss": (F.nll_loss, ("weight",),
+                {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean"}),
+    "CrossEntropyLoss": (F.cross_entropy, ("weight",),
+                         {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
+                          "reduction": "mean", "label_smoothing": 0.0}),
+    "KLDivLoss": (F.kl_div, (),
+                  {"size_average": None, "reduce": None, "reduction": "mean", "log_target": False}),
+}  # fmt: skip
+
+
+def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str, Any]) -> type[Module]:
+    def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        values = dict(settings)
+        if len(args) > len(values) or not kwargs.keys() <= values.keys():
+            raise TypeError(f"{name}() takes the arguments {', '.join(values)}")
+        values.update(zip(values, args, strict=False))
+        values.update(kwargs)
+        values["reduction"] = F._legacy(values.pop("size_average", None), values.pop("reduce", None), values["reduction"])
+        for setting, value in values.items():
+            if setting in buffers:
+                self.register_buffer(setting, value)
+            else:
+                setattr(self, setting, value)
+
+    passed = tuple(setting for setting in settings if setting not in ("size_average", "reduce"))
+
+    def forward(self: Module, input: Tensor, target: Tensor) -> Tensor:
+        return function(input, target, **{setting: getattr(self, setting) for setting in passed})
+
+    body = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
+    return type(name, (Module,), body)
+
+
+for _name, (_function, _buffers, _settings) in _LOSSES.items():
+    globals()[_name] = _loss(_name, _function, _buffers, _settings)
+
+__all__ = [*_LOSSES]

@@ -1,0 +1,403 @@
+"""`Module`: parameters, buffers and modules by name, and what is done with all of them."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _words
+from cuprous.torch.autograd._hooks import RemovableHandle
+from cuprous.torch.nn.parameter import Parameter
+
+M = TypeVar("M", bound="Module")
+
+
+class _Incompatible(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if any(self) else "<All keys matched successfully>"
+
+
+def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+    number = max(hooks, default=0) + 1 if not prepend else min(hooks, default=0) - 1
+    hooks[number] = hook
+    if prepend:
+        ordered = dict(sorted(hooks.items()))
+        hooks.clear()
+        hooks.update(ordered)
+    return RemovableHandle(lambda: hooks.pop(number, None))
+
+
+class Module:
+    """A part of a network. Subclasses make their parts in `__init__` and compute in `forward`.
+
+    Attributes that are parameters, modules or registered buffers are found by name, in the order in which they were
+    set; names of parts of parts are joined by dots, as in `state_dict()`.
+    """
+
+    training: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            raise TypeError(f"{type(self).__name__}.__init__() takes no arguments that are not its own")
+        set_ = object.__setattr__
+        set_(self, "training", True)
+        set_(self, "_parameters", {})
+        set_(self, "_buffers", {})
+        set_(self, "_modules", {})
+        set_(self, "_non_persistent", set())
+        set_(self, "_forward_hooks", {})
+        set_(self, "_forward_pre_hooks", {})
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the module's result."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """`forward`, and the hooks before and after it."""
+        if not self._forward_hooks and not self._forward_pre_hooks:
+            return self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            if with_kwargs:
+                answer = hook(self, args, kwargs)
+                if answer is not None:
+                    args, kwargs = answer
+            else:
+                answer = hook(self, args)
+                if answer is not None:
+                    args = answer if isinstance(answer, tuple) else (answer,)
+        result = self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_hooks.values()):
+            answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if answer is not None:
+                result = answer
+        return result
+
+    # --- attributes
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        tables = self.__dict__
+        parameters = tables.get("_parameters")
+        if isinstance(value, (Parameter, Module)):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters or modules before Module.__init__() call")
+            mine = "_parameters" if isinstance(value, Parameter) else "_modules"
+            for table in ("_parameters", "_buffers", "_modules"):
+                if table != mine:
+                    tables[table].pop(name, None)
+            tables.pop(name, None)
+            tables[mine][name] = value
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or "
+                                "None expected)")  # fmt: skip
+            parameters[name] = None
+        elif parameters is not None and name in tables["_buffers"]:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"cannot assign '{type(value).__name__}' object to buffer '{name}' (torch Tensor or "
+                                "None required)")  # fmt: skip
+            tables["_buffers"][name] = value
+        elif parameters is not None and name in tables["_modules"] and value is None:
+            tables["_modules"][name] = None
+        else:
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        for table in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__[table]:
+                del self.__dict__[table][name]
+                self._non_persistent.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter; None keeps the name for one."""
+        self._check_name(name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}'")
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that is no parameter but belongs to the module's state (if persistent)."""
+        self._check_name(name)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}'")
+        self._buffers[name] = tensor
+        (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a module."""
+        self._check_name(name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parts before Module.__init__() call")
+        if "." in name or not name:
+            raise KeyError(f'the name of a part can\'t contain "." or be empty, got: {name!r}')
+        if hasattr(self, name) and all(name not in self.__dict__[t] for t in ("_parameters", "_buffers", "_modules")):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name."""
+        return functools.reduce(lambda module, part: getattr(module, part), target.split(".") if target else [], self)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name."""
+        path, _, name = target.rpartition(".")
+        return self.get_submodule(path)._parameters[name]
+
+    # --- all parts
+    def named_modules(self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This module and all within, each once."""
+        memo = set() if memo is None else memo
+        if id(self) in memo:
+            return
+        if remove_duplicate:
+            memo.add(id(self))
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all within, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The module's own modules, each once."""
+        seen: set[int] = set()
+        for name, module in self._modules.items():
+            if module is not None and id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The module's own modules, each once."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]:
+            for name, value in getattr(module, table).items():
+                if value is None or (once and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their names, each once."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        return (value for _, value in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their names, each once."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once."""
+        return (value for _, value in self.named_buffers(recurse=recurse))
+
+    def apply(self: M, fn: Callable[[Module], None]) -> M:
+        """Calls a function with each module within, then with this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self: M, mode: bool = True) -> M:
+        """Training (or evaluating), as dropout and its like ask."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        for module in self.modules():
+            object.__setattr__(module, "training", mode)
+        return self
+
+    def eval(self: M) -> M:
+        """Evaluating."""
+        return self.train(False)
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """Asks for gradients of all parameters, or no longer."""
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the parameters' gradients, or sets them to 0."""
+        for parameter in self.parameters():
+            if set_to_none:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                parameter.grad = parameter.grad.detach()
+                _core.t_update(parameter.grad, 0)
+
+    # --- dtype and device
+    def _apply(self: M, fn: Callable[[Tensor], Tensor]) -> M:
+        done: set[int] = set()
+        for module in self.modules():
+            for parameter in module._parameters.values():
+                if parameter is None or id(parameter) in done:
+                    continue
+                done.add(id(parameter))
+                gradient = parameter.grad
+                parameter.data = fn(parameter.data)
+                if gradient is not None:
+                    parameter.grad = fn(gradient.detach())
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    module._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
+        """Parameters and buffers with another dtype (only floats change) or on another device, in place."""
+        device, dtype = _target(*args, **kwargs)
+
+        def moved(t: Tensor) -> Tensor:
+            wide = dtype if t.is_floating_point() or t.is_complex() else None
+            return t.to(device=device, dtype=wide)
+
+        return self._apply(moved)
+
+    def float(self: M) -> M:
+        """As float32."""
+        return self.to(_words.DTYPES["float32"])
+
+    def double(self: M) -> M:
+        """As float64."""
+        return self.to(_words.DTYPES["float64"])
+
+    def half(self: M) -> M:
+        """As float16."""
+        return self.to(_words.DTYPES["float16"])
+
+    def bfloat16(self: M) -> M:
+        """As bfloat16."""
+        return self.to(_words.DTYPES["bfloat16"])
+
+    def cuda(self: M, device: Any = None) -> M:
+        """On a GPU."""
+        return self.to(_words.device("cuda" if device is None else device))
+
+    def cpu(self: M) -> M:
+        """In the host's memory."""
+        return self.to(_words.device("cpu"))
+
+    def type(self: M, dst_type: Any) -> M:
+        """With another dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    # --- state
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+        """Parameters and persistent buffers by name: the tensors themselves, detached."""
+        result = OrderedDict() if destination is None else destination
+        for table in (self._parameters, self._buffers):
+            for name, value in table.items():
+                if value is not None and name not in self._non_persistent:
+                    result[prefix + name] = value if keep_vars else value.detach()
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        return result
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies values by name into parameters and buffers.
+
+        Raises:
+            RuntimeError: listing all names that are missing, unexpected (if strict) or of another shape.
+        """
+        if assign:
+            raise NotImplementedError("[load_state_dict] assign=True is not supported")
+        own = Module._all_state(self)
+        missing = [name for name in own if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in own]
+        problems = []
+        if strict and unexpected:
+            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
+        if strict and missing:
+            problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
+        for name, target in own.items():
+            if name in state_dict and tuple(state_dict[name].shape) != tuple(target.dims):
+                problems.append(
+                    f"size mismatch for {name}: copying a param with shape {state_dict[name].shape} from checkpoint, "
+                    f"the shape in current model is {target.shape}."
+                )
+        if problems:
+            text = "\n\t".join(problems)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
+        before = _core.set_grad_enabled(False)
+        try:
+            for name, target in own.items():
+                if name in state_dict:
+                    target.copy_(state_dict[name])
+        finally:
+            _core.set_grad_enabled(before)
+        return _Incompatible(missing, unexpected)
+
+    @staticmethod
+    def _all_state(module: Module) -> dict[str, Tensor]:
+        return module.state_dict(keep_vars=True)
+
+    # --- hooks
+    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:  # fmt: skip
+        """Calls `hook(module, args, result)` after `forward`; what it returns takes the result's place."""
+        if always_call:
+            raise NotImplementedError("[register_forward_hook] always_call=True is not supported")
+        return _hooked(self._forward_hooks, (hook, with_kwargs), prepend)
+
+    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+        """Calls `hook(module, args)` before `forward`; what it returns takes the arguments' place."""
+        return _hooked(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+
+    # --- text
+    def extra_repr(self) -> str:
+        """What stands between the brackets."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _target(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None) -> tuple[Any, Any]:
+    if memory_format is not None:
+        raise NotImplementedError(f"[to] memory_format={memory_format!r} is not supported")
+    for arg in args:
+        if isinstance(arg, Tensor):
+            device, dtype = arg.device, arg.dtype
+        elif isinstance(arg, (str, int, _words.device)) and not isinstance(arg, bool):
+            device = arg
+        elif not isinstance(arg, bool) and arg is not None:
+            dtype = arg
+    if dtype is not None and not (_words.DTYPES[_words.dtype_name(dtype)].is_floating_point or "complex" in str(dtype)):
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+    return device, dtype

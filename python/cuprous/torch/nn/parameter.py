@@ -1,0 +1,29 @@
+"""Tensors that are a module's parameters or buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that `Module.parameters()` finds; it wants a gradient unless told otherwise."""
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        """A parameter on the memory of a tensor."""
+        if data is None:
+            data = _core.t_empty([0], _core.t_default_dtype(), "cpu")
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
+        return super().__new__(cls, data, requires_grad=requires_grad)
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+__all__ = ["Parameter"]

@@ -1,0 +1,73 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+
+_map, _update = _core.t_map, _core.t_update
+
+
+class Adam(Optimizer):
+    """Steps by running means of the gradient and its square (Kingma and Ba, 2015)."""
+
+    _decoupled = False
+
+    def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+                 decoupled_weight_decay: bool = False) -> None:  # fmt: skip
+        check(learning_rate=(lr, lr >= 0), epsilon_value=(eps, eps >= 0), weight_decay_value=(weight_decay, weight_decay >= 0))
+        for k, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
+                                  "capturable": capturable, "differentiable": differentiable, "fused": fused,
+                                  "decoupled_weight_decay": self._decoupled or decoupled_weight_decay})  # fmt: skip
+
+    def _update(self, group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        lr, eps, decay = float(group["lr"]), group["eps"], group["weight_decay"]
+        for p, g in gradients(group["params"]):
+            state = self.state[p]
+            if not state:
+                shape, name, word = list(p.dims), p.dtype_name, p.device_name
+                state["step"] = 0
+                for each in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ())):
+                    state[each] = _core.t_full(shape, 0, name, word)
+            state["step"] += 1
+            step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
+            if group["maximize"]:
+                g = _map("negative", g)
+            value = p
+            if decay:
+                if group["decoupled_weight_decay"]:
+                    value = _map("multiply", p, 1 - lr * decay)
+                else:
+                    g = _map("add", g, _map("multiply", p, decay))
+            _update(mean, _map("add", mean, _map("multiply", _map("subtract", g, mean), 1 - beta1)))
+            _update(square, _map("add", _map("multiply", square, beta2), _map("multiply", _map("square", g), 1 - beta2)))
+            second = square
+            if group["amsgrad"]:
+                second = state["max_exp_avg_sq"]
+                _update(second, _map("maximum", second, square))
+            root = _map("divide", _map("sqrt", second), math.sqrt(1 - beta2**step))
+            quotient = _map("divide", mean, _map("add", root, eps))
+            _update(p, _map("subtract", value, _map("multiply", quotient, lr / (1 - beta1**step))))
+
+
+class AdamW(Adam):
+    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019)."""
+
+    _decoupled = True
+
+    def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None) -> None:  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
+                         capturable=capturable, differentiable=differentiable, fused=fused)  # fmt: skip

@@ -1,0 +1,155 @@
+"""What optimizers share: groups of parameters, their state, and one step for all of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import enable_grad
+from cuprous.torch.nn.modules.module import _hooked
+
+
+class Optimizer:
+    """Updates parameters by their gradients.
+
+    A step records ordinary operations for all parameters and then ends the tape, so that forward, backward and update
+    are one program. Settings such as the learning rate are scalars of that program: a schedule does not change it.
+    """
+
+    #: Arguments that say how PyTorch should compute, and change nothing here.
+    _HINTS = ("foreach", "fused", "capturable", "differentiable")
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{type(params).__name__}")  # fmt: skip
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._step_hooks: dict[int, Any] = {}
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds parameters with settings of their own.
+
+        Raises:
+            ValueError: for tensors that are no leaves, or are there already.
+        """
+        params = param_group["params"]
+        group = dict(param_group, params=[params] if isinstance(params, Tensor) else list(params))
+        group["params"] = [p[1] if isinstance(p, tuple) else p for p in group["params"]]
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        for p in group["params"]:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not p.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+            if id(p) in known:
+                raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**group, **{name: group.get(name, value) for name, value in self.defaults.items()}})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients, or sets them to 0."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                elif p.grad is not None:
+                    _core.t_update(p.grad.detach(), 0)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        before = _core.set_grad_enabled(False)
+        try:
+            for group in self.param_groups:
+                self._update(group)
+        finally:
+            _core.set_grad_enabled(before)
+        _core.flush()
+        for hook in list(self._step_hooks.values()):
+            hook(self, (), {})
+        return loss
+
+    def _update(self, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def register_step_post_hook(self, hook: Any) -> Any:
+        """Calls `hook(optimizer, args, kwargs)` after each step."""
+        return _hooked(self._step_hooks, hook)
+
+    # --- state
+    def state_dict(self) -> dict[str, Any]:
+        """State and settings, with parameters as numbers."""
+        numbers = {id(p): k for k, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        groups = [
+            {**{name: value for name, value in group.items() if name != "params"},
+             "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]  # fmt: skip
+        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """State and settings from `state_dict()` of an optimizer of parameters of the same shapes.
+
+        Raises:
+            ValueError: if the groups are of other sizes.
+        """
+        saved = state_dict["param_groups"]
+        if [len(g["params"]) for g in saved] != [len(g["params"]) for g in self.param_groups]:
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        mine: dict[int, Tensor] = {}
+        for group, other in zip(self.param_groups, saved, strict=True):
+            mine.update(zip(other["params"], group["params"], strict=True))
+            group.update(deepcopy({name: value for name, value in other.items() if name != "params"}))
+        self.state.clear()
+        for number, state in state_dict["state"].items():
+            p = mine[number]
+            self.state[p] = {name: _copied(name, value, p) for name, value in state.items()}
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for k, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {k}\n"
+            text += "".join(f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params")
+        return text + ")"
+
+
+def _copied(name: str, value: Any, p: Tensor) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    if name == "step":
+        return value.item()
+    return value.detach().to(device=p.device, dtype=p.dtype if value.is_floating_point() else None, copy=True)
+
+
+def gradients(params: Iterable[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """Parameters with a gradient: a handle of each that wants none, and the gradient."""
+    pairs = []
+    for p in params:
+        gradient = p.grad
+        if gradient is not None:
+            pairs.append((p, gradient))
+    return pairs
+
+
+def check(**bounds: tuple[Any, bool]) -> None:
+    """Refuses settings out of bounds.
+
+    Raises:
+        ValueError: naming the first.
+    """
+    for name, (value, fine) in bounds.items():
+        if not fine:
+            raise ValueError(f"Invalid {name}: {value}")

@@ -1,0 +1,41 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+
+_map, _overwrite, _update = _core.t_map, _core.t_overwrite, _core.t_update
+
+
+class SGD(Optimizer):
+    """Gradient descent with momentum (of Nesterov's kind if asked for) and weight decay."""
+
+    def __init__(self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
+        check(learning_rate=(lr, lr >= 0), momentum=(momentum, momentum >= 0), weight_decay=(weight_decay, weight_decay >= 0))
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+                                  "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
+                                  "differentiable": differentiable, "fused": fused})  # fmt: skip
+
+    def _update(self, group: dict[str, Any]) -> None:
+        lr, momentum, decay = float(group["lr"]), group["momentum"], group["weight_decay"]
+        for p, g in gradients(group["params"]):
+            if group["maximize"]:
+                g = _map("negative", g)
+            if decay:
+                g = _map("add", g, _map("multiply", p, decay))
+            if momentum:
+                state = self.state[p]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    buffer = state["momentum_buffer"] = _core.t_cast(g, g.dtype_name)
+                else:
+                    _update(buffer, _map("add", _map("multiply", buffer, momentum), _map("multiply", g, 1 - group["dampening"])))
+                g = _map("add", g, _map("multiply", buffer, momentum)) if group["nesterov"] else buffer
+            _update(p, _map("subtract", p, _map("multiply", g, lr)))
