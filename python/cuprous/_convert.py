@@ -58,6 +58,10 @@ def _shared(x: Any) -> ndarray | None:
     """A device array on the object's own memory, if it already lives on a device."""
     if isinstance(x, ndarray):
         return x
+    if isinstance(x, _core.Tensor):
+        if x.requires_grad:
+            raise RuntimeError("a tensor that requires grad cannot be an array; use tensor.detach()")
+        return x.as_array()
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
         return from_cuda_interface(x, interface)

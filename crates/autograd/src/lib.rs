@@ -11,6 +11,7 @@
 pub mod mode;
 pub mod node;
 pub mod ops;
+pub mod optim;
 pub mod promote;
 mod rules;
 mod spread;

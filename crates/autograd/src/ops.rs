@@ -5,9 +5,7 @@ use std::sync::{Arc, OnceLock};
 use cuprous_core::layout::show;
 use cuprous_core::scalar::Number;
 use cuprous_core::vjp::{self, RESULT, Reason};
-use cuprous_core::{
-    Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Saved, Scalar, ScanOp, ScatterOp,
-};
+use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Saved, Scalar, ScanOp, ScatterOp};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 

@@ -113,10 +113,9 @@ fn scalar(node: &Arc<Node>, fun: Fun, numbers: &[Option<Number>; 3], k: usize, g
     match vjp::vjp(fun, k, &g, &x, &y) {
         Some(Term::Value(Lazy(dg))) => dg,
         Some(Term::Number(_)) => unreachable!("a rule answers with the gradient it got"),
-        None => Err(Error::not_implemented(format!(
-            "[{}] has no derivative with respect to operand {k}",
-            fun.op().name
-        ))),
+        None => {
+            Err(Error::not_implemented(format!("[{}] has no derivative with respect to operand {k}", fun.op().name)))
+        }
     }
 }
 

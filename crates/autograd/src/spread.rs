@@ -94,7 +94,8 @@ fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
     // A fresh piece of memory in which the value lies as in its own, from offset 0 on.
     let (low, high) = base.span().unwrap_or((0, -1));
     let flat = ops::full(&device, &[high - low + 1], 0.0, base.dtype)?;
-    let seen = |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
+    let seen =
+        |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
     let mut fresh = sum.is_none();
     if let Some(g) = &sum {
         ops::update(&seen(base), Arg::Tensor(g))?;

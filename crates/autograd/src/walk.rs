@@ -30,11 +30,7 @@ pub struct Options {
 }
 
 /// Sums up the gradients of leaves (all of them, or those in `inputs`) from results and their gradients.
-pub fn backward(
-    results: &[(&Tensor, Option<&Tensor>)],
-    inputs: Option<&[&Tensor]>,
-    options: Options,
-) -> Result<()> {
+pub fn backward(results: &[(&Tensor, Option<&Tensor>)], inputs: Option<&[&Tensor]>, options: Options) -> Result<()> {
     if let Some(inputs) = inputs {
         let grads = gradients(results, inputs, options)?;
         for (input, g) in inputs.iter().zip(grads) {
@@ -55,9 +51,9 @@ pub fn gradients(
 ) -> Result<Vec<Option<Tensor>>> {
     let mut heads = Vec::new();
     for input in inputs {
-        heads.push(input.head().ok_or_else(|| {
-            Error::runtime("One of the differentiated Tensors does not require grad")
-        })?);
+        heads.push(
+            input.head().ok_or_else(|| Error::runtime("One of the differentiated Tensors does not require grad"))?,
+        );
     }
     let places: Vec<Arc<Mutex<Option<Tensor>>>> = inputs.iter().map(|_| Arc::default()).collect();
     let taps: Vec<u64> =
@@ -105,18 +101,14 @@ fn seed(result: &Tensor, gradient: Option<&Tensor>, at: usize) -> Result<Tensor>
         None if result.array.layout.size != 1 => {
             Err(Error::runtime("grad can be implicitly created only for scalar outputs"))
         }
-        None if result.dtype().is_complex() => Err(Error::runtime(
-            "grad can be implicitly created only for real scalar outputs but got a complex one",
-        )),
+        None if result.dtype().is_complex() => {
+            Err(Error::runtime("grad can be implicitly created only for real scalar outputs but got a complex one"))
+        }
         None => ops::full(result, result.shape(), 1.0, result.dtype()),
     }
 }
 
-fn run(
-    results: &[(&Tensor, Option<&Tensor>)],
-    needed: Option<&HashMap<u64, bool>>,
-    options: Options,
-) -> Result<()> {
+fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool>>, options: Options) -> Result<()> {
     let _mode = mode::Guard::new(options.create_graph);
     let mut pending = Pending::new();
     for (at, (result, gradient)) in results.iter().enumerate() {
@@ -167,8 +159,7 @@ fn run(
 fn put(pending: &mut Pending, edge: &Edge, g: Tensor) -> Result<()> {
     let read = edge.read.broadcast_to(g.shape())?;
     let piece = Piece { read, via: edge.via.clone(), g };
-    let (_, outputs) =
-        pending.entry(edge.head.node.seq).or_insert_with(|| (edge.head.node.clone(), SmallVec::new()));
+    let (_, outputs) = pending.entry(edge.head.node.seq).or_insert_with(|| (edge.head.node.clone(), SmallVec::new()));
     match outputs.iter_mut().find(|output| output.out == edge.head.out) {
         Some(output) => output.pieces.push(piece),
         None => {

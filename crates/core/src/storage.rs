@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::Array;
@@ -38,13 +39,15 @@ pub struct Storage {
     pub device: u8,
     /// Memory that somebody outside the engine may read or write at any time (DLPack, array interfaces): operations
     /// that touch it run at once.
-    pub external: std::sync::atomic::AtomicBool,
+    pub external: AtomicBool,
     head: Cell<Option<Head>>,
     buffer: UnsafeCell<Option<Buffer>>,
     /// Where the current tape knows this storage as a leaf: (the tape's serial number, slot).
     leaf: Cell<(u64, u32)>,
     /// References to this storage that the current tape holds; all others are handles of the user.
     tape_refs: Cell<u32>,
+    /// Somebody may want to see the present contents later: then `epoch` is looked at before a write.
+    watched: AtomicBool,
     /// Stands for the present contents, while somebody wants to see them later.
     epoch: Mutex<Option<Arc<Epoch>>>,
 }
@@ -72,6 +75,7 @@ impl Saved {
     /// Saves what the array holds now.
     pub fn new(array: &Array) -> Saved {
         let mut epoch = array.storage.epoch.lock().unwrap_or_else(|e| e.into_inner());
+        array.storage.watched.store(true, Relaxed);
         Saved { array: array.clone(), epoch: epoch.get_or_insert_default().clone() }
     }
 
@@ -106,6 +110,7 @@ impl Storage {
             buffer: UnsafeCell::new(None),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(1),
+            watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
         }
     }
@@ -120,20 +125,28 @@ impl Storage {
             buffer: UnsafeCell::new(Some(buffer)),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(0),
+            watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
         }
     }
 
     /// Ends the present epoch, because the storage is about to be written; it is given back if somebody wants the
     /// contents kept.
+    #[inline]
     pub fn end_epoch(&self) -> Option<Arc<Epoch>> {
+        if self.watched.load(Relaxed) { self.take_epoch() } else { None }
+    }
+
+    #[cold]
+    fn take_epoch(&self) -> Option<Arc<Epoch>> {
+        self.watched.store(false, Relaxed);
         let epoch = self.epoch.lock().unwrap_or_else(|e| e.into_inner()).take()?;
         (Arc::strong_count(&epoch) > 1).then_some(epoch)
     }
 
     /// True where outsiders may touch the memory.
     pub fn is_external(&self) -> bool {
-        self.external.load(std::sync::atomic::Ordering::Relaxed)
+        self.external.load(Relaxed)
     }
 
     /// The pending version, if any.

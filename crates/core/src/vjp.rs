@@ -212,10 +212,7 @@ fn exponent_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, y: &Term<V
         Term::Number(n) if real(*n) != 0.0 => slope,
         Term::Number(_) => zero(g),
         Term::Value(_) => {
-            let ignore = Term::map(
-                Fun::LogicalAnd,
-                &[a.compare(Fun::Equal, 0.0), b.compare(Fun::GreaterEqual, 0.0)],
-            );
+            let ignore = Term::map(Fun::LogicalAnd, &[a.compare(Fun::Equal, 0.0), b.compare(Fun::GreaterEqual, 0.0)]);
             zero(g).when(ignore, slope)
         }
     }

@@ -57,7 +57,8 @@ impl Engine {
 
     /// A running fold along an axis; the result lies in memory as the array does.
     pub fn running(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
-        let along = |a: &Array, axis: usize| self.whole(CallOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
+        let along =
+            |a: &Array, axis: usize| self.whole(CallOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
         let Some(order) = record::lying(a) else {
             return along(a, axis);
         };

@@ -66,6 +66,24 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + n if dim < 0 else dim
 
 
+_RANKS = {"bool": 0, "int": 1, "uint": 1, "float": 2, "bfloat": 2, "complex": 3}
+
+
+def assign(target: Tensor, result: Tensor) -> Tensor:
+    """The tensor with a result in it.
+
+    Raises:
+        RuntimeError: if the result is of a higher kind or another shape.
+    """
+    from_, to = (_RANKS[t.dtype_name.rstrip("0123456789")] for t in (result, target))
+    if from_ > to:
+        raise RuntimeError(f"result type {result.dtype_name} can't be cast to the desired output type {target.dtype_name}")
+    if result.dims != target.dims:
+        raise RuntimeError(f"output with shape {list(target.dims)} doesn't match the broadcast shape {list(result.dims)}")
+    _core.t_update(target, result)
+    return target
+
+
 def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     """The result, or `out` with the result in it."""
     if out is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._args import tensor_of, write_out
+from cuprous.torch._args import assign, tensor_of, write_out
 
 #: Functions of one tensor: PyTorch's name and the table's.
 UNARY = {
@@ -265,27 +265,13 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        with _checked(self):
-            _core.t_update(self, function(self, *args, **kwargs))
-        return self
+        if self.requires_grad and self.is_leaf and _core.is_grad_enabled():
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        return assign(self, function(self, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
     in_place.__doc__ = f"`{function.__name__}`, written into the tensor."
     return in_place
-
-
-class _checked:
-    """Refuses a leaf before anything is computed for it."""
-
-    def __init__(self, target: Tensor) -> None:
-        if target.is_leaf and target.requires_grad and _core.is_grad_enabled():
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: Any) -> None:
-        pass
 
 
 for _function in (add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num):

@@ -51,6 +51,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     Raises:
         RuntimeError: for integers and bool without `dtype`.
     """
+    if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
+        return _fold("sum", input) / (input.numel() or math.nan)
     x = _in_dtype(input, dtype, False)
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "

@@ -65,24 +65,14 @@ def t(input: Tensor) -> Tensor:
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return _core.t_permute(input, list(range(input.ndim))[::-1])
-
-
-def _reversed(self: Tensor) -> Tensor:
-    return _core.t_permute(self, list(range(self.ndim))[::-1])
-
-
-def _matrix_transposed(self: Tensor) -> Tensor:
-    if self.ndim < 2:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices")
-    return transpose(self, -2, -1)
+    return input.T
 
 
 def adjoint(input: Tensor) -> Tensor:
     """The matrices conjugated and transposed."""
     from cuprous.torch._pointwise import conj
 
-    return conj(_matrix_transposed(input))
+    return conj(input.mT)
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
@@ -444,4 +434,4 @@ METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
 FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
     f.__name__: f for f in (broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d)
 } | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim, "concat": cat, "concatenate": cat}  # fmt: skip
-PROPERTIES = {"T": _reversed, "mT": _matrix_transposed, "H": adjoint, "mH": adjoint}
+PROPERTIES = {"H": adjoint, "mH": adjoint}

@@ -13,9 +13,7 @@ use crate::functions::{dtype_argument, fun_argument};
 
 fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
     if let Some(n) = shape.iter().find(|&&n| n < 0) {
-        return Err(PyRuntimeError::new_err(format!(
-            "Trying to create tensor with negative dimension {n}: {shape:?}"
-        )));
+        return Err(PyRuntimeError::new_err(format!("Trying to create tensor with negative dimension {n}: {shape:?}")));
     }
     checked_bytes(shape, dtype).or_raise().map(drop)
 }

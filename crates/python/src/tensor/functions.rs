@@ -1,6 +1,6 @@
 //! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
 
-use cuprous_autograd::{Arg, Tensor, ops, promote};
+use cuprous_autograd::{Arg, Tensor, ops, optim, promote};
 use cuprous_core::{Dims, ReduceOp, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,35 +14,49 @@ use crate::errors::OrRaise;
 use crate::functions::{dtype_argument, fun_argument};
 use crate::operand::settle;
 
-fn operands<'py>(args: &Bound<'py, PyTuple>) -> PyResult<SmallVec<[Value; 3]>> {
-    args.iter().map(|a| operand_argument(&a)).collect()
-}
-
 /// A tensor on an array's memory.
 #[pyfunction]
 pub(crate) fn t_wrap(a: &PyArray) -> PyTensor {
     PyTensor::wrap(Tensor::new(a.0.clone()))
 }
 
+/// The operands that were given.
+fn given(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
+    args.into_iter().flatten().map(operand_argument).collect()
+}
+
 /// A scalar function of tensors and numbers.
 #[pyfunction]
-#[pyo3(signature = (name, *args, dtype = None))]
-pub(crate) fn t_map(py: Python<'_>, name: &str, args: &Bound<'_, PyTuple>, dtype: Option<&str>) -> PyResult<PyTensor> {
-    map(py, fun_argument(name)?, &operands(args)?, dtype.map(dtype_argument).transpose()?)
+#[pyo3(signature = (name, a, b = None, c = None, dtype = None))]
+pub(crate) fn t_map(
+    py: Python<'_>,
+    name: &str,
+    a: &Bound<'_, PyAny>,
+    b: Option<&Bound<'_, PyAny>>,
+    c: Option<&Bound<'_, PyAny>>,
+    dtype: Option<&str>,
+) -> PyResult<PyTensor> {
+    map(py, fun_argument(name)?, &given([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
 }
 
 /// Writes a function of a tensor and others into the tensor.
 #[pyfunction]
-#[pyo3(signature = (name, target, *args))]
-pub(crate) fn t_overwrite(py: Python<'_>, name: &str, target: &PyTensor, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-    super::operators::overwrite(py, fun_argument(name)?, target, &operands(args)?)
+#[pyo3(signature = (name, target, a = None, b = None))]
+pub(crate) fn t_overwrite(
+    py: Python<'_>,
+    name: &str,
+    target: &PyTensor,
+    a: Option<&Bound<'_, PyAny>>,
+    b: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    super::operators::overwrite(py, fun_argument(name)?, target, &given([a, b, None])?)
 }
 
 /// The dtype of some operands together.
 #[pyfunction]
 #[pyo3(signature = (*args))]
 pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
-    let values = operands(args)?;
+    let values: SmallVec<[Value; 3]> = args.iter().map(|a| operand_argument(&a)).collect::<PyResult<_>>()?;
     let args: SmallVec<[Arg; 3]> = values.iter().map(Value::arg).collect();
     Ok(promote::result_type(&args).name())
 }
@@ -295,4 +309,32 @@ pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64
     let all: Vec<&Tensor> = tensors.iter().collect();
     let axis = dimension(dim, all.first().map_or(0, |t| t.shape().len()))?;
     finish(py, ops::join(&all, axis))
+}
+
+/// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`.
+#[pyfunction]
+#[pyo3(signature = (params, gradients, means, squares, tops, settings))]
+pub(crate) fn t_adam(
+    py: Python<'_>,
+    params: Vec<Bound<'_, PyTensor>>,
+    gradients: Vec<Bound<'_, PyTensor>>,
+    means: Vec<Bound<'_, PyTensor>>,
+    squares: Vec<Bound<'_, PyTensor>>,
+    tops: Option<Vec<Bound<'_, PyTensor>>>,
+    settings: [f64; 7],
+) -> PyResult<()> {
+    let [beta1, beta2, eps, size, root, decay, left] = settings;
+    let adam = optim::Adam { beta1, beta2, eps, size, root, decay, left };
+    let n = params.len();
+    if [gradients.len(), means.len(), squares.len(), tops.as_ref().map_or(n, Vec::len)].iter().any(|&k| k != n) {
+        return Err(PyValueError::new_err("[adam] one gradient and one state for each parameter"));
+    }
+    for k in 0..n {
+        let p = params[k].get().array();
+        let top = tops.as_ref().map(|tops| tops[k].get().array());
+        let (g, mean, square) = (gradients[k].get().array(), means[k].get().array(), squares[k].get().array());
+        adam.step(&p, &g, &mean, &square, top.as_ref()).or_raise()?;
+        settle(py, devices::of(&p))?;
+    }
+    Ok(())
 }

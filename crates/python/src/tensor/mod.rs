@@ -209,6 +209,29 @@ impl PyTensor {
         Ok(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64)
     }
 
+    #[getter]
+    #[pyo3(name = "T")]
+    fn reversed(&self) -> PyTensor {
+        let tensor = self.tensor();
+        let order: Vec<usize> = (0..tensor.array.layout.ndim()).rev().collect();
+        PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order)))
+    }
+
+    #[getter]
+    #[pyo3(name = "mT")]
+    fn transposed(&self) -> PyResult<PyTensor> {
+        let tensor = self.tensor();
+        let n = tensor.array.layout.ndim();
+        if n < 2 {
+            return Err(PyRuntimeError::new_err(
+                "tensor.mT is only supported on matrices or batches of matrices. Got a tensor with fewer dimensions.",
+            ));
+        }
+        let mut order: Vec<usize> = (0..n).collect();
+        order.swap(n - 2, n - 1);
+        Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
+    }
+
     /// The same memory as an array.
     fn as_array(&self) -> PyArray {
         PyArray::own(self.array())

@@ -10,11 +10,7 @@ use super::{PyTensor, finish};
 
 fn mismatch(a: &Tensor, b: &Tensor) -> Error {
     let show = |s: &[i64]| s.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    Error::runtime(format!(
-        "mat1 and mat2 shapes cannot be multiplied ({} and {})",
-        show(a.shape()),
-        show(b.shape())
-    ))
+    Error::runtime(format!("mat1 and mat2 shapes cannot be multiplied ({} and {})", show(a.shape()), show(b.shape())))
 }
 
 /// An axis of extent 1 put in before axis `at`.
@@ -44,9 +40,9 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
     let (n, m) = (a.shape().len(), b.shape().len());
     match (n, m) {
-        (0, _) | (_, 0) => Err(Error::runtime(format!(
-            "both arguments to matmul need to be at least 1D, but they are {n}D and {m}D"
-        ))),
+        (0, _) | (_, 0) => {
+            Err(Error::runtime(format!("both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")))
+        }
         (1, 1) if a.shape() != b.shape() => Err(Error::runtime(format!(
             "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of elements",
             a.shape()[0],

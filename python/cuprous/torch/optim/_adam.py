@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._core import Tensor
 from cuprous.torch.optim._optimizer import Optimizer, check, gradients
-
-_map, _update = _core.t_map, _core.t_update
 
 
 class Adam(Optimizer):
@@ -30,8 +29,8 @@ class Adam(Optimizer):
                                   "decoupled_weight_decay": self._decoupled or decoupled_weight_decay})  # fmt: skip
 
     def _update(self, group: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        lr, eps, decay = float(group["lr"]), group["eps"], group["weight_decay"]
+        # Parameters that have made as many steps share a call.
+        batches: dict[int, list[tuple[Tensor, ...]]] = {}
         for p, g in gradients(group["params"]):
             state = self.state[p]
             if not state:
@@ -40,24 +39,19 @@ class Adam(Optimizer):
                 for each in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ())):
                     state[each] = _core.t_full(shape, 0, name, word)
             state["step"] += 1
-            step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
-            if group["maximize"]:
-                g = _map("negative", g)
-            value = p
-            if decay:
-                if group["decoupled_weight_decay"]:
-                    value = _map("multiply", p, 1 - lr * decay)
-                else:
-                    g = _map("add", g, _map("multiply", p, decay))
-            _update(mean, _map("add", mean, _map("multiply", _map("subtract", g, mean), 1 - beta1)))
-            _update(square, _map("add", _map("multiply", square, beta2), _map("multiply", _map("square", g), 1 - beta2)))
-            second = square
+            entry = (p, -g if group["maximize"] else g, state["exp_avg"], state["exp_avg_sq"])
             if group["amsgrad"]:
-                second = state["max_exp_avg_sq"]
-                _update(second, _map("maximum", second, square))
-            root = _map("divide", _map("sqrt", second), math.sqrt(1 - beta2**step))
-            quotient = _map("divide", mean, _map("add", root, eps))
-            _update(p, _map("subtract", value, _map("multiply", quotient, lr / (1 - beta1**step))))
+                entry = (*entry, state["max_exp_avg_sq"])
+            batches.setdefault(state["step"], []).append(entry)
+        beta1, beta2 = group["betas"]
+        lr, decay, decoupled = float(group["lr"]), group["weight_decay"], group["decoupled_weight_decay"]
+        for step, entries in batches.items():
+            columns = [list(column) for column in zip(*entries, strict=True)]
+            if not group["amsgrad"]:
+                columns.append(None)  # type: ignore[arg-type]
+            settings = (beta1, beta2, group["eps"], lr / (1 - beta1**step), math.sqrt(1 - beta2**step),
+                        0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0)  # fmt: skip
+            _core.t_adam(*columns, settings)
 
 
 class AdamW(Adam):

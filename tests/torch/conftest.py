@@ -1,0 +1,21 @@
+"""Tensors of these tests live on the device under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import cuprous.torch as torch
+from tests.conftest import DEVICE
+
+
+@pytest.fixture(autouse=True)
+def _torch_defaults() -> Iterator[None]:
+    """The device under test, float32 and a known seed, whatever a test sets."""
+    torch.set_default_device(DEVICE)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_device("cpu")
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)

@@ -1,0 +1,40 @@
+"""Values, gradients, dtypes, texts and training against what PyTorch wrote to golden.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cuprous.torch as torch
+from tests.torch.cases import CASES
+
+GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
+
+#: Relative tolerance of the cases that compute in float32.
+RTOL = {"simple_net_adam": 1e-4}
+
+
+def same(ours: Any, theirs: Any, where: str, rtol: float) -> None:
+    """Compares nested values, naming the place where they differ."""
+    if isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys(), where
+        for key in theirs:
+            same(ours[key], theirs[key], f"{where}.{key}", rtol)
+    elif isinstance(theirs, list):
+        assert len(ours) == len(theirs), where
+        for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            same(a, b, f"{where}[{k}]", rtol)
+    elif isinstance(theirs, float):
+        assert ours == pytest.approx(theirs, rel=rtol, abs=1e-9, nan_ok=True), where
+    else:
+        assert ours == theirs, where
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_pytorch(name: str) -> None:
+    if name == "texts":
+        torch.set_default_device("cpu")  # the device is part of the text
+    same(json.loads(json.dumps(CASES[name](torch))), GOLDEN[name], name, RTOL.get(name, 1e-6))
