@@ -132,7 +132,23 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "pad": (lambda a: F.pad(a, (1, -1, 0, 2)) ** 2, [(3, 4)]),
     "cosine": (lambda a, b: F.cosine_similarity(a, b), [(3, 4), (3, 4)]),
 }
-for _name in "relu leaky_relu elu gelu silu softplus selu celu mish hardtanh relu6 logsigmoid softsign hardswish glu".split():
+for _name in [
+    "relu",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "silu",
+    "softplus",
+    "selu",
+    "celu",
+    "mish",
+    "hardtanh",
+    "relu6",
+    "logsigmoid",
+    "softsign",
+    "hardswish",
+    "glu",
+]:
     RULES[_name] = (getattr(F, _name), [(3, 4)])
 
 

@@ -54,7 +54,9 @@ def test_state_goes_from_one_module_to_another() -> None:
     del state["first.bias"]
     state["more"] = torch.ones(1)
     state["first.weight"] = torch.ones(2, 2)
-    with pytest.raises(RuntimeError, match=r"(?s)Unexpected.*more.*Missing.*first.bias.*size mismatch for first.weight"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)Unexpected.*more.*Missing.*first.bias.*size mismatch for first.weight"
+    ):
         b.load_state_dict(state)
     c = copy.deepcopy(a)
     with torch.no_grad():
@@ -106,7 +108,11 @@ def test_a_wrong_shape_names_the_layer() -> None:
         (lambda: nn.init.xavier_uniform_(torch.empty(100, 300)), math.sqrt(2 / 400), math.sqrt(6 / 400)),
         (lambda: nn.init.xavier_normal_(torch.empty(100, 300), gain=2), 2 * math.sqrt(2 / 400), None),
         (lambda: nn.init.kaiming_normal_(torch.empty(100, 300), nonlinearity="relu"), math.sqrt(2 / 300), None),
-        (lambda: nn.init.kaiming_uniform_(torch.empty(100, 30, 3), mode="fan_out"), math.sqrt(2 / 300), math.sqrt(6 / 300)),
+        (
+            lambda: nn.init.kaiming_uniform_(torch.empty(100, 30, 3), mode="fan_out"),
+            math.sqrt(2 / 300),
+            math.sqrt(6 / 300),
+        ),
         (lambda: nn.init.trunc_normal_(torch.empty(100, 300), std=1.0, a=-1, b=1), 0.5397, 1.0),
     ],
 )

@@ -139,10 +139,12 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
 
 
 def test_random_numbers_repeat_by_seed() -> None:
+    probabilities = torch.full((4,), 0.5)
+
     def draw() -> list[Any]:
         torch.manual_seed(3)
-        return [f().tolist() for f in (lambda: torch.rand(3), lambda: torch.randn(2), lambda: torch.randperm(5),
-                                       lambda: torch.randint(0, 9, (4,)), lambda: torch.bernoulli(torch.full((4,), 0.5)))]  # fmt: skip
+        drawn = (torch.rand(3), torch.randn(2), torch.randperm(5), torch.randint(0, 9, (4,)))
+        return [x.tolist() for x in (*drawn, torch.bernoulli(probabilities))]
 
     first = draw()
     assert first == draw() and torch.rand(3).tolist() != first[0] and sorted(first[2]) == [0, 1, 2, 3, 4]

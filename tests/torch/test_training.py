@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_dropout_differs_in_replayed_steps() -> None:
         out.sum().backward()
         optimizer.step()
         seen.append((out == 0).cpu().numpy())
-    assert all((a != b).any() for a, b in zip(seen, seen[1:], strict=False))
+    assert all((a != b).any() for a, b in pairwise(seen))
 
 
 def test_accumulation_and_evaluation_in_between() -> None:

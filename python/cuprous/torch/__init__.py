@@ -34,7 +34,6 @@ dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 strided = None
-__version__ = _core.__version__
 
 
 def get_default_dtype() -> dtype:

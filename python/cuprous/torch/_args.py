@@ -77,9 +77,13 @@ def assign(target: Tensor, result: Tensor) -> Tensor:
     """
     from_, to = (_RANKS[t.dtype_name.rstrip("0123456789")] for t in (result, target))
     if from_ > to:
-        raise RuntimeError(f"result type {result.dtype_name} can't be cast to the desired output type {target.dtype_name}")
+        raise RuntimeError(
+            f"result type {result.dtype_name} can't be cast to the desired output type {target.dtype_name}"
+        )
     if result.dims != target.dims:
-        raise RuntimeError(f"output with shape {list(target.dims)} doesn't match the broadcast shape {list(result.dims)}")
+        raise RuntimeError(
+            f"output with shape {list(target.dims)} doesn't match the broadcast shape {list(result.dims)}"
+        )
     _core.t_update(target, result)
     return target
 
@@ -91,6 +95,8 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     if result.requires_grad or (out.requires_grad and _core.is_grad_enabled()):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.dims != result.dims:
-        raise RuntimeError(f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; resizing is not done")
+        raise RuntimeError(
+            f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; resizing is not done"
+        )
     _core.t_update(out, result)
     return out

@@ -12,7 +12,9 @@ from cuprous.torch._args import sizes, unsupported
 from cuprous.torch._words import DTYPES, device_word, dtype_name
 
 
-def _options(function: str, dtype: Any, device: Any, layout: Any, pin_memory: bool, default: str | None = None) -> tuple[str, str]:
+def _options(
+    function: str, dtype: Any, device: Any, layout: Any, pin_memory: bool, default: str | None = None
+) -> tuple[str, str]:
     """The engine's names of dtype and device; refuses what there is not."""
     unsupported(function, layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
@@ -25,7 +27,9 @@ def _asking(result: Tensor, requires_grad: bool) -> Tensor:
     return result
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A copy of numbers, nested sequences, arrays or tensors.
 
     Floats without a dtype get the default dtype, integers int64.
@@ -34,7 +38,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
         return _asking(_core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad)
     if isinstance(data, _core.ndarray):
-        return _asking(tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad)
+        return _asking(
+            tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
+        )
     name = None if dtype is None else dtype_name(dtype)
     word = device_word(device)
     if isinstance(data, (bool, int, float, complex)):
@@ -373,7 +379,8 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if str(memory_format) not in ("None", "torch.preserve_format", "torch.contiguous_format"):
             raise NotImplementedError(f"[{function}] memory_format={memory_format} is not supported")
         return make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
-                    device=input.device if device is None else device, requires_grad=requires_grad, **options)  # fmt: skip
+                    device=input.device if device is None else device, requires_grad=requires_grad,
+                    **options)  # fmt: skip
 
     like.__name__ = like.__qualname__ = function
     like.__doc__ = f"`{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."

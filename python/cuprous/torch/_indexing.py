@@ -135,7 +135,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    def in_place(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
+    def in_place(
+        self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
+    ) -> Tensor:
         how = {None: op, "add": "add", "multiply": "multiply"}.get(reduce)
         if how is None:
             raise RuntimeError("reduce argument must be either add or multiply.")
@@ -251,7 +253,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     import cuprous as cp
 
-    parts = [_core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())]
+    parts = [
+        _core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())
+    ]
     if as_tuple:
         return tuple(parts)
     from cuprous.torch._shape import stack
@@ -263,8 +267,7 @@ _BOTH = (gather, take_along_dim, take, scatter, scatter_add, index_select, index
          masked_fill, masked_select, masked_scatter, nonzero)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
 METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
-    f.__name__: f
-    for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
+    f.__name__: f for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
 }
 
 

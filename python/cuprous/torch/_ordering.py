@@ -82,7 +82,5 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return tuple(_core.t_wrap(part) for part in found)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (argsort, sort, topk, kthvalue, bincount, unique)
-}
+METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (argsort, sort, topk, kthvalue, bincount, unique)}
 FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"searchsorted": searchsorted}

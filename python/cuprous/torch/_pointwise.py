@@ -1,4 +1,4 @@
-"""Elementwise functions: rows of the operation table under PyTorch's names, as functions, methods and in-place methods."""
+"""Elementwise functions: rows of the operation table under PyTorch's names, as functions and methods, also in place."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
     if rounding_mode == "floor":
         return write_out(out, _map("floor_divide", input, other))
     if rounding_mode != "trunc":
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     quotient = _map("trunc", _map("divide", input, other))
     dtype = _core.t_result_type(input, other)
     return write_out(out, quotient if quotient.dtype_name == dtype else _core.t_cast(quotient, dtype))
@@ -231,7 +233,9 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     info = finfo(input.dtype)
     result = _map("where", _map("isnan", input), nan, input)
     result = _map("where", _map("equal", result, math.inf), info.max if posinf is None else posinf, result)
-    return write_out(out, _map("where", _map("equal", result, -math.inf), info.min if neginf is None else neginf, result))
+    return write_out(
+        out, _map("where", _map("equal", result, -math.inf), info.min if neginf is None else neginf, result)
+    )
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
@@ -274,13 +278,17 @@ def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return in_place
 
 
-for _function in (add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num):
-    FUNCTIONS[_function.__name__] = METHODS[_function.__name__] = _function
-    METHODS[_function.__name__ + "_"] = _also_in_place(_function)
-for _function in (conj, isclose, allclose, equal):
-    FUNCTIONS[_function.__name__] = METHODS[_function.__name__] = _function
+_ALSO_IN_PLACE: tuple[Callable[..., Any], ...] = (
+    add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num
+)  # fmt: skip
+_ALSO_METHODS: tuple[Callable[..., Any], ...] = (conj, isclose, allclose, equal)
+_FUNCTIONS_ONLY: tuple[Callable[..., Any], ...] = (real, imag, where, polar, complex, rsub)
+for _each in _ALSO_IN_PLACE:
+    METHODS[_each.__name__ + "_"] = _also_in_place(_each)
+for _each in _ALSO_IN_PLACE + _ALSO_METHODS:
+    METHODS[_each.__name__] = _each
+for _each in _ALSO_IN_PLACE + _ALSO_METHODS + _FUNCTIONS_ONLY:
+    FUNCTIONS[_each.__name__] = _each
 for _alias, _of in {"subtract": "sub", "divide": "div", "clip": "clamp"}.items():
     FUNCTIONS[_alias] = METHODS[_alias] = FUNCTIONS[_of]
     METHODS[_alias + "_"] = METHODS[_of + "_"]
-for _function in (real, imag, where, polar, complex, rsub):
-    FUNCTIONS[_function.__name__] = _function

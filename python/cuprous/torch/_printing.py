@@ -8,15 +8,16 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 
-_options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+_options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
 def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
+                     linewidth: int | None = None, profile: str | None = None,
+                     sci_mode: bool | None = None) -> None:  # fmt: skip
     """How tensors are printed."""
     if profile is not None:
         sizes = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}[profile]
-        _options.update(zip(("precision", "threshold", "edgeitems"), sizes, strict=True))  # type: ignore[arg-type]
+        _options.update(zip(("precision", "threshold", "edgeitems"), sizes, strict=True))
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _options.update({name: value for name, value in given.items() if value is not None})
     _options["sci_mode"] = sci_mode
@@ -71,16 +72,16 @@ def _shortened(host: Any) -> Any:
 
     edge = _options["edgeitems"]
     for axis in range(host.ndim):
-        if host.shape[axis] > 2 * edge:  # type: ignore[operator]
+        if host.shape[axis] > 2 * edge:
             n = host.shape[axis]
-            host = host.take([*range(edge), *range(n - edge, n)], axis)  # type: ignore[arg-type,call-overload]
+            host = host.take([*range(edge), *range(n - edge, n)], axis)
     return np.asarray(host)
 
 
 def _lines(host: Any, form: Any, indent: int, short: bool) -> str:
     if host.ndim == 0:
         return form(host.item())
-    edge = int(_options["edgeitems"])  # type: ignore[call-overload]
+    edge = int(_options["edgeitems"])
     n = host.shape[0]
     cut = short and n > 2 * edge
     picked = [*range(edge), *range(n - edge, n)] if cut else list(range(n))
@@ -89,7 +90,7 @@ def _lines(host: Any, form: Any, indent: int, short: bool) -> str:
         if cut:
             items.insert(edge, " ...")
         width = len(items[0]) + 2 if items else 1
-        a_line = max(1, (int(_options["linewidth"]) - indent) // width)  # type: ignore[call-overload]
+        a_line = max(1, (int(_options["linewidth"]) - indent) // width)
         rows = [", ".join(items[k : k + a_line]) for k in range(0, len(items), a_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
     parts = [_lines(host[k], form, indent + 1, short) for k in picked]
@@ -105,15 +106,14 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
     suffixes = []
     if self.device_name != "cpu":
         suffixes.append(f"device='{self.device}'")
-    if name not in (_core.t_default_dtype(), "int64", "bool") and not (name == "complex64" and self.numel()):
-        suffixes.append(f"dtype=torch.{name}")
-    elif not self.numel() and name != _core.t_default_dtype():
-        suffixes.append(f"dtype=torch.{name}")
+    default = _core.t_default_dtype()
     if not self.numel():
         body = "[]"
-        if self.ndim != 1:
-            suffixes.insert(0, f"size={tuple(self.dims)}")
+        suffixes += [f"size={tuple(self.dims)}"] if self.ndim != 1 else []
+        suffixes += [f"dtype=torch.{name}"] if name != default else []
     else:
+        if name not in (default, "int64", "bool", "complex128" if default == "float64" else "complex64"):
+            suffixes.append(f"dtype=torch.{name}")
         short = host.size > _options["threshold"]
         seen = _shortened(host) if short else host
         if name == "bfloat16":
@@ -130,7 +130,7 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
 def _joined(text: str, suffixes: list[str]) -> str:
     last = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if last + len(suffix) + 2 > int(_options["linewidth"]):  # type: ignore[call-overload]
+        if last + len(suffix) + 2 > int(_options["linewidth"]):
             text += ",\n       " + suffix
             last = 7 + len(suffix)
         else:

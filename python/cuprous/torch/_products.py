@@ -96,7 +96,8 @@ def _labels(subscripts: str, operands: Sequence[Tensor]) -> tuple[list[list[str]
         labels = spread(term, x.ndim - len(term.replace("...", "")))
         if len(labels) != x.ndim:
             raise RuntimeError("einsum(): the number of subscripts in the equation "
-                               f"({len(labels)}) does not match the number of dimensions ({x.ndim}) for an operand")  # fmt: skip
+                               f"({len(labels)}) does not match the number of dimensions ({x.ndim}) for an "
+                               "operand")  # fmt: skip
         names.append(labels)
     if arrow:
         return names, spread(output, widest)

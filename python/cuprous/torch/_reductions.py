@@ -27,12 +27,16 @@ def _in_dtype(input: Tensor, dtype: Any, widen: bool) -> Tensor:
     return input
 
 
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
     """The sum; integers are summed as int64."""
     return write_out(out, _fold("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
 
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
     """The product; integers are multiplied as int64."""
     return write_out(out, _fold("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
@@ -45,7 +49,9 @@ def count(input: Tensor, dim: Any) -> int:
     return math.prod(input.dims[wrap_dim(d, input.ndim)] for d in dims)
 
 
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
     """The mean of floats.
 
     Raises:

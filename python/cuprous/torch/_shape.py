@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from cuprous import _core
@@ -204,7 +205,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     n = input.dims[dim]
     start = operator.index(start)
     begin = start + n if start < 0 else start
-    if not (0 <= begin and 0 <= length and begin + length <= n):
+    if not (begin >= 0 and length >= 0 and begin + length <= n):
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     shape, strides = list(input.dims), input.stride_tuple()
     shape[dim] = length
@@ -253,7 +254,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         each, more = divmod(n, indices_or_sections)
         return split(input, [each + (k < more) for k in range(indices_or_sections)], dim)
     marks = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in indices_or_sections), n]
-    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(marks, marks[1:], strict=False))
+    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in pairwise(marks))
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
@@ -272,7 +273,9 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     doubled = [n for pair in zip([1] * len(shape), shape, strict=True) for n in pair]
     wide = [n for pair in zip(times, shape, strict=True) for n in pair]
     spread = _core.t_expand(_core.t_reshape(self, doubled, False), wide)
-    return _core.t_reshape(_core.t_cast(spread, self.dtype_name), [a * b for a, b in zip(times, shape, strict=True)], False)
+    return _core.t_reshape(
+        _core.t_cast(spread, self.dtype_name), [a * b for a, b in zip(times, shape, strict=True)], False
+    )
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -365,7 +368,9 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     length = max(min(shape[a] + min(offset, 0), shape[b] - max(offset, 0)), 0)
     start = (offset * strides[b] if offset > 0 else -offset * strides[a]) if length else 0
     rest = [k for k in range(input.ndim) if k not in (a, b)]
-    return _strided(input, [*(shape[k] for k in rest), length], [*(strides[k] for k in rest), strides[a] + strides[b]], start)
+    return _strided(
+        input, [*(shape[k] for k in rest), length], [*(strides[k] for k in rest), strides[a] + strides[b]], start
+    )
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:

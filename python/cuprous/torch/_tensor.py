@@ -8,7 +8,15 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _creation, _indexing, _ordering, _pointwise, _printing, _products, _reductions, _shape, _words,
+    _creation,
+    _indexing,
+    _ordering,
+    _pointwise,
+    _printing,
+    _products,
+    _reductions,
+    _shape,
+    _words,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
 from cuprous.torch.autograd._hooks import RemovableHandle
@@ -111,9 +119,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if not force:
         if self.requires_grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device_name != "cpu":
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -276,12 +282,14 @@ def __dlpack__(self: Tensor, **options: Any) -> Any:
     """For other libraries: the same memory."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return self.as_array().__dlpack__(**options)
+    array: Any = self.as_array()
+    return array.__dlpack__(**options)
 
 
 def __dlpack_device__(self: Tensor) -> Any:
     """For other libraries: where the memory is."""
-    return self.as_array().__dlpack_device__()
+    array: Any = self.as_array()
+    return array.__dlpack_device__()
 
 
 def is_tensor(obj: Any) -> bool:
@@ -294,9 +302,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     for f in (
         size, stride, to, type_as, cuda, cpu, pin_memory, contiguous, to_numpy, numpy, __array__, tolist,
         requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
-        random_, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
+        random_, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__,
+        __dlpack_device__,
     )
-} | {"type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text}  # fmt: skip
+} | {
+    "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text
+}  # fmt: skip
 
 _CASTS = {
     "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",

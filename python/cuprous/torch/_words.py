@@ -85,6 +85,9 @@ class device:
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: Any = None, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
@@ -143,7 +146,7 @@ def set_default_device(given: Any) -> None:
     _default[0] = "cpu" if given is None else device_word(given)
 
 
-class Size(tuple):  # type: ignore[type-arg]
+class Size(tuple[int, ...]):
     """A shape."""
 
     __slots__ = ()

@@ -89,9 +89,7 @@ class Function:
 
 def _way_back(cls: type[Function], ctx: FunctionCtx, results: list[Any], smooth: list[int], n: int,
               tensors: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:  # fmt: skip
-    shapes = [
-        (list(out.dims), out.dtype_name, out.device_name) if isinstance(out, Tensor) else None for out in results
-    ]
+    shapes = [(list(out.dims), out.dtype_name, out.device_name) if isinstance(out, Tensor) else None for out in results]
 
     def back(gradients: list[Any]) -> tuple[Any, ...]:
         full: list[Any] = [None] * len(shapes)

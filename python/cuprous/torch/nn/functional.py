@@ -44,7 +44,9 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x above 0, otherwise x times a slope."""
-    return _written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace)
+    return _written(
+        input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace
+    )
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -198,7 +200,9 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     return result if bias is None else _map("add", result, bias)
 
 
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """The last dimensions divided by their root mean square, then scaled."""
     from cuprous.torch._info import finfo
 
@@ -219,9 +223,13 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
     """Rows of a table; that of `padding_idx` gets no gradient."""
-    unsupported("embedding", max_norm=(max_norm, None), scale_grad_by_freq=(scale_grad_by_freq, False), sparse=(sparse, False))
+    unsupported(
+        "embedding", max_norm=(max_norm, None), scale_grad_by_freq=(scale_grad_by_freq, False), sparse=(sparse, False)
+    )
     if input.is_floating_point():
-        raise RuntimeError(f"Expected tensor for argument 'indices' to have scalar type Long; but got {input.dtype_name}")
+        raise RuntimeError(
+            f"Expected tensor for argument 'indices' to have scalar type Long; but got {input.dtype_name}"
+        )
     result = _indexing.rows(weight, input)
     if padding_idx is not None and weight.requires_grad:
         padding_idx = padding_idx + weight.dims[0] if padding_idx < 0 else padding_idx
@@ -283,7 +291,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
     if is_causal:
         if attn_mask is not None:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         n, m = query.dims[-2], key.dims[-2]
         attn_mask = _core.t_iota([n, m], [-1, 1], 0, query.device_name) <= 0
     if attn_mask is not None:
@@ -362,7 +372,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     return _reduced(_rounded(input, target, beta, 1.0), _legacy(size_average, reduce, reduction))
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Half the square below delta, linear above."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -411,7 +423,9 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     return _likelihood(input, target, weight, ignore_index, _legacy(size_average, reduce, reduction))[0]
 
 
-def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str) -> tuple[Tensor, Tensor]:
+def _likelihood(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str
+) -> tuple[Tensor, Tensor]:
     """The loss, and the weight of each target."""
     if target.is_floating_point():
         raise RuntimeError(f'"nll_loss" not implemented for targets of dtype {target.dtype_name}')

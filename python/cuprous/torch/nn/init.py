@@ -130,4 +130,9 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
 
 #: The names that old programs use.
 uniform, normal, constant = uniform_, normal_, constant_
-xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = (
+    xavier_uniform_,
+    xavier_normal_,
+    kaiming_uniform_,
+    kaiming_normal_,
+)

@@ -19,7 +19,11 @@ class Adam(Optimizer):
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
                  decoupled_weight_decay: bool = False) -> None:  # fmt: skip
-        check(learning_rate=(lr, lr >= 0), epsilon_value=(eps, eps >= 0), weight_decay_value=(weight_decay, weight_decay >= 0))
+        check(
+            learning_rate=(lr, lr >= 0),
+            epsilon_value=(eps, eps >= 0),
+            weight_decay_value=(weight_decay, weight_decay >= 0),
+        )
         for k, beta in enumerate(betas):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
@@ -30,7 +34,7 @@ class Adam(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         # Parameters that have made as many steps share a call.
-        batches: dict[int, list[tuple[Tensor, ...]]] = {}
+        batches: dict[int, list[list[Tensor]]] = {}
         for p, g in gradients(group["params"]):
             state = self.state[p]
             if not state:
@@ -39,19 +43,16 @@ class Adam(Optimizer):
                 for each in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ())):
                     state[each] = _core.t_full(shape, 0, name, word)
             state["step"] += 1
-            entry = (p, -g if group["maximize"] else g, state["exp_avg"], state["exp_avg_sq"])
-            if group["amsgrad"]:
-                entry = (*entry, state["max_exp_avg_sq"])
-            batches.setdefault(state["step"], []).append(entry)
+            own: list[Tensor] = [p, -g if group["maximize"] else g, state["exp_avg"], state["exp_avg_sq"]]
+            own += [state["max_exp_avg_sq"]] if group["amsgrad"] else []
+            batches.setdefault(state["step"], []).append(own)
         beta1, beta2 = group["betas"]
         lr, decay, decoupled = float(group["lr"]), group["weight_decay"], group["decoupled_weight_decay"]
         for step, entries in batches.items():
-            columns = [list(column) for column in zip(*entries, strict=True)]
-            if not group["amsgrad"]:
-                columns.append(None)  # type: ignore[arg-type]
+            params, grads, means, squares, *tops = (list(column) for column in zip(*entries, strict=True))
             settings = (beta1, beta2, group["eps"], lr / (1 - beta1**step), math.sqrt(1 - beta2**step),
                         0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0)  # fmt: skip
-            _core.t_adam(*columns, settings)
+            _core.t_adam(params, grads, means, squares, tops[0] if tops else None, settings)
 
 
 class AdamW(Adam):

@@ -108,7 +108,9 @@ class Optimizer:
         """
         saved = state_dict["param_groups"]
         if [len(g["params"]) for g in saved] != [len(g["params"]) for g in self.param_groups]:
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         mine: dict[int, Tensor] = {}
         for group, other in zip(self.param_groups, saved, strict=True):
             mine.update(zip(other["params"], group["params"], strict=True))

@@ -15,8 +15,13 @@ class SGD(Optimizer):
 
     def __init__(self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
-        check(learning_rate=(lr, lr >= 0), momentum=(momentum, momentum >= 0), weight_decay=(weight_decay, weight_decay >= 0))
+                 foreach: bool | None = None, differentiable: bool = False,
+                 fused: bool | None = None) -> None:  # fmt: skip
+        check(
+            learning_rate=(lr, lr >= 0),
+            momentum=(momentum, momentum >= 0),
+            weight_decay=(weight_decay, weight_decay >= 0),
+        )
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
@@ -36,6 +41,9 @@ class SGD(Optimizer):
                 if buffer is None:
                     buffer = state["momentum_buffer"] = _core.t_cast(g, g.dtype_name)
                 else:
-                    _update(buffer, _map("add", _map("multiply", buffer, momentum), _map("multiply", g, 1 - group["dampening"])))
+                    _update(
+                        buffer,
+                        _map("add", _map("multiply", buffer, momentum), _map("multiply", g, 1 - group["dampening"])),
+                    )
                 g = _map("add", g, _map("multiply", buffer, momentum)) if group["nesterov"] else buffer
             _update(p, _map("subtract", p, _map("multiply", g, lr)))

@@ -23,7 +23,7 @@ class _Numbered(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.values())[index]
-            return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)  # type: ignore[call-arg]
+            return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)
         return list(self._modules.values())[operator.index(index)]
 
     def __setitem__(self, index: int, module: Module) -> None:

@@ -33,7 +33,9 @@ class Identity(Module):
 class Linear(Module):
     """`x @ weight.T + bias`; both start uniform on ±1/√in_features."""
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = _empty(out_features, in_features, device=device, dtype=dtype)
@@ -166,7 +168,9 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
 
     def extra_repr(self: Module) -> str:
         inplace = getattr(self, "inplace", False)
-        text = shown.format(**{**{s: getattr(self, s) for s in settings}, "inplace": ", inplace=True" if inplace else ""})
+        text = shown.format(
+            **{**{s: getattr(self, s) for s in settings}, "inplace": ", inplace=True" if inplace else ""}
+        )
         return text.removeprefix(", ")
 
     body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": function.__doc__,
@@ -314,7 +318,8 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         """On a given table."""
-        return cls(*embeddings.dims, padding_idx=padding_idx, _weight=embeddings, _freeze=freeze)
+        rows, columns = embeddings.dims
+        return cls(rows, columns, padding_idx=padding_idx, _weight=embeddings, _freeze=freeze)
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows of those numbers."""

@@ -38,7 +38,9 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
             raise TypeError(f"{name}() takes the arguments {', '.join(values)}")
         values.update(zip(values, args, strict=False))
         values.update(kwargs)
-        values["reduction"] = F._legacy(values.pop("size_average", None), values.pop("reduce", None), values["reduction"])
+        values["reduction"] = F._legacy(
+            values.pop("size_average", None), values.pop("reduce", None), values["reduction"]
+        )
         for setting, value in values.items():
             if setting in buffers:
                 self.register_buffer(setting, value)

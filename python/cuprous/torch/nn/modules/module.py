@@ -166,7 +166,9 @@ class Module:
         return self.get_submodule(path)._parameters[name]
 
     # --- all parts
-    def named_modules(self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """This module and all within, each once."""
         memo = set() if memo is None else memo
         if id(self) in memo:
@@ -203,7 +205,9 @@ class Module:
                 seen.add(id(value))
                 yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """All parameters with their names, each once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
@@ -211,7 +215,9 @@ class Module:
         """All parameters, each once."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """All buffers with their names, each once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
@@ -367,7 +373,9 @@ class Module:
             raise NotImplementedError("[register_forward_hook] always_call=True is not supported")
         return _hooked(self._forward_hooks, (hook, with_kwargs), prepend)
 
-    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Calls `hook(module, args)` before `forward`; what it returns takes the arguments' place."""
         return _hooked(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
@@ -388,7 +396,9 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-def _target(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None) -> tuple[Any, Any]:
+def _target(
+    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> tuple[Any, Any]:
     if memory_format is not None:
         raise NotImplementedError(f"[to] memory_format={memory_format!r} is not supported")
     for arg in args:
