@@ -154,6 +154,16 @@ def test_random_numbers_repeat_by_seed() -> None:
     assert (i.min().item(), i.max().item()) == (-3, 3)
 
 
+def test_weighted_samples() -> None:
+    weights = torch.tensor([[1.0, 3.0, 0.0, 4.0], [0.0, 0.0, 2.0, 0.0]])
+    drawn = torch.multinomial(weights, 20_000, replacement=True).cpu().numpy()
+    shares = [np.bincount(row, minlength=4) / 20_000 for row in drawn]
+    np.testing.assert_allclose(shares, [[0.125, 0.375, 0, 0.5], [0, 0, 1, 0]], atol=0.02)
+    assert sorted(torch.multinomial(weights[0], 3).tolist()) == [0, 1, 3]
+    with pytest.raises(RuntimeError, match="without replacement"):
+        torch.multinomial(weights[0], 5)
+
+
 def test_copies_and_pickles() -> None:
     t = torch.tensor([1.0, 2.0], requires_grad=True)
     for other in (copy.deepcopy(t), pickle.loads(pickle.dumps(t))):

@@ -157,7 +157,8 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool
 
 /// Adds the gradient of an operand, in the shape in which it was read.
 fn put(pending: &mut Pending, edge: &Edge, g: Tensor) -> Result<()> {
-    let read = edge.read.broadcast_to(g.shape())?;
+    let whole = edge.read.shape.as_slice() == g.shape();
+    let read = if whole { edge.read.clone() } else { edge.read.broadcast_to(g.shape())? };
     let piece = Piece { read, via: edge.via.clone(), g };
     let (_, outputs) = pending.entry(edge.head.node.seq).or_insert_with(|| (edge.head.node.clone(), SmallVec::new()));
     match outputs.iter_mut().find(|output| output.out == edge.head.out) {

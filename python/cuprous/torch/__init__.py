@@ -11,7 +11,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _ordering, _pointwise, _products, _reductions, _shape, _tensor, _words
+from cuprous.torch import (
+    _creation, _indexing, _ordering, _pointwise, _products, _reductions, _sampling, _shape, _tensor, _words,
+)  # fmt: skip
 from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
 from cuprous.torch._printing import set_printoptions
@@ -24,7 +26,7 @@ from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products):
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
     globals().update(_table.FUNCTIONS)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)

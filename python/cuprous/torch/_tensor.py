@@ -15,6 +15,7 @@ from cuprous.torch import (
     _printing,
     _products,
     _reductions,
+    _sampling,
     _shape,
     _words,
 )  # fmt: skip
@@ -331,7 +332,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 def attach() -> None:
     """Hands methods and hooks to the native type."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _METHODS)  # fmt: skip
+              _products.METHODS, _sampling.METHODS, _METHODS)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)
@@ -341,6 +342,7 @@ def attach() -> None:
         setattr(Tensor, name, property(getter))
     for name in ("zeros", "ones", "empty", "full", "tensor"):
         setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
+    Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # so that NumPy leaves operators to the tensor
     _core.set_hook("tensor_new", lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})))
     _indexing.attach()
     _words.attach()

@@ -1,0 +1,47 @@
+"""Samples of weighted choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _ordering
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Indices drawn with the probabilities in each row, which need not sum to 1 (int64).
+
+    An exponential variate over its weight is smallest for each with its probability; in order they are a sample without
+    replacement (Efraimidis and Spirakis, 2006). Nothing is read on the host, so weights are not checked.
+
+    Raises:
+        RuntimeError: if more are wanted than there are, without replacement.
+    """
+    if out is not None:
+        raise NotImplementedError("[multinomial] out= is not supported")
+    if input.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not input.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype_name}")
+    n = input.dims[-1]
+    if not replacement and num_samples > n:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    weights = input.detach().reshape(-1, 1, n)
+    kind = "float64" if input.dtype_name == "float64" else "float32"
+    shape = [weights.dims[0], num_samples if replacement else 1, n]
+    unit = _creation.draw_floats("unit", shape, kind, input.device_name, generator)
+    variate = _core.t_map("negative", _core.t_map("log1p", _core.t_map("negative", unit))) + 1e-37
+    keys = _core.t_map("where", weights > 0, weights / variate, -1)
+    if replacement:
+        index = _core.t_fold("argmax", keys, [-1])
+    else:
+        index = _ordering.topk(keys.reshape(-1, n), num_samples).indices
+    return index.reshape([*input.dims[:-1], num_samples])
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"multinomial": multinomial}
+METHODS = FUNCTIONS
