@@ -174,6 +174,16 @@ def test_leaves_and_others() -> None:
     assert not (x * 2).requires_grad
 
 
+def test_a_copy_of_a_leaf_is_no_leaf() -> None:
+    x = leaf(1, 2)
+    y = torch.zeros(2)
+    y.copy_(x)
+    assert y.requires_grad and not y.is_leaf
+    y.mul_(y).add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0] and y.grad is None
+
+
 def test_hooks() -> None:
     x = leaf(1, 2)
     y = x * 3

@@ -275,9 +275,11 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
         && v.is_whole()
         && v.array.layout.id == root.layout.id
         && v.array.layout.is_c_contiguous()
+        && let Some(head) = v.head()
+        && !head.node.is_leaf()
     {
         // All is overwritten by a value that lies the same way: from now on it is that value.
-        root.set_head(v.head());
+        root.set_head(Some(head));
         return Ok(());
     }
     let before = root.head().filter(|_| !whole).map(|head| Edge {

@@ -12,7 +12,16 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _creation, _indexing, _ordering, _pointwise, _products, _reductions, _sampling, _shape, _tensor, _words,
+    _creation,
+    _indexing,
+    _ordering,
+    _pointwise,
+    _products,
+    _reductions,
+    _sampling,
+    _shape,
+    _tensor,
+    _words,
 )  # fmt: skip
 from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
