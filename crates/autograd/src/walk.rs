@@ -192,7 +192,7 @@ fn accumulate(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
             return Ok(());
         }
     };
-    let _old = std::mem::replace(&mut *locked(place), Some(sum));
+    let _old = locked(place).replace(sum);
     Ok(())
 }
 

@@ -340,7 +340,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared difference."""
     _alike(input, target)
-    loss = _map("square", input - target)
+    loss = (input - target) ** 2
     loss = loss if weight is None else _map("multiply", loss, weight)
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
