@@ -51,10 +51,6 @@ CPU_ONLY = {
         "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
         "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
     )),
-    *("fft." + name for name in (
-        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
-        "rfftn",
-    )),
     "polyfit",
     "roots",
 }  # fmt: skip

@@ -12,6 +12,7 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cufft;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -33,6 +34,7 @@ pub(crate) struct Gpu {
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
+    ffts: Mutex<cufft::Plans>,
 }
 
 /// What `stats()` shows of this device.
@@ -92,6 +94,7 @@ impl CudaDevice {
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
+            ffts: Mutex::default(),
         })))
     }
 }
@@ -123,6 +126,18 @@ impl Gpu {
         }
         let (library, workspace) = blas.as_mut().expect("just made");
         f(library, *workspace)
+    }
+
+    /// A plan for Fourier transforms. Its tables do not come from the pool, which therefore gives back what is free
+    /// where there is no memory for them.
+    pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
+        lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
+            Err(error) if error.is_out_of_memory() => {
+                lock(&self.pool).free_all_blocks()?;
+                cufft::Plan::new(self.context, batch)
+            }
+            plan => plan,
+        })
     }
 }
 
@@ -206,6 +221,7 @@ impl Device for CudaDevice {
 
     fn trim(&self) {
         let _ = self.0.context.make_current();
+        lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
     }
 
