@@ -254,6 +254,9 @@ def set_library_roots(roots: Sequence[str]) -> None:
 def set_replay(mode: str) -> None:
     """ "auto" (the default), "single" (each operation on its own, at once), "fused" (no graph replay); for tests."""
 
+def check_in_batches(size: int) -> None:
+    """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
+
 def nothing(a: object) -> None:
     """Does nothing: the yardstick for the cost of a call."""
 

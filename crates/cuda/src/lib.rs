@@ -1,6 +1,7 @@
 //! The CUDA device: driver, run-time compiler, memory, copies, graphs and library calls.
 
 pub mod cache;
+mod checker;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
@@ -18,7 +19,7 @@ mod status;
 #[cfg(test)]
 mod gpu_tests;
 
-pub use compile::Checker;
+pub use checker::Checker;
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};
 pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};

@@ -77,6 +77,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
+        checked: check_in_batches;
     }
     Ok(())
 }
