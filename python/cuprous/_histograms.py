@@ -176,6 +176,8 @@ def histogramdd(
         if any(x.ndim > 1 for x in columns):
             raise ValueError("[histogramdd] the coordinates must be 1-d")
         columns = [x.reshape(-1) for x in columns]
+        if len({x.size for x in columns}) > 1:
+            raise ValueError(f"[histogramdd] the coordinates have lengths {[x.size for x in columns]}; they must agree")
     dims = len(columns)
     per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(per_axis) != dims:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    target,
     with_order,
     write_out,
 )  # fmt: skip
@@ -37,8 +37,13 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
 
 
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
-    """Writes values on the main diagonal of an array, in place."""
-    if a.ndim < 2:
+    """Writes values on the main diagonal of an array, in place; values repeat as needed.
+
+    Raises:
+        TypeError: unless `a` is an array.
+        ValueError: unless it has two axes, or more of one length.
+    """
+    if target(a, "fill_diagonal").ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
@@ -284,11 +289,15 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
 
 
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """Every index of a shape, in C order (on the host)."""
+    """Every index of a shape, in C order (on the host).
+
+    Raises:
+        ValueError: for negative extents.
+    """
     import itertools
 
-    dims = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-    return itertools.product(*(range(operator.index(n)) for n in dims))
+    dims = as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape)
+    return itertools.product(*map(range, dims))
 
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -253,7 +253,12 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 
 
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
-    """Each element (or slice along an axis) repeated; one count for all, or a count for each."""
+    """Each element (or slice along an axis) repeated; one count for all, or a count for each.
+
+    Raises:
+        TypeError: for counts that are no integers.
+        ValueError: for negative ones, or another number of them than the axis has elements.
+    """
     from cuprous._convert import convert
     from cuprous._indexing import take
 
@@ -272,7 +277,10 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
         before, after = a.shape[: axis + 1], a.shape[axis + 1 :]
         wide = _core.broadcast_to(a.reshape((*before, 1, *after)), (*before, count, *after))
         return wide.copy().reshape((*a.shape[:axis], n * count, *after))
-    counts = astype(convert(repeats), "int64")
+    given = convert(repeats)
+    if given.size:  # an empty list has no dtype of its own
+        check_casting(given.dtype_name, "int64", "safe", "array data")
+    counts = astype(given, "int64")
     if counts.shape == (1,):
         return repeat(a, int(counts[0]), axis)
     if counts.shape != (n,):
