@@ -129,10 +129,12 @@ test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
 
 # Every kernel that a GPU would run in a test is compiled for one of TARGETS, which is much of the work; hence all cores.
-# TARGETS=sm_80,sm_90,sm_100 compiles each for all three.
+# TARGETS=sm_80,sm_90,sm_100 compiles each for all three. tests/inputs runs everything in many layouts: its kernels are of
+# the kinds that the other tests compile.
 test-python: $(READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Their
 # kernels are of the kinds that the other tests compile.

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.arrays.rows import function, public
 from tests.conftest import DEVICE
+from tests.inputs.rows import function, public
 from tests.support import sample
 
 Array = np.ndarray[Any, Any]
@@ -121,13 +121,14 @@ def test_out_may_overlap(name: str) -> None:
     dtype = "int64" if name in OF_INTEGERS else "complex128" if name.startswith("fft.") else "float64"
     start = sample(dtype, (4, 4), 7, 1, 4)
     tried = 0
-    for i, x in enumerate(_operands(start)):
+    few = 2 if DEVICE != "cpu" else None  # on a GPU each view is a kernel of its own
+    for i, x in enumerate(list(_operands(start))[:few]):
         with np.errstate(all="ignore"):
             try:
                 value = np.asarray(ROWS[name](np, x.copy(), None))
             except TypeError:  # complex numbers where there must be real ones, or the other way round
                 continue
-        for j, probe in enumerate(_targets(start, value.shape)):
+        for j, probe in enumerate(list(_targets(start, value.shape))[:few]):
             if not np.can_cast(value.dtype, probe.dtype, "same_kind"):
                 continue
             host, device = start.copy(), cp.asarray(start)

@@ -2,7 +2,7 @@
 do not fit, and memory in another order. NumPy is the oracle, for errors too.
 
 Dtypes, NaN, infinities, empty arrays, 0-d arrays and axes of one array are in test_every_function.py, bad values of
-parameters in tests/test_error_classes.py. A new function needs a row in tests/arrays/rows.py.
+parameters in tests/test_error_classes.py. A new function needs a row in tests/inputs/rows.py.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.arrays.rows import CALLS, ELSEWHERE, FFT, LINALG, NOT_IN_NUMPY, NUMBERS, Call, function, public
 from tests.arrays.test_every_function import ACCIDENTS, BINARY
 from tests.conftest import DEVICE
+from tests.inputs.rows import CALLS, ELSEWHERE, FFT, LINALG, NOT_IN_NUMPY, NUMBERS, Call, function, public
 from tests.support import compare, sample
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ def same(call: Call, a: Any, b: Any = None, tolerance: float = 2e-5) -> Callable
 
 def test_every_function_has_a_row() -> None:
     rows = {name.split()[0] for name in (*CALLS, *NUMBERS, *ELSEWHERE, *NOT_IN_NUMPY)}
-    assert set(public()) - rows == set(), "functions without a row in tests/arrays/rows.py"
+    assert set(public()) - rows == set(), "functions without a row in tests/inputs/rows.py"
     assert {row for row in rows if not callable(function(cp, row))} == set()
 
 
@@ -78,6 +78,10 @@ def _views(xp: Any, a: Array) -> Iterator[Any]:
 ARRAYS = [sample("float64", (4,), 3), sample("float64", (3, 3), 4), sample("int64", (2, 3, 2), 5)]
 
 
+#: The views that are tried; on a GPU each is a kernel of its own.
+SOME = {0, 3} if DEVICE != "cpu" else set(range(6))
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_layouts(name: str) -> None:
     if DEVICE != "cpu" and name in {**LINALG, **FFT}:
@@ -88,6 +92,7 @@ def test_layouts(name: str) -> None:
         for a in (ARRAYS[1:2] if DEVICE != "cpu" else ARRAYS)
         if not accident(a)
         for i, (host, device) in enumerate(zip(_views(np, a), _views(cp, a), strict=True))
+        if i in SOME
         if not (name in LINALG and (a.ndim < 2 or np.linalg.matrix_rank(host).min() < host.shape[-1]))
     )
 
