@@ -73,7 +73,11 @@ def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = ""
 def members(cls: type) -> Iterator[str]:
     """The public methods and attributes of a class that say what they are."""
     for name, value in sorted(vars(cls).items()):
-        if name.startswith("_") or not inspect.getdoc(value) or not (callable(value) or inspect.isdatadescriptor(value)):
+        if (
+            name.startswith("_")
+            or not inspect.getdoc(value)
+            or not (callable(value) or inspect.isdatadescriptor(value))
+        ):
             continue
         if inspect.isdatadescriptor(value):
             yield entry("attribute", f"{cls.__name__}.{name}", value)

@@ -1,8 +1,8 @@
 """Every example of the README and of docs/*.md runs, and prints what its comments say.
 
-A page is a program: its Python blocks run in order, in one namespace. `print(…)  # text` promises that text, whatever the
-white space. A block that begins with `# needs a GPU` runs on a GPU only; one that imports a library that is not installed is
-left out (`make test-clients` has those of docs/clients.md).
+A page is a program: its Python blocks run in order, in one namespace. `print(…)  # text` promises that text, whatever
+the white space. A block that begins with `# needs a GPU` runs on a GPU only; one that imports a library that is not
+installed is left out (`make test-clients` has those of docs/clients.md).
 """
 
 from __future__ import annotations
@@ -33,8 +33,13 @@ def blocks(page: Path) -> Iterator[tuple[int, str]]:
 
 def missing(code: str) -> list[str]:
     """What the block cannot run without."""
-    lacks = [name for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) if not importlib.util.find_spec(name)]
-    if re.search(r"^(?:import|from) (?:scipy|sklearn)\b", code, re.MULTILINE) and os.environ.get("SCIPY_ARRAY_API") != "1":
+    lacks = [
+        name for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) if not importlib.util.find_spec(name)
+    ]
+    if (
+        re.search(r"^(?:import|from) (?:scipy|sklearn)\b", code, re.MULTILINE)
+        and os.environ.get("SCIPY_ARRAY_API") != "1"
+    ):
         lacks.append("SCIPY_ARRAY_API=1")
     if code.startswith("# needs a GPU") and DEVICE == "cpu":
         lacks.append("a GPU")

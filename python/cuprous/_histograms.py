@@ -214,7 +214,11 @@ def histogram2d(
     x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Counts in rectangles of points (x, y); and the edges along both axes."""
+    """Counts in rectangles of points (x, y); and the edges along both axes.
+
+    Raises:
+        ValueError: for x and y of different lengths.
+    """
     x, y = array(x), array(y)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")

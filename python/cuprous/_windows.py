@@ -66,7 +66,12 @@ def _bit_weights(bitorder: str) -> list[int]:
 
 
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
-    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros."""
+    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros.
+
+    Raises:
+        TypeError: unless the input is bool or of integers.
+        ValueError: for another `bitorder`.
+    """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
     if a.dtype_name[:3] not in ("boo", "int", "uin"):
@@ -84,7 +89,12 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
 
 
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
-    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros."""
+    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros.
+
+    Raises:
+        TypeError: unless the input is uint8.
+        ValueError: for another `bitorder`, or a count below minus the length.
+    """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
     if a.dtype_name != "uint8":
