@@ -61,6 +61,7 @@ def signature(value: Any) -> str:
         return "(...)"
     bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
     text = str(found.replace(parameters=bare, return_annotation=found.empty))
+    text = re.sub(r"<object object at \w+>", "<not given>", text)
     return re.sub(r"<(?:class|function) '?([\w.]+)'?[^>]*>", r"\1", text)
 
 
