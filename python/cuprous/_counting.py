@@ -84,7 +84,12 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) ->
 
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
-    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds."""
+    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds.
+
+    Raises:
+        ValueError: unless the condition is 1-d.
+        IndexError: if it holds beyond the axis.
+    """
     from cuprous._indexing import take
 
     mask, a = array(condition), array(a)
@@ -144,7 +149,11 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
 
 def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
-    """Writes `values[i mod n]` at each flat index i where the mask holds."""
+    """Writes `values[i mod n]` at each flat index i where the mask holds.
+
+    Raises:
+        ValueError: for a mask of another size.
+    """
     from cuprous._indexing import gather_flat
 
     where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)

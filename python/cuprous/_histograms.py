@@ -195,6 +195,8 @@ def histogramdd(
         if any(x.ndim > 1 for x in columns):
             raise ValueError("[histogramdd] the coordinates must be 1-d")
         columns = [x.reshape(-1) for x in columns]
+        if len({x.size for x in columns}) > 1:
+            raise ValueError(f"[histogramdd] the coordinates have lengths {[x.size for x in columns]}; they must agree")
     dims = len(columns)
     per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(per_axis) != dims:
@@ -231,7 +233,11 @@ def histogram2d(
     x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Counts in rectangles of points (x, y); and the edges along both axes."""
+    """Counts in rectangles of points (x, y); and the edges along both axes.
+
+    Raises:
+        ValueError: for x and y of different lengths.
+    """
     x, y = array(x), array(y)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")

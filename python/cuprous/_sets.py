@@ -131,7 +131,11 @@ def isin(
     kind: str | None = None,
 ) -> ndarray:  # fmt: skip
     """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here: they change
-    NumPy's speed and memory, not its result."""
+    NumPy's speed and memory, not its result.
+
+    Raises:
+        ValueError: for another `kind`.
+    """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, tests = array(element), array(test_elements).reshape(-1)

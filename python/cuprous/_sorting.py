@@ -111,7 +111,12 @@ def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introsele
 
 
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
-    """Indices that sort by several keys, the last one first."""
+    """Indices that sort by several keys, the last one first.
+
+    Raises:
+        TypeError: without keys.
+        ValueError: for keys of different shapes.
+    """
     from cuprous._indexing import take_along_axis
 
     parts = [array(k) for k in keys]
@@ -138,7 +143,12 @@ def sort_complex(a: ArrayLike) -> ndarray:
 
 
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
-    """Indices (int64) where values would be inserted in a sorted 1-d array."""
+    """Indices (int64) where values would be inserted in a sorted 1-d array.
+
+    Raises:
+        ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
+        TypeError: for a sorter that is not of integers.
+    """
     from cuprous._indexing import take
 
     if side not in ("left", "right"):
@@ -161,7 +171,12 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Index of the bin of each value; bins are edges in rising or falling order."""
+    """Index of the bin of each value; bins are edges in rising or falling order.
+
+    Raises:
+        TypeError: for complex values.
+        ValueError: for bins that are not 1-d, or in no order.
+    """
     from cuprous._reductions import any as any_
 
     edges = array(bins)
