@@ -157,16 +157,6 @@ class Continuous:
         shape = common_shape(size, a, b)
         return to_dtype(_map("expit", self._log_gamma(a, shape) - self._log_gamma(b, shape)), name)
 
-    def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Dirichlet over a vector of positive concentrations; the result's last axis sums to one."""
-        alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
-        check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
-        logs = self._log_gamma(alpha, (*shape_of(size)[0], alpha.size))
-        if logs.size == 0:
-            return to_dtype(logs, name)
-        weights = _map("exp", logs - _core.reduce("max", logs, (logs.ndim - 1,), True))
-        return to_dtype(weights / _core.reduce("sum", weights, (weights.ndim - 1,), True), name)
-
     # --- by inversion
     def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Exponential with mean `scale`."""

@@ -76,7 +76,7 @@ class Discrete(Continuous):
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Poisson with mean `lam`."""
-        lam, name = parameter(lam), _integer_dtype(dtype)
+        lam, name = parameter(lam), integer_dtype(dtype)
         non_negative(lam, "lam")
         return to_dtype(self._poisson(lam, common_shape(size, lam)), name)
 
@@ -88,7 +88,7 @@ class Discrete(Continuous):
 
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Successes in `n` trials of probability `p`."""
-        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
+        n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         non_negative(n, "n")
         probability(p)
         return to_dtype(self._binomial(n, p, common_shape(size, n, p)), name)
@@ -106,7 +106,7 @@ class Discrete(Continuous):
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) / p)."""
-        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
+        n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         positive(n, "n")
         probability(p, above_zero=True)
         p = in_dtype(p, "float64")
@@ -115,7 +115,7 @@ class Discrete(Continuous):
 
     def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Trials up to and including the first success, by inversion; at most 2**63 - 1025."""
-        p, name = parameter(p), _integer_dtype(dtype)
+        p, name = parameter(p), integer_dtype(dtype)
         probability(p, above_zero=True)
         shape = common_shape(size, p)
         rate: Any
@@ -128,7 +128,7 @@ class Discrete(Continuous):
 
     def logseries(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Logarithmic series (Kemp, "Efficient generation of logarithmically distributed variables", 1981, LK)."""
-        p, name = parameter(p), _integer_dtype(dtype)
+        p, name = parameter(p), integer_dtype(dtype)
         if not isinstance(p, ndarray):
             check(0 < p < 1, "p <= 0, p >= 1 or p contains NaNs")
         shape = common_shape(size, p)
@@ -139,31 +139,6 @@ class Discrete(Continuous):
         value = _map("floor", _map("log", v) / _map("log", q)) + 1.0
         return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Counts of `n` trials over len(pvals) outcomes, as a chain of binomials; int64, outcomes on the last axis.
-
-        Raises:
-            ValueError: if the probabilities are negative or sum to more than one (they are read on the host).
-        """
-        p = pvals.reshape(-1).copy() if isinstance(pvals, ndarray) else pvals
-        values = [float(v) for v in (_core.to_numpy(p) if isinstance(p, ndarray) else p)]
-        check(all(v >= 0 for v in values), "pvals < 0, pvals > 1 or pvals contains NaNs")
-        check(sum(values[:-1]) <= 1.0 + 1e-12, "sum(pvals[:-1]) > 1.0")
-        n = parameter(n)
-        non_negative(n, "n")
-        shape = common_shape(size, n)
-        result = _core.empty((*shape, len(values)), "int64")
-        left: Any = _core.full(shape, n, "int64") if not isinstance(n, ndarray) else n + _core.full(shape, 0, "int64")
-        remaining = 1.0
-        for k, v in enumerate(values[:-1]):
-            counts = self._binomial(left, min(v / remaining, 1.0) if remaining > 0 else 0.0, shape)
-            _core.update(result[..., k], counts)
-            left = left - counts
-            remaining -= v
-        if values:
-            _core.update(result[..., len(values) - 1], left)
-        return result
-
     def bytes(self, length: int) -> _Bytes:
         """That many random bytes."""
         check(length >= 0, "length must be non-negative")
@@ -171,7 +146,12 @@ class Discrete(Continuous):
         return _core.to_bytes(self._draw("random_bits32", words, False))[:length]
 
 
-def _integer_dtype(dtype: Any) -> str:
+def integer_dtype(dtype: Any) -> str:
+    """The name of a dtype that counts can have.
+
+    Raises:
+        TypeError: for any other.
+    """
     name = "int64" if dtype is None else _dtypes.name_of(dtype)
     if _dtypes.kind(name) not in "iuf":
         raise TypeError(f"Unsupported dtype {name!r} for a discrete distribution")

@@ -8,13 +8,13 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import array, is_scalar, normalize_axis
-from cuprous.random._discrete import Discrete
 from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
+from cuprous.random._vectors import Vectors
 
 _map = _core.map
 
 
-class Selection(Discrete):
+class Selection(Vectors):
     """`choice`, `permutation`, `permuted` and `shuffle`."""
 
     def _order(self, n: int) -> ndarray:
