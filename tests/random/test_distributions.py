@@ -190,6 +190,9 @@ def test_integers_of_arrays_of_bounds() -> None:
     assert (values >= low).all() and (values < high).all()
     assert (values[:, 0, 0] == -5).any() and (values[:, 0, 0] == 9).any()
     assert host(default_rng(1).integers([1, 2, 3], endpoint=True)).shape == (3,)
+    assert host(default_rng(1).integers(cp.asarray([1, 5, -7]), cp.asarray([1, 4, -(1 << 63)]))).tolist() == [1, 5, -7]
+    unsigned = cp.full(50, (1 << 64) - 1, dtype="uint64")
+    assert host(default_rng(1).integers(0, unsigned, dtype="uint64", endpoint=True)).max() > 1 << 63
 
 
 def test_parameters_broadcast() -> None:
@@ -256,10 +259,17 @@ MISTAKES: list[tuple[str, tuple[Any, ...], type[Exception]]] = [
     ("laplace", (0, -1), ValueError), ("logistic", (0, -1), ValueError), ("gumbel", (0, -1), ValueError),
     ("rayleigh", (-1,), ValueError), ("weibull", (-1,), ValueError), ("pareto", (0,), ValueError),
     ("power", (0,), ValueError), ("wald", (0, 1), ValueError), ("triangular", (2, 1, 3), ValueError),
-    ("triangular", (1, 4, 3), ValueError), ("triangular", (1, 1, 1), ValueError), ("uniform", (0, np.inf), ValueError),
-    ("dirichlet", ([],), ValueError), ("multinomial", (3, [0.7, 0.6, 0.1]), ValueError),
+    ("triangular", (1, 4, 3), ValueError), ("triangular", (1, 1, 1), ValueError),
+    ("uniform", (0, np.inf), OverflowError), ("dirichlet", ([],), ValueError),
+    ("multinomial", (3, [0.7, 0.6, 0.1]), ValueError),
     ("multinomial", (3, 0.5), ValueError), ("multinomial", (-3, [0.5, 0.5]), ValueError),
     ("multinomial", (3, [np.nan, 0.5]), ValueError), ("multinomial", ([1, 2], [0.5, 0.5], 3), ValueError),
+    ("uniform", (1, 0), ValueError), ("normal", (1j,), TypeError), ("normal", ([1j],), TypeError),
+    ("poisson", (1e20,), ValueError), ("negative_binomial", (1e300, 1e-5), ValueError),
+    ("negative_binomial", (np.nan, 0.5), ValueError), ("binomial", (np.nan, 0.5), ValueError),
+    ("dirichlet", ([1, -1],), ValueError), ("integers", (np.nan,), ValueError), ("integers", (np.inf,), OverflowError),
+    ("logseries", (-0.1,), ValueError), ("bytes", (2.5,), TypeError), ("choice", (2.5,), ValueError),
+    ("multivariate_hypergeometric", ([1, 2], 1.5), ValueError),
     ("vonmises", (0, -1), ValueError), ("vonmises", (0, [1, -1]), ValueError), ("zipf", (1.0,), ValueError),
     ("zipf", (np.nan,), ValueError), ("zipf", ([2.0, 1.0],), ValueError), ("hypergeometric", (-1, 4, 2), ValueError),
     ("hypergeometric", (3, 4, 9), ValueError), ("hypergeometric", (10**9, 4, 2), ValueError),
@@ -279,6 +289,24 @@ def test_errors(case: int) -> None:
     name, arguments, error = MISTAKES[case]
     with pytest.raises(error):
         getattr(default_rng(1), name)(*arguments)
+
+
+#: Scalars that make NaN, as in NumPy: method -> arguments
+NANS: dict[str, tuple[Any, ...]] = {
+    "beta": (1, np.nan), "chisquare": (np.nan,), "exponential": (np.nan,), "f": (np.nan, 1), "gamma": (np.nan,),
+    "gumbel": (0, np.nan), "normal": (0, np.nan), "pareto": (np.nan,), "standard_t": (np.nan,),
+    "triangular": (0, np.nan, 1), "vonmises": (0, [np.nan, np.nan, np.nan]), "wald": (np.nan, 1), "weibull": (np.nan,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NANS)
+def test_nan_makes_nan(name: str) -> None:
+    assert np.isnan(host(getattr(default_rng(1), name)(*NANS[name], size=3))).all()
+
+
+def test_ranges_may_fall_in_the_older_interface() -> None:
+    x = host(RandomState(1).uniform(1.0, 0.0, 100))
+    assert (x > 0).all() and (x <= 1).all()
 
 
 def test_multinomial() -> None:

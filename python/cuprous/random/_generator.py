@@ -80,6 +80,16 @@ class Generator(Selection):
             size = out_shape(out, size, name)
         return write(out, to_dtype(self._gamma(shape, common_shape(size, shape)), name))
 
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Uniform on [low, high).
+
+        Raises:
+            ValueError: if `high` is below `low`, which only `RandomState` takes.
+        """
+        low, high = parameter(low), parameter(high)
+        check(isinstance(low, ndarray) or isinstance(high, ndarray) or not high < low, "high - low < 0")
+        return super().uniform(low, high, size, dtype)
+
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64", endpoint: bool = False
     ) -> ndarray:

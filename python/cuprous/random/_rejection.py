@@ -49,7 +49,7 @@ class Rejection(Discrete):
         """
         mu, kappa, name = parameter(mu), _number(kappa), float_dtype(dtype, "vonmises")
         shape = common_shape(size, mu, kappa)
-        _require(kappa >= 0, "kappa < 0 or kappa is NaN")
+        _require(_map("logical_not", kappa < 0), "kappa < 0")
 
         def propose(n: int, k: ndarray) -> tuple[ndarray, ndarray]:
             twice = _map("minimum", k, 1e150) * 2.0
@@ -62,7 +62,8 @@ class Rejection(Discrete):
             cosine = _map("cos", half)
             c = wide * 0.25 * _map("square", rest * (rho + 1.0)) / (rest * rest + rho * 4.0 * cosine * cosine)
             value = _map("arctan", rest / (rho + 1.0) * _map("tan", half)) * 2.0
-            return value, _map("log", self._open_unit((n,), "float64")) <= _map("log", c) + 1.0 - c
+            refused = _map("log", self._open_unit((n,), "float64")) > _map("log", c) + 1.0 - c
+            return value, _map("logical_not", refused)  # in this way NaN is accepted
 
         angle = self._accepted(shape, propose, kappa) + mu
         turns = _map("rint", angle * (0.5 / math.pi))

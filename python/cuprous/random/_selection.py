@@ -27,6 +27,7 @@ class Selection(Vectors):
             a, source = source.item(), None
         shape, count = shape_of(size)
         if source is None:
+            check(hasattr(a, "__index__"), f"a must be a sequence or an integer, not {type(a)}")
             n = operator.index(a)
             check(n > 0 or (n == 0 and count == 0), "a must be a positive integer unless no samples are taken")
         else:

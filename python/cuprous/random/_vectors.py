@@ -27,9 +27,10 @@ class Vectors(Rejection):
     """Draws of vectors, along the last axis."""
 
     def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Dirichlet over a vector of positive concentrations; the result's last axis sums to one."""
+        """Dirichlet over a vector of concentrations, not negative; the result's last axis sums to one."""
         alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
         check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
+        check(bool(all_(alpha >= 0)), "alpha < 0")
         logs = self._log_gamma(alpha, (*shape_of(size)[0], alpha.size))
         if logs.size == 0:
             return to_dtype(logs, name)
@@ -47,7 +48,7 @@ class Vectors(Rejection):
             p.ndim > 0 and p.shape[-1] > 0,
             "pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0.",
         )
-        non_negative(n, "n")
+        non_negative(n, "n", nan=False)
         check(bool(all_((p >= 0) & (p <= 1))), "pvals < 0, pvals > 1 or pvals contains NaNs")
         k = p.shape[-1]
         before = _core.scan("sum", p, p.ndim - 1) - p
@@ -77,6 +78,7 @@ class Vectors(Rejection):
         integral = counts.size == 0 or _dtypes.kind(counts.dtype_name) in "iu"
         values: list[int] = _core.to_numpy(counts).tolist() if counts.ndim == 1 and integral else [-1]
         check(min(values, default=0) >= 0, "colors must be a one-dimensional sequence of nonnegative integers")
+        check(hasattr(nsample, "__index__"), "nsample must be an integer")
         total, wanted = sum(values), operator.index(nsample)
         check(wanted >= 0, "nsample must be nonnegative.")
         check(wanted <= total, "nsample > sum(colors)")
