@@ -45,7 +45,7 @@ class Rejection(Discrete):
         """Von Mises on [-pi, pi], with mode `mu` and concentration `kappa`.
 
         From a wrapped Cauchy variate (Best and Fisher, Applied Statistics 28, 1979), in half angles, where nothing
-        cancels for any `kappa`; at least two of three candidates are accepted.
+        cancels for any `kappa`; 65 % of the candidates or more are accepted.
         """
         mu, kappa, name = parameter(mu), _number(kappa), float_dtype(dtype, "vonmises")
         shape = common_shape(size, mu, kappa)
@@ -72,7 +72,7 @@ class Rejection(Discrete):
     def zipf(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Zipf: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
 
-        Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; at least half of the candidates are accepted.
+        Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; 70 % of the candidates or more are accepted.
         """
         a, name = _number(a), integer_dtype(dtype)
         shape = common_shape(size, a)
@@ -93,7 +93,7 @@ class Rejection(Discrete):
         """How many of `nsample` draws without replacement from `ngood` + `nbad` things are good.
 
         Stadlober's ratio of uniforms ("The ratio of uniforms approach for generating discrete random variates", 1990);
-        about half of the candidates are accepted, more of large numbers.
+        from a quarter of the candidates (where two values share all probability) to three quarters are accepted.
 
         Raises:
             ValueError: for negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
