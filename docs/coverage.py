@@ -15,12 +15,15 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import cuprous as cp
 from cuprous._unsupported import ABSENT, Unsupported
+
+#: What has functions: a module or a class.
+Owner: TypeAlias = "ModuleType | type"
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "coverage.md"
@@ -43,7 +46,17 @@ REMARKS = {
     "linalg.matrix_norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
     "linalg.matrix_power": "on the GPU not yet for negative powers",
     "poly": "on the GPU not yet of a matrix",
+    **dict.fromkeys(
+        (f"{owner}.{name}" for owner in ("random", "Generator") for name in ("hypergeometric", "vonmises", "zipf")),
+        "waits for the device",
+    ),
+    "Generator.multivariate_hypergeometric": "waits for the device",
+    "random.get_state": "a dict",
 }
+STREAMS = dict.fromkeys(
+    ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
+    "streams are those of `Philox4x3210`",
+)
 SAME = "NumPy's own"
 #: What calls a routine for which the GPU has no code yet.
 CPU_ONLY = {
@@ -62,9 +75,9 @@ CPU_ONLY = {
 SCIPY = ("interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats")
 
 
-def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The functions, ufuncs and classes that a module of NumPy offers; neither dtypes nor constants."""
-    for name in sorted(module.__all__):
+def names(module: Owner) -> Iterator[tuple[str, Any]]:
+    """The functions, ufuncs and classes that a module or class of NumPy's offers; neither dtypes nor constants."""
+    for name in sorted(getattr(module, "__all__", None) or (n for n in dir(module) if n[0] != "_")):
         value = getattr(module, name)
         is_dtype = isinstance(value, type) and issubclass(value, np.generic)
         is_error = isinstance(value, type) and issubclass(value, Exception)
@@ -110,7 +123,7 @@ def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     if isinstance(ours, Unsupported):
         return ours.alternative
     if ours is None:
-        return ABSENT.get(full, "not yet")
+        return ABSENT.get(full) or STREAMS.get(full, "not yet")
     if ours is theirs:
         return SAME
     parts = [REMARKS[full]] if full in REMARKS else []
@@ -122,7 +135,7 @@ def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     return "; ".join([*parts, *refused])
 
 
-def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: dict[str, list[str]]) -> list[str]:
+def section(title: str, theirs: Owner, ours: Owner | None, refused: dict[str, list[str]]) -> list[str]:
     """One table."""
     prefix = theirs.__name__.removeprefix("numpy").lstrip(".")
     rows = []
@@ -192,6 +205,8 @@ def page() -> str:
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),
         *section("`numpy.fft`", np.fft, module_of("cuprous.fft"), refused),
+        *section("`numpy.random`", np.random, cp.random, refused),
+        *section("`numpy.random.Generator`", np.random.Generator, cp.random.Generator, refused),
         "# SciPy's functions",
         "",
         f"The modules of `cuprous.scipy` beside SciPy {scipy_version()}. A name with an alternative as its note raises",
