@@ -36,7 +36,8 @@ from cuprous.scipy.signal._resampling import (
     upfirdn,
     wiener,
 )
-from cuprous.scipy.signal._spectral import coherence, csd, istft, periodogram, spectrogram, stft, welch
+from cuprous.scipy.signal._short_time import istft, stft
+from cuprous.scipy.signal._spectral import coherence, csd, periodogram, spectrogram, welch
 from cuprous.scipy.signal.windows import get_window
 
 _ELSEWHERE = "use scipy.signal's on array.get()"

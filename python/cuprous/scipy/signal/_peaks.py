@@ -53,10 +53,7 @@ def _local_maxima(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 def _limits(interval: Any, x: ndarray, peaks: ndarray) -> tuple[Any, Any]:
     """Lower and upper bounds, each a number, an array with an element for each peak, or None."""
-    if isinstance(interval, (tuple, list)) or (isinstance(interval, ndarray) and interval.shape == (2,) != x.shape):
-        low, high = interval
-    else:
-        low, high = interval, None
+    low, high = interval if isinstance(interval, (tuple, list)) else (interval, None)
     bounds = []
     for bound, name in ((low, "lower"), (high, "upper")):
         if bound is not None and not isinstance(bound, (int, float)):

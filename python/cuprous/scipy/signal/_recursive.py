@@ -292,9 +292,10 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     before = array(zi)
     wanted = (len(sections), *y.shape[:axis], 2, *y.shape[axis + 1 :])
     if before.shape != wanted:
-        raise ValueError(f"Invalid zi shape. With axis={axis!r}, an input with shape {y.shape!r}, and an sos array "
-                         "
-                         f"with {len(sections)} sections, zi must have shape {wanted!r}, got {before.shape!r}.")  # fmt: skip
+        raise ValueError(
+            f"Invalid zi shape. With axis={axis!r}, an input with shape {y.shape!r}, and an sos array "
+            f"with {len(sections)} sections, zi must have shape {wanted!r}, got {before.shape!r}."
+        )
     after = []
     for i, row in enumerate(sections):
         y, state = lfilter(row[:3], row[3:], y, axis, before[i])

@@ -87,10 +87,9 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     high = spectrum[..., n - (least - half) :]
     if least % 2 == 0 and n != num:
         middle = least // 2
-        if num < n:  # what was at -middle joins the frequency of the same absolute value
-            shared = low[..., middle:] + spectrum[..., n - middle : n - middle + 1]
-        else:
-            shared = low[..., middle:] * 0.5
+        # Fewer: what was at -middle joins the frequency of the same absolute value; more: they part.
+        both = spectrum[..., n - middle : n - middle + 1]
+        shared = low[..., middle:] + both if num < n else low[..., middle:] * 0.5
         low = cp.concatenate([low[..., :middle], shared], axis=-1)
         if num > n:
             high = cp.concatenate([shared, high], axis=-1)
@@ -246,7 +245,7 @@ def resample_poly(
         raise ValueError("up and down must be >= 1")
     if cval is not None and padtype != "constant":
         raise ValueError("cval has no effect when padtype is " + str(padtype))
-    folds = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
+    folds: dict[str, Any] = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
     if padtype != "constant" and padtype not in folds:
         raise NotImplementedError(f"[resample_poly] padtype={padtype!r} is not supported; there are 'constant', "
                                   f"{', '.join(map(repr, folds))}")  # fmt: skip
