@@ -2,9 +2,9 @@
 
 Parallel cyclic reduction (R. W. Hockney and C. R. Jesshope, "Parallel Computers", 1981): a step takes from each
 equation its neighbours at distance s times what removes them, which leaves neighbours at distance 2 s. Where the
-diagonal is twice the sum of the others, as for splines, a step squares what the others are in terms of it, so that eight
-steps leave nothing of them in double precision however many equations there are; equations at the ends that are less
-balanced cost two more.
+diagonal is twice the sum of the others, as for splines, a step squares what the others are in terms of it, so that
+eight steps leave nothing of them in double precision however many equations there are; equations at the ends that are
+less balanced cost two more.
 """
 
 from __future__ import annotations
