@@ -11,6 +11,7 @@ import cuprous as cp
 from cuprous.scipy import special
 
 theirs = pytest.importorskip("scipy.special")
+pytestmark = pytest.mark.filterwarnings("ignore:non-integer arg", "ignore::RuntimeWarning")
 
 RNG = np.random.default_rng(9)
 COUNT = 400

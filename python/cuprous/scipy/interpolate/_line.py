@@ -32,8 +32,9 @@ class interp1d:
 
     Raises:
         NotImplementedError: for unknown kinds and degrees above 3.
-        kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero"), "next", or a spline: "slinear",
-            "quadratic", "cubic" or its degree.
+        ValueError: for points that do not fit together or are too few, and when called outside of the points with
+            `bounds_error`.
+    """
 
     def __init__(
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True, bounds_error: bool | None = None,

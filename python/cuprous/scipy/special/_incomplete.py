@@ -5,7 +5,8 @@ nearer tail they only fall, below exp(-38) of their first value at a distance th
 Gauss and Legendre's rule of 32 points on that stretch is exact to rounding; no iteration depends on the data. Factors
 are taken by Stirling's series, so that nothing of the size of the parameters cancels. All is computed in float64.
 Relative errors of the smaller one of the function and its complement: about 1e-13 for parameters between 1 and 1e4,
-1e-11 up to 1e8 (where SciPy's own reach 1e-5), and of the complement of small parameters 1e-16 over its value. Equations are those of the NIST Digital Library of Mathematical Functions (DLMF).
+1e-11 up to 1e8 (where SciPy's own reach 1e-5); below parameters of 1 the complement has an absolute error of 1e-16.
+Equations are those of the NIST Digital Library of Mathematical Functions (DLMF).
 """
 
 from __future__ import annotations
