@@ -163,6 +163,30 @@ def test_resampling(dtype: str) -> None:
                 close(signal.hilbert(a, n, axis), theirs.hilbert(x, n, axis), tolerance)
 
 
+@pytest.mark.parametrize("kind", ["low", "high", "bandpass", "bandstop"])
+@pytest.mark.parametrize(("name", "args"), [("butter", ()), ("cheby1", (1.0,)), ("cheby2", (30.0,))])
+def test_recursive_design(name: str, args: Any, kind: str) -> None:
+    x = draw(300, "f8")
+    edges = [0.2, 0.5] if kind.startswith("band") else 0.3
+    for n in (1, 2, 5, 8):
+        ours, its = getattr(signal, name), getattr(theirs, name)
+        close(ours(n, *args, edges, kind), its(n, *args, edges, kind), 1e-8)
+        sections = its(n, *args, edges, kind, output="sos")
+        mine = ours(n, *args, edges, kind, output="sos").get()
+        np.testing.assert_allclose(theirs.sosfilt(mine, x), theirs.sosfilt(sections, x), atol=1e-8)
+        assert all(len(v.get()) >= n for v in ours(n, *args, edges, kind, output="zpk")[1:2])
+    close(ours(3, *args, np.multiply(edges, 50), kind, fs=100), its(3, *args, np.multiply(edges, 50), kind, fs=100))
+
+
+def test_decimation() -> None:
+    for shape, axis in (((200,), -1), ((90, 2), 0)):
+        for dtype in ("f8", "c16"):
+            x = draw(shape, dtype)
+            for options in ({}, {"ftype": "fir"}, {"zero_phase": False}, {"ftype": "fir", "zero_phase": False, "n": 9}):
+                ours = signal.decimate(cp.asarray(x), 3, axis=axis, **options)
+                close(ours, theirs.decimate(x, 3, axis=axis, **options), 1e-8)
+
+
 def test_design_and_denoising() -> None:
     for taps, cutoff in ((11, 0.3), (10, 0.3), (11, [0.2, 0.5]), (21, [0.1, 0.3, 0.7])):
         for options in ({}, {"scale": False}, {"window": ("kaiser", 4.0)}, {"width": 0.1}, {"pass_zero": False}):
@@ -202,6 +226,13 @@ def test_errors() -> None:
         (lambda: signal.upfirdn(x, x, mode="wrap"), NotImplementedError, "mode"),
         (lambda: signal.firwin(10, 0.5, pass_zero=False), ValueError, "even number"),
         (lambda: signal.firwin(11, 1.5), ValueError, "cutoff"),
+        (lambda: signal.butter(3, 1.5), ValueError, "critical frequencies"),
+        (lambda: signal.butter(-1, 0.5), ValueError, "nonnegative"),
+        (lambda: signal.butter(3, [0.2, 0.3]), ValueError, "single critical frequency"),
+        (lambda: signal.butter(3, 0.2, "wide"), ValueError, "bandtype"),
+        (lambda: signal.butter(3, 0.2, output="tf"), ValueError, "output form"),
+        (lambda: signal.butter(3, 0.2, analog=True), NotImplementedError, "analog"),
+        (lambda: signal.decimate(x, 3, ftype="none"), ValueError, "ftype"),
     ):
         with pytest.raises(error, match=text):
             call()

@@ -7,6 +7,7 @@ from typing import Any
 from cuprous.scipy._absent import absent
 from cuprous.scipy.signal import windows
 from cuprous.scipy.signal._convolution import choose_conv_method, convolve, convolve2d, correlate, correlate2d
+from cuprous.scipy.signal._design import butter, cheby1, cheby2
 from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter
 from cuprous.scipy.signal._fourier import fftconvolve, oaconvolve
 from cuprous.scipy.signal._peaks import (
@@ -27,6 +28,7 @@ from cuprous.scipy.signal._recursive import (
     sosfiltfilt,
 )
 from cuprous.scipy.signal._resampling import (
+    decimate,
     firwin,
     hilbert,
     kaiser_atten,
@@ -45,7 +47,9 @@ _ELSEWHERE = "use scipy.signal's on array.get()"
 ALTERNATIVES = {
     "ShortTimeFFT": "use stft and istft",
     "cwt": "use fftconvolve with wavelets",
+    "bessel": "use scipy.signal's; lfilter takes its coefficients",
     "dlsim": "use lfilter or sosfilt",
+    "ellip": "use scipy.signal's; lfilter takes its coefficients",
     "find_peaks_cwt": "use find_peaks",
     "lombscargle": _ELSEWHERE,
     "order_filter": "use ndimage.rank_filter",
@@ -58,10 +62,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "argrelextrema", "argrelmax", "argrelmin", "choose_conv_method", "coherence", "convolve", "convolve2d",
-    "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt", "find_peaks", "firwin", "get_window",
-    "hilbert", "istft", "kaiser_atten", "kaiser_beta", "lfilter", "lfilter_zi", "lfiltic", "medfilt", "medfilt2d",
-    "oaconvolve", "peak_prominences", "peak_widths", "periodogram", "resample", "resample_poly", "savgol_coeffs",
-    "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "spectrogram", "stft", "upfirdn", "welch", "wiener",
-    "windows",
+    "argrelextrema", "argrelmax", "argrelmin", "butter", "cheby1", "cheby2", "choose_conv_method", "coherence",
+    "convolve", "convolve2d", "correlate", "correlate2d", "csd", "decimate", "detrend", "fftconvolve", "filtfilt",
+    "find_peaks", "firwin", "get_window", "hilbert", "istft", "kaiser_atten", "kaiser_beta", "lfilter",
+    "lfilter_zi", "lfiltic", "medfilt", "medfilt2d", "oaconvolve", "peak_prominences", "peak_widths", "periodogram",
+    "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt",
+    "spectrogram", "stft", "upfirdn", "welch", "wiener", "windows",
 ]  # fmt: skip

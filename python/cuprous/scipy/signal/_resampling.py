@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import cuprous as cp
@@ -12,6 +13,8 @@ from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
 from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.signal._design import cheby1
+from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
 ndarray = _core.ndarray
@@ -306,3 +309,38 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     power = cp.mean(variance) if noise is None else noise
     value = (a - mean) * (1.0 - power / variance) + mean
     return _map("where", variance < power, mean, value)
+
+
+def decimate(
+    x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
+) -> ndarray:
+    """Every q-th sample, after a filter that takes off what they cannot show.
+
+    Args:
+        x: array.
+        q: the factor.
+        n: the filter's order: 8 of Chebyshev's ("iir"), 20 q ("fir").
+        ftype: "iir" or "fir".
+        axis: the axis.
+        zero_phase: whether phases stay as they are.
+
+    Raises:
+        ValueError: for another `ftype`.
+        TypeError: for a factor that is no integer.
+    """
+    factor = operator.index(q)
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    if ftype == "iir":
+        sections = cheby1(8 if n is None else operator.index(n), 0.05, 0.8 / factor, output="sos")
+        y = sosfiltfilt(sections, a, axis) if zero_phase else sosfilt(sections, a, axis)
+        return y[(*[slice(None)] * axis, slice(None, None, factor))].copy()
+    if ftype != "fir":
+        raise ValueError("invalid ftype")
+    weights = firwin((20 * factor if n is None else operator.index(n)) + 1, 1.0 / factor, window="hamming")
+    if a.dtype_name in ("float32", "complex64"):
+        weights = _core.cast(weights, "float32")
+    if zero_phase:
+        return resample_poly(a, 1, factor, axis, weights)
+    count = -(-a.shape[axis] // factor)
+    return upfirdn(weights, a, 1, factor, axis)[(*[slice(None)] * axis, slice(count))].copy()

@@ -132,9 +132,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         XA: m rows.
         XB: n rows of the same length.
         metric: "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra",
-            "braycurtis", "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis" (with `VI`),
-            or of truth values "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule". All but
-            "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
+            "braycurtis", "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis"
+            (with `VI`), or of truth values "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule".
+            All but "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
         out: float64 array of shape (m, n) that receives the result.
 
     Returns:
