@@ -67,6 +67,7 @@ def test_counts_and_variances() -> None:
         for name in ("bartlett", "levene", "f_oneway"):
             agree(name, X, Y, X**2, axis=axis)
         agree("levene", X, Y, center="mean", axis=axis)
+        agree("levene", X, Y, center="trimmed", proportiontocut=0.21, axis=axis)
 
 
 @pytest.mark.parametrize("axis", [0, 1, None])

@@ -137,7 +137,7 @@ def _sections(zeros: Any, poles: Any, gain: float) -> Any:
     return np.stack(rows)
 
 
-def _designed(prototype: _Filter, N: int, Wn: Any, btype: str, analog: bool, output: str, fs: Any) -> Any:
+def _designed(prototype: _Filter, Wn: Any, btype: str, analog: bool, output: str, fs: Any) -> Any:
     if analog:
         raise NotImplementedError("[iirfilter] analog=True is not supported")
     if btype.lower() not in _BANDS:
@@ -182,14 +182,14 @@ def butter(
         ValueError: for frequencies out of range or order, negative orders and unknown names.
         NotImplementedError: for analog filters.
     """
-    return _designed(_butterworth(_order(N)), N, Wn, btype, analog, output, fs)
+    return _designed(_butterworth(_order(N)), Wn, btype, analog, output, fs)
 
 
 def cheby1(
     N: int, rp: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
     """Chebyshev's filter with ripples of `rp` decibels where signals pass; other arguments as for `butter`."""
-    return _designed(_chebyshev(_order(N), rp), N, Wn, btype, analog, output, fs)
+    return _designed(_chebyshev(_order(N), rp), Wn, btype, analog, output, fs)
 
 
 def cheby2(
@@ -197,4 +197,4 @@ def cheby2(
 ) -> Any:
     """Chebyshev's filter with ripples where signals are stopped, by `rs` decibels at least; other arguments as for
     `butter`."""
-    return _designed(_inverse_chebyshev(_order(N), rs), N, Wn, btype, analog, output, fs)
+    return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, analog, output, fs)

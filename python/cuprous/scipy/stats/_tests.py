@@ -229,20 +229,32 @@ def levene(
 ) -> SignificanceResult:  # fmt: skip
     """Do several samples have the same variance? `f_oneway` of the distances from their centres.
 
+    Args:
+        center: of the distances: "mean", "median", or "trimmed" (the mean, once that proportion is cut off both ends).
+        proportiontocut: for "trimmed".
+        samples, axis, nan_policy, keepdims: as for `f_oneway`.
+
     Raises:
-        ValueError: for less than two samples, and unknown centres.
-        NotImplementedError: for the centre "trimmed".
+        ValueError: for less than two samples, unknown centres, and a proportion that leaves nothing.
     """
     if len(samples) < 2:
         raise ValueError("Must enter at least two input sample vectors.")
     if center not in ("mean", "median", "trimmed"):
         raise ValueError("center must be 'mean', 'median' or 'trimmed'.")
-    if center == "trimmed":
-        raise NotImplementedError("[levene] center='trimmed' is not supported")
     groups, along = _groups(samples, axis, "levene", nan_policy)
+    if center == "trimmed":
+        groups = [_trimmed(g, along, proportiontocut) for g in groups]
     middle = cp.median if center == "median" else cp.mean
     f, p = _variance_ratio([_map("absolute", g - middle(g, axis=along, keepdims=True)) for g in groups], along)
     return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+
+
+def _trimmed(group: ndarray, axis: int, proportion: float) -> ndarray:
+    n = group.shape[axis]
+    cut = int(proportion * n)
+    if 2 * cut >= n:
+        raise ValueError("Proportion too big.")
+    return cp.sort(group, axis=axis)[(*[slice(None)] * axis, slice(cut, n - cut))]
 
 
 def bartlett(
