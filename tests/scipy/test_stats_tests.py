@@ -67,7 +67,7 @@ def test_counts_and_variances() -> None:
         for name in ("bartlett", "levene", "f_oneway"):
             agree(name, X, Y, X**2, axis=axis)
         agree("levene", X, Y, center="mean", axis=axis)
-        agree("levene", X, Y, center="trimmed", proportiontocut=0.21, axis=axis)
+        agree("levene", X, Y, center="trimmed", proportiontocut=0.15, axis=axis)
 
 
 @pytest.mark.parametrize("axis", [0, 1, None])
@@ -137,7 +137,7 @@ def test_errors() -> None:
         (lambda: stats.ttest_1samp(a, 0.0).confidence_interval(2.0), ValueError, "confidence_level"),
         (lambda: stats.chisquare(cp.ones(3), cp.ones(3) * 2), ValueError, "sum of the observed"),
         (lambda: stats.f_oneway(a), TypeError, "two inputs"),
-        (lambda: stats.levene(a), ValueError, "two input"),
+        (lambda: stats.levene(a), ValueError, "two samples"),
         (lambda: stats.pearsonr(a, a[:3]), ValueError, "same length"),
         (lambda: stats.pearsonr(a, a, method=1), NotImplementedError, "method"),
         (lambda: stats.spearmanr(a, axis=2), ValueError, "axis"),

@@ -10,6 +10,7 @@ from cuprous import _core
 from cuprous._args import array, broadcast_shapes
 from cuprous.scipy.special import chdtrc, fdtrc
 from cuprous.scipy.stats._moments import _kept, kurtosis, sample, skew
+from cuprous.scipy.stats._order import trim_mean
 from cuprous.scipy.stats._results import (
     SignificanceResult,
     TtestResult,
@@ -238,23 +239,18 @@ def levene(
         ValueError: for less than two samples, unknown centres, and a proportion that leaves nothing.
     """
     if len(samples) < 2:
-        raise ValueError("Must enter at least two input sample vectors.")
+        raise ValueError("Must provide at least two samples.")
     if center not in ("mean", "median", "trimmed"):
         raise ValueError("center must be 'mean', 'median' or 'trimmed'.")
     groups, along = _groups(samples, axis, "levene", nan_policy)
-    if center == "trimmed":
-        groups = [_trimmed(g, along, proportiontocut) for g in groups]
-    middle = cp.median if center == "median" else cp.mean
-    f, p = _variance_ratio([_map("absolute", g - middle(g, axis=along, keepdims=True)) for g in groups], along)
+
+    def middle(group: ndarray) -> ndarray:
+        if center == "trimmed":
+            return trim_mean(group, proportiontocut, along, keepdims=True)
+        return (cp.median if center == "median" else cp.mean)(group, axis=along, keepdims=True)
+
+    f, p = _variance_ratio([_map("absolute", g - middle(g)) for g in groups], along)
     return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
-
-
-def _trimmed(group: ndarray, axis: int, proportion: float) -> ndarray:
-    n = group.shape[axis]
-    cut = int(proportion * n)
-    if 2 * cut >= n:
-        raise ValueError("Proportion too big.")
-    return cp.sort(group, axis=axis)[(*[slice(None)] * axis, slice(cut, n - cut))]
 
 
 def bartlett(
@@ -266,7 +262,7 @@ def bartlett(
         ValueError: for less than two samples.
     """
     if len(samples) < 2:
-        raise ValueError("Must enter at least two input sample vectors.")
+        raise ValueError("Must provide at least two samples.")
     groups, along = _groups(samples, axis, "bartlett", nan_policy)
     counts, k = [float(g.shape[along]) for g in groups], len(groups)
     variances = [cp.var(g, axis=along, ddof=1) for g in groups]
