@@ -1,10 +1,11 @@
-"""Numbers that describe samples, and tests with p-values, with `scipy.stats`' names."""
+"""Numbers that describe samples, tests with p-values, and distributions, with `scipy.stats`' names."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cuprous.scipy._absent import absent
+from cuprous.scipy.stats._distributions import DISTRIBUTIONS
 from cuprous.scipy.stats._moments import (
     gmean,
     hmean,
@@ -35,6 +36,8 @@ from cuprous.scipy.stats._tests import (
     ttest_rel,
 )
 
+globals().update(DISTRIBUTIONS)
+
 _EXACT = "its p-values are counted one by one: use scipy.stats' on array.get()"
 #: The nearest alternative to functions of SciPy's that there are none of here.
 ALTERNATIVES = {
@@ -60,4 +63,5 @@ __all__ = [
     "kurtosistest", "levene", "linregress", "median_abs_deviation", "mode", "moment", "normaltest", "pearsonr",
     "pmean", "rankdata", "sem", "skew", "skewtest", "spearmanr", "trim_mean", "ttest_1samp", "ttest_ind",
     "ttest_ind_from_stats", "ttest_rel", "variation", "zmap", "zscore",
+    *DISTRIBUTIONS,
 ]  # fmt: skip
