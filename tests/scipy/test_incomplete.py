@@ -93,6 +93,7 @@ def test_integrals() -> None:
     near("expi", -x[x < 80], rtol=5e-14)
     near("expn", RNG.integers(0, 60, x.size).astype(float), x, rtol=5e-14)
     near("poch", np.round(spread(-1, 3), 2), RNG.integers(-3, 9, COUNT) * 0.5, rtol=2e-12)
+    near("betaln", spread(-3, 3), spread(-3, 3), rtol=3e-11)  # SciPy's loses digits
     near("agm", x, x[::-1].copy(), rtol=1e-14)
     both = np.concatenate([x, -x])
     for name in ("sici", "fresnel"):

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
+from cuprous.scipy.special._composed import betaln as composed_betaln
 from cuprous.scipy.special._composed import both, isnan, where
 from cuprous.scipy.special._function import ndarray
 
@@ -25,12 +26,21 @@ _FALL, _RAISED = 38.0, 4
 
 
 @cache
-def rule(count: int) -> tuple[tuple[float, float], ...]:
-    """Gauss and Legendre's points between 0 and 1, and their weights."""
+def rule(count: int) -> Any:
+    """Gauss and Legendre's points between 0 and 1, and their weights, as rows of a NumPy array."""
     import numpy as np
 
     points, weights = np.polynomial.legendre.leggauss(count)
-    return tuple((float(p) * 0.5 + 0.5, float(w) * 0.5) for p, w in zip(points, weights, strict=True))
+    return np.stack([points * 0.5 + 0.5, weights * 0.5])
+
+
+def averaged(values: Callable[..., ndarray], count: int, *parameters: ndarray) -> ndarray:
+    """The integral from 0 to 1 of `values(t, *parameters)`: points lie along a new last axis, whose sum the engine
+    fuses with what is summed."""
+    points, weights = (_core.from_numpy(row) for row in rule(count))
+    columns = [p.reshape([*p.shape, 1]) for p in parameters]
+    terms = values(points, *columns) * weights
+    return _core.reduce("sum", terms, [terms.ndim - 1])
 
 
 def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
@@ -57,22 +67,20 @@ def least(a: Any, *others: Any) -> ndarray:
     return a
 
 
-def area(height: Callable[[ndarray], ndarray], slope: Callable[[ndarray], ndarray], width: ndarray, steps: int
+def area(height: Callable[..., ndarray], slope: Callable[..., ndarray], width: ndarray, steps: int, *parameters: ndarray
          ) -> ndarray:  # fmt: skip
     """The integral of exp(height) from 0 on, for a concave, falling height with height(0) = 0.
 
     Args:
-        height: the exponent.
+        height: the exponent, of the place and the parameters.
         slope: its derivative.
         width: where it is below -38 for certain.
         steps: Newton steps that bring that nearer; from the right they never pass the root of a concave function.
+        parameters: arrays of one shape.
     """
     for _ in range(steps):
-        width = width - (height(width) + _FALL) / slope(width)
-    total: Any = 0.0
-    for place, weight in rule(32):
-        total = total + _map("exp", height(width * place)) * weight
-    return total * width
+        width = width - (height(width, *parameters) + _FALL) / slope(width, *parameters)
+    return width * averaged(lambda t, w, *p: _map("exp", height(w * t, *p)), 32, width, *parameters)
 
 
 def stirling(z: ndarray) -> ndarray:
@@ -110,14 +118,16 @@ def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
     bound = where(low > 3.0 * _FALL, _map("sqrt", 3.0 * _FALL / low), math.inf)
     bound = least((_FALL + low) / raised, _FALL / (raised - _map("minimum", low, raised - 1.0)), bound)
     p = raised * area(
-        lambda s: -raised * s - low * _map("expm1", -s), lambda s: low * _map("exp", -s) - raised, bound, 4
+        lambda s, r, v: -r * s - v * _map("expm1", -s), lambda s, r, v: v * _map("exp", -s) - r, bound, 4, raised, low
     )
     for k in range(_RAISED, 0, -1):
         p = 1.0 + p * low / (a + float(k))
     p = p * factor / a
     high = where(lower, _map("maximum", a, 1.1) + 1.0, x)
     bound = least(_FALL / (high - a), _map("sqrt", 2.0 * _FALL / high), _map("log1p", (9.0 * a + _FALL) / high))
-    q = factor * area(lambda s: a * s - high * _map("expm1", s), lambda s: a - high * _map("exp", s), bound, 4)
+    q = factor * area(
+        lambda s, r, v: r * s - v * _map("expm1", s), lambda s, r, v: r - v * _map("exp", s), bound, 4, a, high
+    )
     return where(lower, p, 1.0 - q), where(lower, 1.0 - p, q)
 
 
@@ -147,6 +157,20 @@ def gammaincc(a: ndarray, x: ndarray) -> ndarray:
     return _gamma_ends(a, x, gamma_pair(_inside(a), _inside(x))[1], 1.0)
 
 
+def log_beta(a: ndarray, b: ndarray) -> ndarray:
+    """log B(a, b) for a, b > 0, by Stirling's series, so that nothing cancels for large ones."""
+    total = a + b
+    ends = stirling(a) + stirling(b) - stirling(total) + 0.5 * _map("log", (2.0 * math.pi) * (total / a) / b)
+    return ends - a * _map("log1p", b / a) - b * _map("log1p", a / b)
+
+
+@in_double
+def betaln(a: ndarray, b: ndarray) -> ndarray:
+    """The logarithm of |B(a, b)|; by gammaln where one of the numbers is negative."""
+    positive = both(both(a > 0.0, b > 0.0), a + b < math.inf)
+    return where(positive, log_beta(where(positive, a, 1.0), where(positive, b, 1.0)), composed_betaln(a, b))
+
+
 def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:
     """x**a y**b / B(a, b), for y = 1 - x."""
     total = a + b
@@ -169,12 +193,14 @@ def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, 
     # 1 + x (exp(-s) - 1) = exp(-s) (1 + y (exp(s) - 1)): whichever loses less.
     flip = x < 0.5
     w, sign, linear = where(flip, x, y), where(flip, -1.0, y * 0.0 + 1.0), where(flip, -raised, b)
-    part = raised * area(
-        lambda s: linear * s - total * _map("log1p", w * _map("expm1", sign * s)),
-        lambda s: linear - total * sign * w * _map("exp", sign * s) / (1.0 + w * _map("expm1", sign * s)),
-        bound,
-        4,
-    )
+
+    def height(s: ndarray, linear: ndarray, total: ndarray, w: ndarray, sign: ndarray) -> ndarray:
+        return linear * s - total * _map("log1p", w * _map("expm1", sign * s))
+
+    def slope(s: ndarray, linear: ndarray, total: ndarray, w: ndarray, sign: ndarray) -> ndarray:
+        return linear - total * sign * w * _map("exp", sign * s) / (1.0 + w * _map("expm1", sign * s))
+
+    part = raised * area(height, slope, bound, 4, linear, total, w, sign)
     for k in range(_RAISED, 0, -1):
         part = 1.0 + part * x * (a + b + (k - 1.0)) / (a + float(k))
     part = part * beta_density(a, b, x, y) / a

@@ -4,13 +4,12 @@ and asymptotic series far out. Computed in float64; errors there: at most 1e-14 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.special._composed import both, isnan, where
 from cuprous.scipy.special._function import ndarray
-from cuprous.scipy.special._incomplete import area, in_double, least, rule
+from cuprous.scipy.special._incomplete import area, averaged, in_double, least
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -31,7 +30,9 @@ def _scaled(n: ndarray, x: ndarray) -> ndarray:
     """exp(x) E_n(x) for x >= 1, or n >= 6: the integral over s >= 0 of exp(-x expm1(s) - (n - 1) s)."""
     rest = n - 1.0
     width = least(38.0 / (x + rest), _map("log1p", 38.0 / x))
-    return area(lambda s: -x * _map("expm1", s) - rest * s, lambda s: -x * _map("exp", s) - rest, width, 3)
+    return area(
+        lambda s, v, r: -v * _map("expm1", s) - r * s, lambda s, v, r: -v * _map("exp", s) - r, width, 3, x, rest
+    )
 
 
 @in_double
@@ -92,26 +93,18 @@ def _auxiliary(x: ndarray) -> tuple[ndarray, ndarray]:
     return inverse * polynomial(square, f), square * polynomial(square, g)
 
 
-def _averaged(term: Callable[[float], ndarray], count: int) -> ndarray:
-    total: Any = None
-    for place, weight in rule(count):
-        value = term(place) * weight
-        total = value if total is None else total + value
-    return total
-
-
 def _sici(x: ndarray, cosine: bool) -> ndarray:
     a = _map("absolute", x)
     low, high = _map("minimum", a, 30.0), _map("minimum", _map("maximum", a, 30.0), 1e300)
     f, g = _auxiliary(high)
     sin, cos = _map("sin", high), _map("cos", high)
     if cosine:
-        near = _averaged(lambda t: _map("square", _map("sin", low * (0.5 * t))) * (-2.0 / t), 40)
+        near = averaged(lambda t, v: _map("square", _map("sin", v * (0.5 * t))) * (-2.0 / t), 40, low)
         near = near + _map("log", low) + _GAMMA
         value = where(a > 30.0, sin * f - cos * g, near)
         value = where(a == math.inf, 0.0, where(a == 0.0, -math.inf, value))
         return where(x < 0.0, math.nan, value)
-    near = _averaged(lambda t: _map("sin", low * t) * (1.0 / t), 40)
+    near = averaged(lambda t, v: _map("sin", v * t) / t, 40, low)
     value = where(a > 30.0, 0.5 * math.pi - cos * f - sin * g, near)
     value = where(a == math.inf, 0.5 * math.pi, value)
     return where(x < 0.0, -value, where(isnan(x), x, value))
@@ -134,7 +127,7 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
     low, high = _map("minimum", a, 5.5), _map("minimum", _map("maximum", a, 5.5), 1e15)
     wave = "cos" if cosine else "sin"
     phase = low * low * (0.5 * math.pi)
-    near = _averaged(lambda t: _map(wave, phase * (t * t)), 48) * low
+    near = averaged(lambda t, v: _map(wave, v * (t * t)), 48, phase) * low
     z = high * high * math.pi
     inverse = 1.0 / z
     square = inverse * inverse

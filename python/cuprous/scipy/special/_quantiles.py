@@ -21,7 +21,7 @@ from cuprous.scipy.special._incomplete import (
     gamma_density,
     gamma_pair,
     in_double,
-    stirling,
+    log_beta,
 )
 from cuprous.scipy.special._normal import ndtri
 
@@ -84,12 +84,10 @@ def gammainccinv(a: ndarray, y: ndarray) -> ndarray:
 
 def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray | None = None) -> ndarray:
     """log(x / (1 - x)) with I_x(a, b) = p, for a, b > 0 and 0 < p < 1; NaN in `start` stands for no known start."""
-    total = a + b
-    log_beta = 0.5 * _map("log", 2.0 * math.pi * (total / a) / b) + stirling(a) + stirling(b) - stirling(total)
-    log_beta = log_beta + a * _map("log", a / total) + b * _map("log", b / total)
     # In the tails p is about x**a / (a B), and q about y**b / (b B): the logarithms of x and y by that.
-    log_x = (_map("log", p) + _map("log", a) + log_beta) / a
-    log_y = (_map("log", q) + _map("log", b) + log_beta) / b
+    whole = log_beta(a, b)
+    log_x = (_map("log", p) + _map("log", a) + whole) / a
+    log_y = (_map("log", q) + _map("log", b) + whole) / b
     low = log_x - _map("log", -_map("expm1", log_x))
     high = _map("log", -_map("expm1", log_y)) - log_y
     tail = where(both(p < q, a * log_x < -1.0), low, where(log_y < 0.0, high, where(log_x < 0.0, low, 0.0)))

@@ -28,7 +28,7 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("digamma", 1, "digamma", "The derivative of gammaln."),
     ("psi", 1, "digamma", "The derivative of gammaln."),
     ("beta", 2, c.beta, "gamma(a) gamma(b) / gamma(a + b)."),
-    ("betaln", 2, c.betaln, "The logarithm of |beta(a, b)|."),
+    ("betaln", 2, i.betaln, "The logarithm of |beta(a, b)|."),
     ("binom", 2, c.binom, "The binomial coefficient of n over k, also of real numbers."),
     ("expit", 1, "expit", "The logistic function 1 / (1 + exp(-x))."),
     ("logit", 1, c.logit, "log(p / (1 - p)), the inverse of expit."),
