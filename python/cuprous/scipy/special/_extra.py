@@ -84,7 +84,7 @@ def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) 
 
 sici = _pair(
     SpecialFunction("sici", 1, _integrals.si, ""), SpecialFunction("sici", 1, _integrals.ci, ""), "sici",
-    "The sine and cosine integrals Si(x) and Ci(x); Ci is NaN for x < 0, where it is complex.",
+    "The sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci.",
 )  # fmt: skip
 fresnel = _pair(
     SpecialFunction("fresnel", 1, _integrals.fresnel_sine, ""),

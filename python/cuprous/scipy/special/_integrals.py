@@ -103,7 +103,7 @@ def _sici(x: ndarray, cosine: bool) -> ndarray:
         near = near + _map("log", low) + _GAMMA
         value = where(a > 30.0, sin * f - cos * g, near)
         value = where(a == math.inf, 0.0, where(a == 0.0, -math.inf, value))
-        return where(x < 0.0, math.nan, value)
+        return where(x == -math.inf, math.nan, value)
     near = averaged(lambda t, v: _map("sin", v * t) / t, 40, low)
     value = where(a > 30.0, 0.5 * math.pi - cos * f - sin * g, near)
     value = where(a == math.inf, 0.5 * math.pi, value)
@@ -116,9 +116,8 @@ def si(x: ndarray) -> ndarray:
 
 
 def ci(x: ndarray) -> ndarray:
-    """The cosine integral; NaN for x < 0, where it is complex."""
-    result = in_double(lambda v: _sici(v, True))(x)
-    return where(x == -math.inf, math.nan, result)
+    """The cosine integral of |x|: for x < 0 its real part."""
+    return in_double(lambda v: _sici(v, True))(x)
 
 
 def _fresnel(x: ndarray, cosine: bool) -> ndarray:
