@@ -2,6 +2,7 @@
 
 They work as SciPy's ufuncs do: scalars, lists and arrays broadcast, `out=` receives the result. They compute in float32
 for float32 and bfloat16, otherwise in float64; Python scalars do not promote; complex numbers raise TypeError.
+Incomplete functions, distributions and integrals compute in float64 for float32 too, and return float32.
 """
 
 from __future__ import annotations
