@@ -28,6 +28,7 @@ PRODUCTS: list[tuple[Any, Any, Any]] = [
 PARAMETERS: dict[str, Any] = {
     "chebwin": (60,), "general_cosine": ([0.5, 0.3],), "general_gaussian": (1.5, 3.0), "general_hamming": (0.6,),
     "kaiser": (5.0,), "gaussian": (3.0,), "kaiser_bessel_derived": (3.0,),
+    "dpss": (2.5,),
 }  # fmt: skip
 
 
@@ -139,6 +140,18 @@ def test_windows_by_name() -> None:
                     continue
                 np.testing.assert_allclose(signal.get_window(wanted, n, periodic).get(), expected, atol=1e-12)
     close(signal.get_window(4.0, 9), theirs.get_window(4.0, 9), 1e-13)
+
+
+def test_slepian_windows() -> None:
+    for n in (1, 16, 33):
+        for norm in (None, 2, "approximate", "subsample"):
+            for sym in (True, False):
+                args = (n, 2.5, min(n, 4), sym, norm, True)
+                close(windows.dpss(*args), theirs.windows.dpss(*args), 1e-9)
+    for call, text in ((lambda: windows.dpss(8, 5.0), "NW"), (lambda: windows.dpss(8, 2.0, 9), "Kmax"),
+                       (lambda: windows.dpss(8, 2.0, norm=3), "norm")):  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            call()
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
+from cuprous.scipy.signal._slepian import dpss
 from cuprous.scipy.special import i0, sinc
 
 ndarray = _core.ndarray
@@ -251,6 +252,7 @@ _NAMES: dict[str, tuple[Any, bool]] = {
         (blackman, False, "blackman black blk"), (blackmanharris, False, "blackmanharris blackharr bkh"),
         (bohman, False, "bohman bman bmn"), (boxcar, False, "boxcar box ones rect rectangular"),
         (chebwin, True, "chebwin cheb"), (cosine, False, "cosine halfcosine"),
+        (dpss, True, "dpss"),
         (exponential, False, "exponential poisson"), (flattop, False, "flattop flat flt"),
         (gaussian, True, "gaussian gauss gss"), (general_cosine, True, "general_cosine"),
         (general_gaussian, True, "general_gaussian general_gauss ggs"),
@@ -290,8 +292,6 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
     for ending, value in (("_periodic", False), ("_symmetric", True)):
         if name.endswith(ending):
             name, sym = name.removesuffix(ending), value
-    if name == "dpss":
-        raise NotImplementedError("[get_window] window='dpss' is not supported; use scipy.signal's with cp.asarray")
     if name.replace(" ", "_") not in _NAMES:
         raise ValueError(f"Unknown window type: {name!r}")
     function, needs = _NAMES[name.replace(" ", "_")]
@@ -302,7 +302,8 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
 
 
 __all__ = [
-    "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin", "cosine", "exponential",
-    "flattop", "gaussian", "general_cosine", "general_gaussian", "general_hamming", "get_window", "hamming", "hann",
-    "kaiser", "kaiser_bessel_derived", "lanczos", "nuttall", "parzen", "taylor", "triang", "tukey",
+    "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin", "cosine", "dpss",
+    "exponential", "flattop", "gaussian", "general_cosine", "general_gaussian", "general_hamming", "get_window",
+    "hamming", "hann", "kaiser", "kaiser_bessel_derived", "lanczos", "nuttall", "parzen", "taylor", "triang",
+    "tukey",
 ]  # fmt: skip
