@@ -19,7 +19,7 @@ def dpss(
         sym: whether they are symmetric, rather than periodic.
         norm: 2 (unit energy), "approximate" or "subsample" (greatest element about 1); 2 is the default for several,
             "approximate" for one.
-        return_ratios: returns also how much of the energy is in the band (not for lengths 0 and 1, as in SciPy).
+        return_ratios: returns also how much of the energy is in the band.
 
     Raises:
         ValueError: for numbers out of range, and unknown norms.
@@ -35,11 +35,12 @@ def dpss(
     if norm not in (2, "approximate", "subsample"):
         raise ValueError(f"norm must be one of (2, 'approximate', 'subsample'), got {norm}")
     if M <= 1:
-        return _core.full([int(M)], 1.0, "float64")
+        ones = _core.full([int(M)], 1.0, "float64")
+        return (ones, _core.full([] if single else [1], 1.0, "float64")) if return_ratios else ones
     n = int(M) if sym else int(M) + 1
     if count <= 0 or count > n:
         raise ValueError("Kmax must be greater than 0 and less than M")
-    if NW >= n / 2.0:
+    if 2 * NW >= n:
         raise ValueError("NW must be less than M/2.")
     if NW <= 0:
         raise ValueError("NW must be positive")
