@@ -40,11 +40,12 @@ def dpss(
     n = int(M) if sym else int(M) + 1
     if count <= 0 or count > n:
         raise ValueError("Kmax must be greater than 0 and less than M")
-    if 2 * NW >= n:
+    band = float(NW)
+    if band >= n / 2.0:
         raise ValueError("NW must be less than M/2.")
-    if NW <= 0:
+    if band <= 0:
         raise ValueError("NW must be positive")
-    width = float(NW) / n
+    width = band / n
     index = np.arange(n)
     matrix = np.diag(((n - 1 - 2 * index) / 2.0) ** 2 * np.cos(2 * np.pi * width))
     beside = index[1:] * (n - index[1:]) / 2.0
