@@ -71,6 +71,14 @@ CPU_ONLY = {
     "polyfit",
     "roots",
 }  # fmt: skip
+#: Functions of SciPy's modules that call Fourier transforms.
+TRANSFORMING = {
+    "signal." + name
+    for name in (
+        "coherence", "csd", "fftconvolve", "hilbert", "istft", "oaconvolve", "periodogram", "resample", "spectrogram",
+        "stft", "welch", "windows.chebwin",
+    )
+}  # fmt: skip
 #: Modules of SciPy's that are here.
 SCIPY = ("interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats")
 
@@ -172,7 +180,8 @@ def scipy_section(name: str) -> list[str]:
         there = not isinstance(mine, Unsupported)
         done += there
         mark = "yes" if there else "no"
-        rows.append(f"| {function} | {mark} | {mark} | {note(function, other, mine, refused.get(function, []))} |")
+        gpu = "not yet" if there and f"{name}.{function}" in TRANSFORMING else mark
+        rows.append(f"| {function} | {mark} | {gpu} | {note(function, other, mine, refused.get(function, []))} |")
     head = [f"## `scipy.{name}`", "", f"{done} of {total}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
