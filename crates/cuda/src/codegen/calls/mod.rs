@@ -41,6 +41,14 @@ pub struct CallTuning {
     pub radix_blocks: u32,
     /// Tiles that a radix pass looks back over at a time.
     pub radix_back: u32,
+    /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
+    pub radix_way: u32,
+    /// Waves of blocks for which a radix pass brings elements into the second-level cache beforehand; 0 for none.
+    pub radix_ahead: u32,
+    /// Threads of the histogram's block: a power of two.
+    pub radix_counters: u32,
+    /// Bytes of the histogram's counters.
+    pub radix_room: usize,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
     /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
@@ -62,6 +70,10 @@ impl Default for CallTuning {
             radix_items: 18,
             radix_blocks: 3,
             radix_back: 2,
+            radix_way: 0,
+            radix_ahead: 1,
+            radix_counters: 512,
+            radix_room: 64 << 10,
             column_outputs: 32,
             column_blocks: 6,
             row_outputs: 4,
