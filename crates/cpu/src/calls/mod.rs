@@ -1,5 +1,6 @@
 //! The routines behind calls, one file a kind.
 
+pub(crate) mod compact;
 pub(crate) mod correlate;
 pub(crate) mod dot;
 pub(crate) mod fft;
@@ -7,6 +8,7 @@ pub(crate) mod linalg;
 pub(crate) mod pad;
 pub(crate) mod scan;
 pub(crate) mod search;
+pub(crate) mod select;
 pub(crate) mod sort;
 
 use cuprous_core::{DType, Fun, Result};

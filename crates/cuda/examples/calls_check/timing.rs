@@ -107,7 +107,15 @@ fn works() -> Vec<Work> {
     for (rows, n) in [(100_000, 100), (10_000, 1000), (1_000_000, 16), (2_500, 4000), (1_250, 8000), (1_000, 10_000)] {
         let floor = 8e-3 * (rows * n) as f64 / 4.3e6;
         add("sort of rows f32", &CallOp::Sort, vec![(f, vec![rows, n])], f, vec![plain], floor, floor * 3.0);
-        add("argsort of rows f32", &CallOp::ArgSort, vec![(f, vec![rows, n])], DType::I64, vec![plain], floor, floor * 3.0);
+        add(
+            "argsort of rows f32",
+            &CallOp::ArgSort,
+            vec![(f, vec![rows, n])],
+            DType::I64,
+            vec![plain],
+            floor,
+            floor * 3.0,
+        );
     }
     add("correlate 15x15", &window(15, 15), image(15, 15), f, vec![plain], 0.11, 0.5);
     add("correlate 3x3", &window(3, 3), image(3, 3), f, vec![plain], 0.031, 0.06);

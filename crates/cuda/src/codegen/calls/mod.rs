@@ -3,11 +3,13 @@
 //! Each operation is a file of templates (`*.cuh`) and a Rust file that picks a template, its launch shape and its
 //! arguments. Operands that a template cannot read as they lie are first copied by an ordinary map kernel.
 
+mod compact;
 mod correlate;
 mod dot;
 mod pad;
 mod scan;
 mod search;
+mod select;
 mod sort;
 
 use cuprous_core::call::Edge;
@@ -97,6 +99,12 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut made),
         CallOp::Sort => sort::sort(call, false, &mut made),
         CallOp::ArgSort => sort::sort(call, true, &mut made),
+        // Sorting is one way to do it.
+        CallOp::Partition { indices, .. } => sort::sort(call, *indices, &mut made),
+        CallOp::TopK { largest } => select::topk(call, *largest, &mut made),
+        CallOp::Select { rank } => select::select(call, *rank, &mut made),
+        CallOp::PackMask => compact::pack(call, &mut made),
+        CallOp::Compact => compact::compact(call, &mut made),
         CallOp::SearchSorted { right } => search::search(call, *right, &mut made),
         CallOp::Correlate { edge, constant, origin } => {
             correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
