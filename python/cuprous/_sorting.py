@@ -45,13 +45,13 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     return moveaxis(function(moveaxis(a, axis, -1)), -1, axis).copy()  # in C order
 
 
-def _sorted(a: ArrayLike, axis: Axis) -> ndarray:
-    """A sorted copy that lies in memory as `a` does."""
+def _sorted(a: ArrayLike, axis: Axis, function: Any = _core.sort) -> ndarray:
+    """A sorted (or, by `function`, otherwise ordered) copy that lies in memory as `a` does."""
     a = array(a)
     axes = None if axis is None or not a.ndim else axis_order(a, "K")
     if axes is None:
-        return _along(_core.sort, a, axis)
-    return _along(_core.sort, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
+        return _along(function, a, axis)
+    return _along(function, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
 
 
 def sort(
@@ -103,7 +103,9 @@ def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices:
     if len(places) != 1 or not a.size:
         return _along(_core.argsort, a, axis) if indices else _sorted(a, axis)
     (place,) = places
-    return _along(lambda rows: _core.partition(rows, place, indices), a, axis)
+    if indices:
+        return _along(lambda rows: _core.partition(rows, place, True), a, axis)
+    return _sorted(a, axis, lambda rows: _core.partition(rows, place, False))
 
 
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
