@@ -134,7 +134,7 @@ impl Gpu {
                 Arg::Scalar { .. } => unreachable!("calls have no scalars"),
             }
         }
-        if stage.shared > 48 << 10 {
+        if stage.shared > 16 << 10 {
             f.set_max_dynamic_shared(stage.shared).expect("room");
         }
         let mut pointers = Vec::new();

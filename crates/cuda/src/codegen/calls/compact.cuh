@@ -7,10 +7,15 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
     if (tile >= tiles) return;
     const int64 first = tile * MASK_TILE;
     vec<uint8, 16> m[8];
+    if (n - first >= MASK_TILE) {
 #pragma unroll
-    for (int k = 0; k < 8; k++) {
-        const int64 at = first + (k * 32 + lane) * 16;
-        m[k] = load_some<16>(mask + at, n - at);
+        for (int k = 0; k < 8; k++) m[k] = load<16>(mask + first + (k * 32 + lane) * 16);
+    } else {
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const int64 at = first + (k * 32 + lane) * 16;
+            m[k] = load_some<16>(mask + at, n - at);
+        }
     }
     uint32 sum = 0;
     uint16* bits_out = (uint16*)(counts + tiles + tile * MASK_WORDS);

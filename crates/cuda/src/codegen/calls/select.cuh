@@ -27,11 +27,10 @@ template <class T> DEV uint32 select_digit(key<T> k, int pass) {
 // What is known of a row's element: its digits so far, and how many keys with these digits come up to it.
 struct selected { uint64 digits; int64 rank; };
 
-DEV void select_begin(selected* state, uint32* bins, int64 rows, int64 rank, uint64* status, int64 words) {
+DEV void select_begin(selected* state, uint32* bins, int64 rows, int64 rank) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < rows) state[i] = selected{0, rank};
     if (i < rows * SELECT_BINS) bins[i] = 0;
-    if (i < words) status[i] = 0;
 }
 
 template <class T, bool LARGEST, int THREADS, int COPIES>
@@ -113,88 +112,96 @@ template <class T, bool VALUES> DEV void select_digit_of_rows(uint32* bins, sele
     for (int i = threadIdx.x; i < SELECT_BINS; i += 256) mine[i] = 0;
 }
 
-// The keys before the element of rank k - 1, itself and as many equal ones as fit, in the order of their places. What
-// tiles tell each other is how many keys are less and how many are equal, and in the two highest bits whether that is
-// of the tile (1) or of all up to it (2).
-template <class T, bool LARGEST, int ITEMS>
-DEV void select_gather(const T* x, const selected* state, key<T>* keys_out, uint32* places_out, uint64* status,
-                       uint32* ticket, int64 n, int64 k, int64 tiles) {
+// The chosen are the keys before the element of rank k - 1, itself and as many equal ones as fit, in the order of their
+// places. A block counts those of a tile, or gathers them: `counts` has equal keys above 31 bits of lesser ones, first of
+// each tile, then of all tiles before it. 256 threads; warps take consecutive parts, lanes neighbours.
+template <class T, bool LARGEST, int ITEMS, bool GATHER>
+DEV void select_tile(const T* x, const selected* state, key<T>* keys_out, uint32* places_out, uint64* counts, int64 n,
+                     int64 k, int64 tiles) {
     constexpr int TILE = 256 * ITEMS;
-    constexpr uint64 FIELDS = (1ull << 62) - 1, FIELD = (1ull << 31) - 1;
-    __shared__ uint64 spare[8];
-    __shared__ uint64 before_tile;
-    __shared__ uint32 my_ticket;
-    if (threadIdx.x == 0) my_ticket = atomicAdd(ticket, 1u);
-    __syncthreads();
-    const int64 row = my_ticket / (uint32)tiles, tile = my_ticket - row * tiles, first = tile * TILE;
+    constexpr uint64 FIELD = (1ull << 31) - 1;
+    __shared__ uint64 sums[8];
+    const int64 row = blockIdx.x / tiles, tile = blockIdx.x - row * tiles, first = tile * TILE;
+    uint64 before = 0;
+    if (GATHER) {
+        before = counts[blockIdx.x];
+        // Most tiles have none where few are chosen.
+        if (tile + 1 < tiles && counts[blockIdx.x + 1] == before) return;
+    }
     const key<T> bound = (key<T>)state[row].digits;
     // Equal keys that are taken: the rank among them is known.
     const int64 equals = state[row].rank + 1;
     x += row * n + first;
     const int count = (int)min((int64)TILE, n - first), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int start = warp * (32 * ITEMS) + lane;
-    // Warps take consecutive parts, lanes neighbours, so that places come in order.
     key<T> own[ITEMS];
-    uint32 less = 0, equal = 0;
+    if (count == TILE) {
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        own[i] = 0;
-        if (start + 32 * i < count) own[i] = select_key<T, LARGEST>(x[start + 32 * i]);
+        for (int i = 0; i < ITEMS; i++) own[i] = select_key<T, LARGEST>(x[start + 32 * i]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) own[i] = start + 32 * i < count ? select_key<T, LARGEST>(x[start + 32 * i]) : 0;
     }
     auto is_less = [&](int i) { return start + 32 * i < count && own[i] < bound; };
     auto is_equal = [&](int i) { return start + 32 * i < count && own[i] == bound; };
+    uint32 less = 0, equal = 0;
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         less += __popc(__ballot_sync(0xffffffffu, is_less(i)));
         equal += __popc(__ballot_sync(0xffffffffu, is_equal(i)));
     }
-    if (lane == 0) spare[warp] = (uint64)equal << 31 | less;
+    if (lane == 0) sums[warp] = (uint64)equal << 31 | less;
     __syncthreads();
-    uint64 in_tile = 0, mine = 0;
+    uint64 all = 0;
 #pragma unroll
     for (int w = 0; w < 8; w++) {
-        if (w < warp) in_tile += spare[w];
-        mine += spare[w];
+        if (w < warp) before += sums[w];
+        all += sums[w];
     }
-    if (warp == 0) {
-        uint64* told = status + row * tiles;
-        if (lane == 0) *(volatile uint64*)(told + tile) = (tile == 0 ? 2ull : 1ull) << 62 | mine;
-        uint64 before = 0;
-        for (int64 back = tile - 1; back >= 0; back -= 32) {
-            uint64 seen = 2ull << 62;
-            if (back - lane >= 0) {
-                do seen = *(volatile uint64*)(told + back - lane);
-                while (seen >> 62 == 0);
+    if constexpr (!GATHER) {
+        if (threadIdx.x == 0) counts[blockIdx.x] = all;
+    } else {
+        int64 less_at = (int64)(before & FIELD), equal_at = (int64)(before >> 31);
+        const uint32 lower = (1u << lane) - 1;
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            const uint32 are_less = __ballot_sync(0xffffffffu, is_less(i));
+            const uint32 are_equal = __ballot_sync(0xffffffffu, is_equal(i));
+            const int64 nth = equal_at + __popc(are_equal & lower);
+            if (is_less(i) || (is_equal(i) && nth < equals)) {
+                const int64 at = row * k + less_at + __popc(are_less & lower) + min(nth, equals);
+                keys_out[at] = own[i];
+                places_out[at] = (uint32)(first + start + 32 * i);
             }
-            __syncwarp();
-            const uint32 ends = __ballot_sync(0xffffffffu, seen >> 62 == 2);
-            const int stop = ends ? __ffs(ends) - 1 : 31;
-            uint64 part = lane <= stop ? seen & FIELDS : 0;
-#pragma unroll
-            for (int d = 16; d > 0; d /= 2) part += __shfl_xor_sync(0xffffffffu, part, d);
-            before += part;
-            if (ends) break;
-        }
-        if (lane == 0) {
-            if (tile > 0) *(volatile uint64*)(told + tile) = 2ull << 62 | (before + mine);
-            before_tile = before;
+            less_at += __popc(are_less);
+            equal_at += __popc(are_equal);
         }
     }
-    __syncthreads();
-    in_tile += before_tile;
-    int64 less_at = (int64)(in_tile & FIELD), equal_at = (int64)(in_tile >> 31 & FIELD);
-    const uint32 lower = (1u << lane) - 1;
+}
+// From counts of tiles to those of all tiles before: a block a row, 1024 threads.
+DEV void select_tiles_before(uint64* counts, int64 tiles) {
+    __shared__ uint64 sums[32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64 each = (tiles + 1023) / 1024, from = min(threadIdx.x * each, tiles), to = min(from + each, tiles);
+    counts += blockIdx.x * tiles;
+    uint64 own = 0;
+#pragma unroll 8
+    for (int64 t = from; t < to; t++) own += counts[t];
+    uint64 sum = own;
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const uint32 are_less = __ballot_sync(0xffffffffu, is_less(i)), are_equal = __ballot_sync(0xffffffffu, is_equal(i));
-        const int64 nth = equal_at + __popc(are_equal & lower);
-        if (is_less(i) || (is_equal(i) && nth < equals)) {
-            const int64 at = row * k + less_at + __popc(are_less & lower) + min(nth, equals);
-            keys_out[at] = own[i];
-            places_out[at] = (uint32)(first + start + 32 * i);
-        }
-        less_at += __popc(are_less);
-        equal_at += __popc(are_equal);
+    for (int d = 1; d < 32; d *= 2) {
+        const uint64 left = __shfl_up_sync(0xffffffffu, sum, d);
+        if (lane >= d) sum += left;
+    }
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    uint64 before = sum - own;
+    for (int w = 0; w < warp; w++) before += sums[w];
+#pragma unroll 8
+    for (int64 t = from; t < to; t++) {
+        const uint64 count = counts[t];
+        counts[t] = before;
+        before += count;
     }
 }
 

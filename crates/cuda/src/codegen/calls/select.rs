@@ -20,14 +20,8 @@ fn word(d: DType) -> DType {
     if d.size() == 8 { DType::U64 } else { DType::U32 }
 }
 
-/// What is known of the rows while digits are counted.
-struct Known {
-    state: Arg,
-    status: Arg,
-    ticket: Arg,
-}
-
-/// Adds the passes that find the element of a rank in every row; `values` gets it where it is given.
+/// Adds the passes that find the element of a rank in every row; `values` gets it where it is given. What is known of
+/// the rows then is where the result says.
 #[allow(clippy::too_many_arguments, reason = "the parts of one plan")]
 fn passes(
     from: Source,
@@ -37,22 +31,17 @@ fn passes(
     rank: i64,
     largest: bool,
     values: Option<Arg>,
-    tiles: i64,
     made: &mut Made,
-) -> Known {
+) -> Arg {
     let t = ctype(d);
     let state = made.out.scratch(rows as usize * 16);
     let bins = made.out.scratch((rows as usize) << (BITS + 2));
-    let words = rows * tiles + 2;
-    let status = made.out.scratch(words as usize * 8);
     let begin = launch("select_begin", d, &[KEYS, TEXT])
         .pointer("state", "selected", state)
         .pointer("bins", "uint32", bins)
         .int("rows", rows)
-        .int("rank", rank)
-        .pointer("status", "uint64", status)
-        .int("words", words);
-    made.out.stages.push(begin.stage("select_begin", (rows << BITS).max(words).div_up(256), 256, 0));
+        .int("rank", rank);
+    made.out.stages.push(begin.stage("select_begin", (rows << BITS).div_up(256), 256, 0));
     let chunks = (8 * i64::from(made.target.arch.sms)).div_up(rows).min(n.div_up(4096)).max(n.div_up(1 << 28));
     let count = (8 * d.size()).div_ceil(BITS) as i64;
     for pass in 0..count {
@@ -76,8 +65,7 @@ fn passes(
         };
         made.out.stages.push(stage.int("pass", pass).stage(&template, rows, 256, 0));
     }
-    let Arg::Scratch(at) = status else { unreachable!("scratch") };
-    Known { state, status: Arg::Scratch(at + 16), ticket: status }
+    state
 }
 
 /// Rows and their length.
@@ -109,21 +97,33 @@ pub(super) fn topk(call: &Call, largest: bool, made: &mut Made) {
         return;
     }
     let tiles = n.div_up(256 * ITEMS);
-    let known = passes(from, d, rows, n, k - 1, largest, None, tiles, made);
+    let state = passes(from, d, rows, n, k - 1, largest, None, made);
     let keys = made.out.scratch((rows * k) as usize * w.size());
     let places = made.out.scratch((rows * k) as usize * 4);
-    let gather = launch(if largest { "gather_largest" } else { "gather_least" }, d, &[KEYS, TEXT])
-        .source("x", t, from)
-        .pointer("state", "selected", known.state)
-        .pointer("keys", ctype(w), keys)
-        .pointer("places", "uint32", places)
-        .pointer("status", "uint64", known.status)
-        .pointer("ticket", "uint32", known.ticket)
-        .int("n", n)
-        .int("k", k)
-        .int("tiles", tiles)
-        .stage(&format!("select_gather<{t}, {largest}, {ITEMS}>"), rows * tiles, 256, 0);
-    made.out.stages.push(gather);
+    let counts = made.out.scratch((rows * tiles) as usize * 8);
+    for gather in [false, true] {
+        let name = match (gather, largest) {
+            (false, true) => "count_largest",
+            (false, false) => "count_least",
+            (true, true) => "gather_largest",
+            (true, false) => "gather_least",
+        };
+        let stage = launch(name, d, &[KEYS, TEXT])
+            .source("x", t, from)
+            .pointer("state", "selected", state)
+            .pointer("keys", ctype(w), keys)
+            .pointer("places", "uint32", places)
+            .pointer("counts", "uint64", counts)
+            .int("n", n)
+            .int("k", k)
+            .int("tiles", tiles)
+            .stage(&format!("select_tile<{t}, {largest}, {ITEMS}, {gather}>"), rows * tiles, 256, 0);
+        made.out.stages.push(stage);
+        if !gather {
+            let before = launch("select_tiles", d, &[KEYS, TEXT]).pointer("counts", "uint64", counts);
+            made.out.stages.push(before.int("tiles", tiles).stage("select_tiles_before", rows, 1024, 0));
+        }
+    }
     sort_dense(Source { at: keys, offset: 0 }, w, rows, k, true, out, made);
     let stage = Launch::new("select_places", &[], &[PLACES])
         .pointer("out", "int64", out)
@@ -146,5 +146,5 @@ pub(super) fn select(call: &Call, rank: i64, made: &mut Made) {
     let d = call.ins[0].1.dtype;
     let (rows, n) = rows(call);
     let from = made.dense(&call.ins[0], d);
-    passes(from, d, rows, n, rank, false, Some(Arg::Buffer(call.out.0)), 0, made);
+    passes(from, d, rows, n, rank, false, Some(Arg::Buffer(call.out.0)), made);
 }
