@@ -63,8 +63,8 @@ DEV void select_count(const T* x, uint32* bins, const selected* state, int64 n, 
     }
 }
 
-// Exclusive over the values of 256 threads; `spare` holds 8.
-DEV uint32 threads_before(uint32 x, uint32* spare) {
+// Exclusive over the values of the threads; `spare` holds one a warp.
+template <int THREADS> DEV uint32 threads_before(uint32 x, uint32* spare) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32 sum = x;
 #pragma unroll
@@ -76,20 +76,20 @@ DEV uint32 threads_before(uint32 x, uint32* spare) {
     __syncthreads();
     uint32 before = sum - x;
 #pragma unroll
-    for (int w = 0; w < 8; w++) if (w < warp) before += spare[w];
+    for (int w = 0; w < THREADS / 32; w++) if (w < warp) before += spare[w];
     __syncthreads();
     return before;
 }
-// The digit in whose bin the element of that rank is; one thread finds it. 256 threads.
-template <class Found> DEV void find_digit(const uint32* bins, int64 rank, uint32* spare, Found found) {
-    constexpr int EACH = SELECT_BINS / 256;
+// The digit in whose bin the element of that rank is; one thread finds it.
+template <int THREADS, class Found> DEV void find_digit(const uint32* bins, int64 rank, uint32* spare, Found found) {
+    constexpr int EACH = SELECT_BINS / THREADS;
     uint32 own[EACH], sum = 0;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         own[i] = bins[threadIdx.x * EACH + i];
         sum += own[i];
     }
-    int64 before = threads_before(sum, spare);
+    int64 before = threads_before<THREADS>(sum, spare);
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         if (before <= rank && rank < before + own[i]) found(threadIdx.x * EACH + i, rank - before);
@@ -103,7 +103,7 @@ template <class T, bool VALUES> DEV void select_digit_of_rows(uint32* bins, sele
     const selected known = state[blockIdx.x];
     constexpr int LAST = 8 * (int)sizeof(T) - SELECT_BITS * (select_passes<T> - 1);
     const bool last = pass + 1 == select_passes<T>;
-    find_digit(mine, known.rank, spare, [&](uint32 digit, int64 rank) {
+    find_digit<256>(mine, known.rank, spare, [&](uint32 digit, int64 rank) {
         const uint64 digits = known.digits << (last ? LAST : SELECT_BITS) | digit;
         state[blockIdx.x] = selected{digits, rank};
         if (VALUES && last) values[blockIdx.x] = value_of_key<T>((key<T>)digits);
@@ -206,49 +206,52 @@ DEV void select_tiles_before(uint64* counts, int64 tiles) {
 }
 
 // Rows that fit into shared memory, one a block: digits are counted there, until few enough keys (at most MOST) come up
-// to the wanted one's bin; these are gathered in order and sorted by a network on (key, place). 256 threads.
-template <class T, bool LARGEST, int MOST>
+// to the wanted one's bin; these are gathered in order and sorted by a network on (key, place).
+template <class T, bool LARGEST, int THREADS, int MOST>
 DEV void select_rows(const T* x, int64* out, int64 n, int64 k) {
+    constexpr int WARPS = THREADS / 32;
     extern __shared__ vec<uint32, 4> select_room[];
     __shared__ uint32 bins[SELECT_BINS];
-    __shared__ uint32 spare[8];
+    __shared__ uint32 spare[WARPS];
     __shared__ key<T> chosen[MOST];
     __shared__ uint32 places[MOST];
     __shared__ selected state;
     key<T>* keys = (key<T>*)select_room;
     const int count = (int)n, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     x += blockIdx.x * n;
-    for (int i = threadIdx.x; i < SELECT_BINS; i += 256) bins[i] = 0;
+    for (int i = threadIdx.x; i < SELECT_BINS; i += THREADS) bins[i] = 0;
     __syncthreads();
-    for (int base = threadIdx.x; base < count; base += 256 * 8) {
+    for (int base = threadIdx.x; base < count; base += THREADS * 8) {
         T e[8];
 #pragma unroll
-        for (int u = 0; u < 8; u++) if (base + u * 256 < count) e[u] = x[base + u * 256];
+        for (int u = 0; u < 8; u++) if (base + u * THREADS < count) e[u] = x[base + u * THREADS];
 #pragma unroll
         for (int u = 0; u < 8; u++)
-            if (base + u * 256 < count) {
+            if (base + u * THREADS < count) {
                 const key<T> word = select_key<T, LARGEST>(e[u]);
-                keys[base + u * 256] = word;
+                keys[base + u * THREADS] = word;
                 atomicAdd(bins + select_digit<T>(word, 0), 1u);
             }
     }
-    // Keys of which the first digits are at most `digits`; all of them if there is no more than MOST.
+    // The chosen have first digits below `digits`, or equal ones and a rank among these of at most `rank`.
     uint64 digits = 0;
     int64 rank = k - 1, less = 0;
     int shift = 0;
     for (int pass = 0; pass < select_passes<T>; pass++) {
         shift = select_shift<T>(pass);
         if (pass > 0) {
-            for (int i = threadIdx.x; i < SELECT_BINS; i += 256) bins[i] = 0;
+            for (int i = threadIdx.x; i < SELECT_BINS; i += THREADS) bins[i] = 0;
             __syncthreads();
             const int above = select_shift<T>(pass - 1);
-            for (int i = threadIdx.x; i < count; i += 256)
+            for (int i = threadIdx.x; i < count; i += THREADS)
                 if ((uint64)(keys[i] >> above) == digits) atomicAdd(bins + select_digit<T>(keys[i], pass), 1u);
         }
         __syncthreads();
         constexpr int LAST = 8 * (int)sizeof(T) - SELECT_BITS * (select_passes<T> - 1);
         const int bits = pass + 1 == select_passes<T> ? LAST : SELECT_BITS;
-        find_digit(bins, rank, spare, [&](uint32 digit, int64 left) { state = selected{digits << bits | digit, left}; });
+        find_digit<THREADS>(bins, rank, spare, [&](uint32 digit, int64 left) {
+            state = selected{digits << bits | digit, left};
+        });
         __syncthreads();
         less += rank - state.rank;
         rank = state.rank;
@@ -260,44 +263,53 @@ DEV void select_rows(const T* x, int64* out, int64 n, int64 k) {
             break;
         }
     }
-    // In the order of places: less first, equal ones as far as `rank`.
-    const int64 equals = rank + 1;
-    int total = 0, equal_total = 0;
-    for (int base = 0; base < count; base += 256) {
-        const int i = base + threadIdx.x;
-        const uint64 head = i < count ? (uint64)(keys[i] >> shift) : ~0ull;
-        const bool is_less = i < count && head < digits, is_equal = i < count && head == digits;
-        const uint32 are_less = __ballot_sync(0xffffffffu, is_less), are_equal = __ballot_sync(0xffffffffu, is_equal);
-        if (lane == 0) spare[warp] = __popc(are_equal) << 16 | __popc(are_less);
-        __syncthreads();
-        uint32 before = 0, all = 0;
+    // Warps take consecutive parts, so that places come in order: first they count.
+    const int each = (count + THREADS - 1) / THREADS * 32, from = min(warp * each, count), to = min(from + each, count);
+    const int equals = (int)rank + 1;
+    uint32 own_less = 0, own_equal = 0;
+    for (int i = from + lane; i < to; i += 32) {
+        const uint64 head = keys[i] >> shift;
+        own_less += head < digits;
+        own_equal += head == digits;
+    }
+    uint32 counted = own_equal << 16 | own_less;
 #pragma unroll
-        for (int w = 0; w < 8; w++) {
-            if (w < warp) before += spare[w];
-            all += spare[w];
-        }
-        const uint32 lower = (1u << lane) - 1;
-        const int nth = equal_total + (before >> 16) + __popc(are_equal & lower);
+    for (int d = 16; d > 0; d /= 2) counted += __shfl_xor_sync(0xffffffffu, counted, d);
+    if (lane == 0) spare[warp] = counted;
+    __syncthreads();
+    uint32 before = 0, all = 0;
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) {
+        if (w < warp) before += spare[w];
+        all += spare[w];
+    }
+    int less_at = before & 0xffff, equal_at = before >> 16;
+    const uint32 lower = (1u << lane) - 1;
+    for (int base = from; base < to && counted != 0; base += 32) {
+        const int i = base + lane;
+        const uint64 head = i < to ? (uint64)(keys[i] >> shift) : ~0ull;
+        const bool is_less = i < to && head < digits, is_equal = i < to && head == digits;
+        const uint32 are_less = __ballot_sync(0xffffffffu, is_less), are_equal = __ballot_sync(0xffffffffu, is_equal);
+        const int nth = equal_at + __popc(are_equal & lower);
         if (is_less || (is_equal && nth < equals)) {
-            const int at = total + (before & 0xffff) + __popc(are_less & lower) + (int)min((int64)nth, equals);
+            const int at = less_at + __popc(are_less & lower) + min(nth, equals);
             chosen[at] = keys[i];
             places[at] = (uint32)i;
         }
-        total += all & 0xffff;
-        equal_total += all >> 16;
-        __syncthreads();
+        less_at += __popc(are_less);
+        equal_at += __popc(are_equal);
     }
-    const int found = total + (int)min((int64)equal_total, equals);
+    const int found = (int)(all & 0xffff) + min((int)(all >> 16), equals);
     int length = 2;
     while (length < found) length *= 2;
-    for (int i = found + threadIdx.x; i < length; i += 256) {
+    for (int i = found + threadIdx.x; i < length; i += THREADS) {
         chosen[i] = ~(key<T>)0;
         places[i] = ~0u;
     }
     __syncthreads();
     for (int part = 2; part <= length; part *= 2) {
         for (int d = part / 2; d > 0; d /= 2) {
-            for (int t = threadIdx.x; t < length / 2; t += 256) {
+            for (int t = threadIdx.x; t < length / 2; t += THREADS) {
                 const int i = 2 * t - (t & (d - 1)), j = i + d;
                 const key<T> a = chosen[i], b = chosen[j];
                 const uint32 p = places[i], q = places[j];
@@ -312,5 +324,5 @@ DEV void select_rows(const T* x, int64* out, int64 n, int64 k) {
             __syncthreads();
         }
     }
-    for (int i = threadIdx.x; i < k; i += 256) out[blockIdx.x * k + i] = places[i];
+    for (int i = threadIdx.x; i < k; i += THREADS) out[blockIdx.x * k + i] = places[i];
 }

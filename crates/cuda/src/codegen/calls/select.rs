@@ -85,14 +85,16 @@ pub(super) fn topk(call: &Call, largest: bool, made: &mut Made) {
     let room = n as usize * w.size();
     // With its static memory a block must have room, and two fit on a multiprocessor at least where rows are many.
     let most = if rows < 8 { 32 << 10 } else { made.target.arch.max_shared.saturating_sub(28 << 10) };
-    if k <= MOST && room <= most {
+    // Places are counted in 16 bits.
+    if k <= MOST && room <= most && n < 1 << 16 {
+        let threads = if n > 2048 { 512 } else { 256 };
         let stage = launch(if largest { "largest_of_rows" } else { "least_of_rows" }, d, &[KEYS, TEXT])
             .shared(room)
             .source("x", t, from)
             .pointer("out", "int64", out)
             .int("n", n)
             .int("k", k)
-            .stage(&format!("select_rows<{t}, {largest}, {MOST}>"), rows, 256, 0);
+            .stage(&format!("select_rows<{t}, {largest}, {threads}, {MOST}>"), rows, threads, 0);
         made.out.stages.push(stage);
         return;
     }
