@@ -59,27 +59,35 @@ pub struct CallTuning {
     pub row_outputs: i64,
 }
 
+impl CallTuning {
+    const MEASURED: CallTuning = CallTuning {
+        scan_threads: 256,
+        scan_vectors: 8,
+        scan_blocks: 4,
+        stream_threads: 256,
+        stream_vectors: 7,
+        stream_stages: 5,
+        radix_threads: 384,
+        radix_items: 18,
+        radix_blocks: 3,
+        radix_back: 2,
+        radix_way: 0,
+        radix_ahead: 1,
+        radix_counters: 512,
+        radix_room: 64 << 10,
+        column_outputs: 32,
+        column_blocks: 6,
+        row_outputs: 4,
+    };
+
+    /// Small tiles, for tests.
+    pub const SMALL: CallTuning =
+        CallTuning { radix_threads: 256, radix_items: 3, radix_room: 16 << 10, ..CallTuning::MEASURED };
+}
+
 impl Default for CallTuning {
     fn default() -> CallTuning {
-        CallTuning {
-            scan_threads: 256,
-            scan_vectors: 8,
-            scan_blocks: 4,
-            stream_threads: 256,
-            stream_vectors: 7,
-            stream_stages: 5,
-            radix_threads: 384,
-            radix_items: 18,
-            radix_blocks: 3,
-            radix_back: 2,
-            radix_way: 0,
-            radix_ahead: 1,
-            radix_counters: 512,
-            radix_room: 64 << 10,
-            column_outputs: 32,
-            column_blocks: 6,
-            row_outputs: 4,
-        }
+        CallTuning::MEASURED
     }
 }
 
