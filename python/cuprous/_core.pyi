@@ -213,6 +213,21 @@ def argsort(a: ndarray) -> ndarray: ...
 def searchsorted(a: ndarray, v: ndarray, right: bool) -> ndarray:
     """a: sorted, 1-d; equal dtypes."""
 
+def partition(a: ndarray, kth: int, indices: bool) -> ndarray:
+    """Along the last axis; with `indices` the positions (int64)."""
+
+def topk(a: ndarray, k: int, largest: bool) -> ndarray:
+    """Positions (int64) of the first k along the last axis in order, or in falling order; not for complex numbers."""
+
+def select(a: ndarray, rank: int) -> ndarray:
+    """What sorting puts at that rank of the last axis, which the result has not; not for complex numbers."""
+
+def pack_mask(mask: ndarray) -> ndarray:
+    """A 1-d mask as `compact` reads it (int64). Element (n + 4095) // 4096 - 1 says how many of its n elements hold."""
+
+def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndarray:
+    """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""

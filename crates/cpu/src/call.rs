@@ -1,9 +1,10 @@
 //! Calls: routines on whole arrays.
 
+use cuprous_core::call::packed_mask;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{correlate, dot, fft, linalg, pad, scan, search, sort};
+use crate::calls::{compact, correlate, dot, fft, linalg, pad, scan, search, select, sort};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -109,7 +110,8 @@ impl Routine {
             CallOp::Linalg(LinalgOp::Solve) => 2,
             _ => 1,
         };
-        if call.ins.len() != arity {
+        let optional = usize::from(call.op == CallOp::Compact && call.ins.len() == 2);
+        if call.ins.len() != arity + optional {
             return Err(bad(call, "wrong number of operands"));
         }
         let (a, out) = (&call.ins[0].1, &call.out.1);
@@ -134,6 +136,44 @@ impl Routine {
             CallOp::Scan { axis, .. } => usize::from(*axis) < a.ndim() && a.shape == out.shape,
             CallOp::Sort => a.ndim() >= 1 && a.shape == out.shape && a.dtype == out.dtype,
             CallOp::ArgSort => a.ndim() >= 1 && a.shape == out.shape && out.dtype == DType::I64,
+            CallOp::Partition { kth, indices } => {
+                a.ndim() >= 1
+                    && a.shape == out.shape
+                    && out.dtype == if *indices { DType::I64 } else { a.dtype }
+                    && (0..a.shape[a.ndim() - 1]).contains(kth)
+            }
+            CallOp::TopK { .. } => {
+                let n = a.ndim();
+                n >= 1
+                    && out.ndim() == n
+                    && a.shape[..n - 1] == out.shape[..n - 1]
+                    && out.shape[n - 1] <= a.shape[n - 1]
+                    && a.shape[n - 1] < 1 << 31
+                    && out.dtype == DType::I64
+                    && !a.dtype.is_complex()
+            }
+            CallOp::Select { rank } => {
+                let n = a.ndim();
+                n >= 1
+                    && a.shape[..n - 1] == out.shape[..]
+                    && (0..a.shape[n - 1]).contains(rank)
+                    && out.dtype == a.dtype
+                    && !a.dtype.is_complex()
+            }
+            CallOp::PackMask => {
+                a.dtype == DType::Bool
+                    && a.ndim() == 1
+                    && out.shape[..] == [packed_mask(a.size).0]
+                    && out.dtype == DType::I64
+            }
+            CallOp::Compact => {
+                let values = call.ins.get(1).map(|b| &b.1);
+                a.ndim() == 1
+                    && a.dtype == DType::I64
+                    && out.ndim() == 1
+                    && values.is_none_or(|v| v.ndim() == 1 && packed_mask(v.size).0 == a.size)
+                    && out.dtype == values.map_or(DType::I64, |v| v.dtype)
+            }
             CallOp::SearchSorted { .. } => {
                 let b = &call.ins[1].1;
                 a.ndim() == 1 && b.dtype == a.dtype && b.shape == out.shape && out.dtype == DType::I64
@@ -186,6 +226,12 @@ impl Routine {
                 CallOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 CallOp::Sort => sort::sort(of(0), out),
                 CallOp::ArgSort => sort::argsort(of(0), out),
+                CallOp::Partition { kth, indices: false } => select::partition(*kth as usize, of(0), out),
+                CallOp::Partition { kth, indices: true } => select::argpartition(*kth as usize, of(0), out),
+                CallOp::TopK { largest } => select::topk(*largest, of(0), out),
+                CallOp::Select { rank } => select::select(*rank as usize, of(0), out),
+                CallOp::PackMask => compact::pack(of(0), out),
+                CallOp::Compact => compact::compact(of(0), (self.call.ins.len() > 1).then(|| of(1)), out),
                 CallOp::SearchSorted { right } => search::search(*right, of(0), of(1), out),
                 CallOp::Correlate { edge, constant, origin } => {
                     correlate::correlate(*edge, f64::from_bits(*constant), origin, of(0), of(1), out)

@@ -127,7 +127,8 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         .zip(&sources)
         .map(|(stage, source)| {
             let function = loaded[source].0;
-            if stage.shared > 48 << 10 {
+            // Beyond 48 KiB, the kernel's own included, it must be asked for.
+            if stage.shared > 16 << 10 {
                 function.set_max_dynamic_shared(stage.shared)?;
             }
             Ok(function)
