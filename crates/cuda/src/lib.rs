@@ -4,6 +4,7 @@ pub mod cache;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+pub mod cusolver;
 mod device;
 pub mod driver;
 pub mod error;

@@ -5,6 +5,7 @@
 
 mod correlate;
 mod dot;
+pub(crate) mod linalg;
 mod pad;
 mod scan;
 mod search;
@@ -90,7 +91,7 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
             correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
         }
         CallOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
-        // By libraries that are not there yet.
+        // By libraries.
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
     }
     Some(made.out)
