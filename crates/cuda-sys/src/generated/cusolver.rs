@@ -8,12 +8,6 @@ pub struct cusolverDnContext {
 pub type cusolverDnHandle_t = *mut cusolverDnContext;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct gesvdjInfo {
-    _unused: [u8; 0],
-}
-pub type gesvdjInfo_t = *mut gesvdjInfo;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct cusolverDnParams {
     _unused: [u8; 0],
 }
@@ -259,170 +253,6 @@ pub struct CusolverApi {
             work: *mut cuDoubleComplex,
             lwork: ::std::os::raw::c_int,
             info: *mut ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnCreateGesvdjInfo:
-        Result<unsafe extern "C" fn(info: *mut gesvdjInfo_t) -> cusolverStatus_t, ::libloading::Error>,
-    pub cusolverDnDestroyGesvdjInfo:
-        Result<unsafe extern "C" fn(info: gesvdjInfo_t) -> cusolverStatus_t, ::libloading::Error>,
-    pub cusolverDnSgesvdjBatched_bufferSize: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *const f32,
-            lda: ::std::os::raw::c_int,
-            S: *const f32,
-            U: *const f32,
-            ldu: ::std::os::raw::c_int,
-            V: *const f32,
-            ldv: ::std::os::raw::c_int,
-            lwork: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnDgesvdjBatched_bufferSize: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *const f64,
-            lda: ::std::os::raw::c_int,
-            S: *const f64,
-            U: *const f64,
-            ldu: ::std::os::raw::c_int,
-            V: *const f64,
-            ldv: ::std::os::raw::c_int,
-            lwork: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnCgesvdjBatched_bufferSize: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *const cuComplex,
-            lda: ::std::os::raw::c_int,
-            S: *const f32,
-            U: *const cuComplex,
-            ldu: ::std::os::raw::c_int,
-            V: *const cuComplex,
-            ldv: ::std::os::raw::c_int,
-            lwork: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnZgesvdjBatched_bufferSize: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *const cuDoubleComplex,
-            lda: ::std::os::raw::c_int,
-            S: *const f64,
-            U: *const cuDoubleComplex,
-            ldu: ::std::os::raw::c_int,
-            V: *const cuDoubleComplex,
-            ldv: ::std::os::raw::c_int,
-            lwork: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnSgesvdjBatched: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *mut f32,
-            lda: ::std::os::raw::c_int,
-            S: *mut f32,
-            U: *mut f32,
-            ldu: ::std::os::raw::c_int,
-            V: *mut f32,
-            ldv: ::std::os::raw::c_int,
-            work: *mut f32,
-            lwork: ::std::os::raw::c_int,
-            info: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnDgesvdjBatched: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *mut f64,
-            lda: ::std::os::raw::c_int,
-            S: *mut f64,
-            U: *mut f64,
-            ldu: ::std::os::raw::c_int,
-            V: *mut f64,
-            ldv: ::std::os::raw::c_int,
-            work: *mut f64,
-            lwork: ::std::os::raw::c_int,
-            info: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnCgesvdjBatched: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *mut cuComplex,
-            lda: ::std::os::raw::c_int,
-            S: *mut f32,
-            U: *mut cuComplex,
-            ldu: ::std::os::raw::c_int,
-            V: *mut cuComplex,
-            ldv: ::std::os::raw::c_int,
-            work: *mut cuComplex,
-            lwork: ::std::os::raw::c_int,
-            info: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
-        ) -> cusolverStatus_t,
-        ::libloading::Error,
-    >,
-    pub cusolverDnZgesvdjBatched: Result<
-        unsafe extern "C" fn(
-            handle: cusolverDnHandle_t,
-            jobz: cusolverEigMode_t,
-            m: ::std::os::raw::c_int,
-            n: ::std::os::raw::c_int,
-            A: *mut cuDoubleComplex,
-            lda: ::std::os::raw::c_int,
-            S: *mut f64,
-            U: *mut cuDoubleComplex,
-            ldu: ::std::os::raw::c_int,
-            V: *mut cuDoubleComplex,
-            ldv: ::std::os::raw::c_int,
-            work: *mut cuDoubleComplex,
-            lwork: ::std::os::raw::c_int,
-            info: *mut ::std::os::raw::c_int,
-            params: gesvdjInfo_t,
-            batchSize: ::std::os::raw::c_int,
         ) -> cusolverStatus_t,
         ::libloading::Error,
     >,
@@ -816,20 +646,6 @@ impl CusolverApi {
         let cusolverDnDorgqr = __library.get(b"cusolverDnDorgqr\0").map(|sym| *sym);
         let cusolverDnCungqr = __library.get(b"cusolverDnCungqr\0").map(|sym| *sym);
         let cusolverDnZungqr = __library.get(b"cusolverDnZungqr\0").map(|sym| *sym);
-        let cusolverDnCreateGesvdjInfo = __library.get(b"cusolverDnCreateGesvdjInfo\0").map(|sym| *sym);
-        let cusolverDnDestroyGesvdjInfo = __library.get(b"cusolverDnDestroyGesvdjInfo\0").map(|sym| *sym);
-        let cusolverDnSgesvdjBatched_bufferSize =
-            __library.get(b"cusolverDnSgesvdjBatched_bufferSize\0").map(|sym| *sym);
-        let cusolverDnDgesvdjBatched_bufferSize =
-            __library.get(b"cusolverDnDgesvdjBatched_bufferSize\0").map(|sym| *sym);
-        let cusolverDnCgesvdjBatched_bufferSize =
-            __library.get(b"cusolverDnCgesvdjBatched_bufferSize\0").map(|sym| *sym);
-        let cusolverDnZgesvdjBatched_bufferSize =
-            __library.get(b"cusolverDnZgesvdjBatched_bufferSize\0").map(|sym| *sym);
-        let cusolverDnSgesvdjBatched = __library.get(b"cusolverDnSgesvdjBatched\0").map(|sym| *sym);
-        let cusolverDnDgesvdjBatched = __library.get(b"cusolverDnDgesvdjBatched\0").map(|sym| *sym);
-        let cusolverDnCgesvdjBatched = __library.get(b"cusolverDnCgesvdjBatched\0").map(|sym| *sym);
-        let cusolverDnZgesvdjBatched = __library.get(b"cusolverDnZgesvdjBatched\0").map(|sym| *sym);
         let cusolverDnCreateParams = __library.get(b"cusolverDnCreateParams\0").map(|sym| *sym);
         let cusolverDnDestroyParams = __library.get(b"cusolverDnDestroyParams\0").map(|sym| *sym);
         let cusolverDnXpotrf_bufferSize = __library.get(b"cusolverDnXpotrf_bufferSize\0").map(|sym| *sym);
@@ -863,16 +679,6 @@ impl CusolverApi {
             cusolverDnDorgqr,
             cusolverDnCungqr,
             cusolverDnZungqr,
-            cusolverDnCreateGesvdjInfo,
-            cusolverDnDestroyGesvdjInfo,
-            cusolverDnSgesvdjBatched_bufferSize,
-            cusolverDnDgesvdjBatched_bufferSize,
-            cusolverDnCgesvdjBatched_bufferSize,
-            cusolverDnZgesvdjBatched_bufferSize,
-            cusolverDnSgesvdjBatched,
-            cusolverDnDgesvdjBatched,
-            cusolverDnCgesvdjBatched,
-            cusolverDnZgesvdjBatched,
             cusolverDnCreateParams,
             cusolverDnDestroyParams,
             cusolverDnXpotrf_bufferSize,
