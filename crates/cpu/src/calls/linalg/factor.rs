@@ -1,12 +1,12 @@
 //! Decompositions in a fixed number of steps: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
-use faer::Conj;
 use faer::dyn_stack::StackReq;
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
 use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::{Conj, Par};
 
 use super::number::Number;
 use super::{Job, Place, matrix, transfer};
@@ -47,7 +47,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
 }
 
 /// What LU needs of faer's stack.
-fn lu_stack<T: Number>(n: usize, k: usize, par: faer::Par) -> StackReq {
+fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     StackReq::any_of(&[
         lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
         lu_solve::solve_in_place_scratch::<usize, T>(n, k, par),
@@ -115,6 +115,9 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
 /// Elements of a matrix up to which reflections are applied one by one.
 const SMALL_QR: usize = 48 * 48;
 
+/// Elements of a matrix from which threads share the forming of Q: where faer lets them share the rest.
+const THREADED_QR: usize = 192 * 256;
+
 /// A = Q R, by Householder reflections.
 pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
@@ -155,6 +158,7 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
             let mut whole = matrix(q, m, width);
+            let par = if m * n < THREADED_QR { Par::Seq } else { par };
             // From the last block on: what it does not touch is still the identity.
             for first in (0..least).step_by(block).rev() {
                 let end = least.min(first + block);
