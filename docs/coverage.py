@@ -42,10 +42,6 @@ REMARKS = {
     "loadtxt": "parsed on the host",
     "savetxt": "formatted on the host",
     "finfo": "numbers are Python's",
-    "linalg.norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
-    "linalg.matrix_norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
-    "linalg.matrix_power": "on the GPU not yet for negative powers",
-    "poly": "on the GPU not yet of a matrix",
     **dict.fromkeys(
         (f"{owner}.{name}" for owner in ("random", "Generator") for name in ("hypergeometric", "vonmises", "zipf")),
         "waits for the device",
@@ -60,16 +56,10 @@ STREAMS = dict.fromkeys(
 SAME = "NumPy's own"
 #: What calls a routine for which the GPU has no code yet.
 CPU_ONLY = {
-    *("linalg." + name for name in (
-        "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
-        "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
-    )),
     *("fft." + name for name in (
         "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
         "rfftn",
     )),
-    "polyfit",
-    "roots",
 }  # fmt: skip
 #: Functions of SciPy's modules that call Fourier transforms.
 TRANSFORMING = {
@@ -206,10 +196,9 @@ def page() -> str:
         "# NumPy's functions",
         "",
         f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
-        "are composed of operations that both devices have; decompositions and Fourier transforms are not on the GPU",
-        "yet, where they raise `NotImplementedError` (and so do `poly` and norms by singular values of matrices). A",
-        "name that is not here raises it when called; its note is the reason. [Differences](differences.md) are what",
-        "names and arguments do not show.",
+        "are composed of operations that both devices have; Fourier transforms are not on the GPU yet, where they",
+        "raise `NotImplementedError`. A name that is not here raises it when called; its note is the reason.",
+        "[Differences](differences.md) are what names and arguments do not show.",
         "",
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
+use crate::cusolver::CusolverApi;
 use crate::driver::{CUresult, DriverApi};
 use crate::nvrtc::NvrtcApi;
 
@@ -38,6 +39,13 @@ const CUBLASLT: Library = Library {
     files: &[
         (13, "libcublasLt.so.13", "cu13/lib", "nvidia-cublas>=13,<14"),
         (12, "libcublasLt.so.12", "cublas/lib", "nvidia-cublas-cu12"),
+    ],
+};
+const CUSOLVER: Library = Library {
+    name: "cuSOLVER",
+    files: &[
+        (13, "libcusolver.so.12", "cu13/lib", "nvidia-cusolver>=12,<13"),
+        (12, "libcusolver.so.11", "cusolver/lib", "nvidia-cusolver-cu12"),
     ],
 };
 
@@ -100,6 +108,13 @@ pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
     // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
+}
+
+/// Decompositions of matrices.
+pub fn cusolver() -> Result<&'static CusolverApi, MissingLibrary> {
+    static LOADED: Once<CusolverApi> = Once::new();
+    // SAFETY: the file is cuSOLVER by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUSOLVER.open(|path| unsafe { CusolverApi::new(path) }))
 }
 
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.

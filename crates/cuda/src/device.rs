@@ -12,6 +12,7 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cusolver::Cusolver;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -33,6 +34,7 @@ pub(crate) struct Gpu {
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
+    solver: Mutex<Option<Cusolver>>,
 }
 
 /// What `stats()` shows of this device.
@@ -92,6 +94,7 @@ impl CudaDevice {
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
+            solver: Mutex::new(None),
         })))
     }
 }
@@ -123,6 +126,15 @@ impl Gpu {
         }
         let (library, workspace) = blas.as_mut().expect("just made");
         f(library, *workspace)
+    }
+
+    /// cuSOLVER, loaded on first use.
+    pub(crate) fn with_solver<T>(&self, f: impl FnOnce(&mut Cusolver) -> Result<T>) -> Result<T> {
+        let mut solver = lock(&self.solver);
+        match solver.as_mut() {
+            Some(library) => f(library),
+            None => f(solver.insert(Cusolver::new(self.context)?)),
+        }
     }
 }
 

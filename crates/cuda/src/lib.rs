@@ -5,6 +5,7 @@ mod checker;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+pub mod cusolver;
 mod device;
 pub mod driver;
 pub mod error;

@@ -14,6 +14,7 @@ mod types;
 
 use cuprous_plan::kernel::Kernel;
 
+pub(crate) use calls::{Source, linalg};
 pub use calls::{CallTuning, generate_call, generate_call_tuned};
 pub use pack::generate_pack;
 pub use prelude::Part;

@@ -4,6 +4,7 @@
 //! a graph captures them anew only where that changed.
 
 mod dot;
+mod linalg;
 
 use std::fmt;
 use std::sync::Arc;
@@ -76,13 +77,16 @@ impl Planned {
 
 /// False for what libraries do that are not called yet.
 pub(crate) fn has_code(call: &CallOp) -> bool {
-    !matches!(call, CallOp::Fft { .. } | CallOp::Linalg(_))
+    !matches!(call, CallOp::Fft { .. })
 }
 
 /// A call by a library, or by generated code.
 pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
         return Ok(Planned::routine(product));
+    }
+    if let Some(planned) = linalg::decomposition(call, arch, options) {
+        return Ok(planned);
     }
     generate_call(call, arch, options)
         .map(Planned::from)

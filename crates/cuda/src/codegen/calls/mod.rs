@@ -6,6 +6,7 @@
 mod compact;
 mod correlate;
 mod dot;
+pub(crate) mod linalg;
 mod pad;
 mod scan;
 mod search;
@@ -118,7 +119,7 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
             correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
         }
         CallOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
-        // By libraries that are not there yet.
+        // By libraries.
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
     }
     Some(made.out)
