@@ -3,7 +3,7 @@
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{correlate, dot, fft, linalg, pad, scan, search, sort};
+use crate::calls::{correlate, dot, fft, linalg, pad, scan, search, sort, sparse};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -107,6 +107,7 @@ impl Routine {
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
+            CallOp::SparseDot { .. } => 3,
             _ => 1,
         };
         if call.ins.len() != arity {
@@ -155,6 +156,7 @@ impl Routine {
             }
             CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
             CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
+            CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -198,6 +200,7 @@ impl Routine {
                     let right = (self.call.ins.len() > 1).then(|| of(1));
                     linalg::run(*op, of(0), right, out)
                 }
+                CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
             }
         }
     }

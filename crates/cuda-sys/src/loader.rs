@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
+use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
 use crate::nvrtc::NvrtcApi;
 
@@ -38,6 +39,14 @@ const CUBLASLT: Library = Library {
     files: &[
         (13, "libcublasLt.so.13", "cu13/lib", "nvidia-cublas>=13,<14"),
         (12, "libcublasLt.so.12", "cublas/lib", "nvidia-cublas-cu12"),
+    ],
+};
+
+const CUSPARSE: Library = Library {
+    name: "cuSPARSE",
+    files: &[
+        (13, "libcusparse.so.12", "cu13/lib", "nvidia-cusparse>=12,<13"),
+        (12, "libcusparse.so.12", "cusparse/lib", "nvidia-cusparse-cu12"),
     ],
 };
 
@@ -100,6 +109,13 @@ pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
     // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
+}
+
+/// Products of sparse matrices.
+pub fn cusparse() -> Result<&'static CusparseApi, MissingLibrary> {
+    static LOADED: Once<CusparseApi> = Once::new();
+    // SAFETY: the file is cuSPARSE by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUSPARSE.open(|path| unsafe { CusparseApi::new(path) }))
 }
 
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.

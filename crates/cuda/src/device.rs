@@ -12,6 +12,7 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -33,6 +34,7 @@ pub(crate) struct Gpu {
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
+    sparse: Mutex<Option<Cusparse>>,
 }
 
 /// What `stats()` shows of this device.
@@ -92,6 +94,7 @@ impl CudaDevice {
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
+            sparse: Mutex::new(None),
         })))
     }
 }
@@ -123,6 +126,15 @@ impl Gpu {
         }
         let (library, workspace) = blas.as_mut().expect("just made");
         f(library, *workspace)
+    }
+
+    /// cuSPARSE, loaded on first use.
+    pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
+        let mut sparse = lock(&self.sparse);
+        if sparse.is_none() {
+            *sparse = Some(Cusparse::new(self.context)?);
+        }
+        f(sparse.as_mut().expect("just made"))
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cache;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+mod cusparse;
 mod device;
 pub mod driver;
 pub mod error;

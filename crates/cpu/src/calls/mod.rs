@@ -8,6 +8,7 @@ pub(crate) mod pad;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod sort;
+pub(crate) mod sparse;
 
 use cuprous_core::{DType, Fun, Result};
 use smallvec::SmallVec;

@@ -4,6 +4,7 @@
 //! a graph captures them anew only where that changed.
 
 mod dot;
+mod sparse;
 
 use std::fmt;
 use std::sync::Arc;
@@ -82,6 +83,9 @@ pub(crate) fn has_code(call: &CallOp) -> bool {
 /// A call by a library, or by generated code.
 pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
+        return Ok(Planned::routine(product));
+    }
+    if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
     }
     generate_call(call, arch, options)

@@ -161,7 +161,7 @@ fn devices(checks: &mut Vec<Check>) -> Result<usize, ()> {
 }
 
 /// NVIDIA's libraries. Missing ones are broken only where there is a GPU that wants them.
-fn libraries(wanted: bool) -> [Check; 2] {
+fn libraries(wanted: bool) -> [Check; 3] {
     let describe = |name: &str, loaded: Result<String, sys::MissingLibrary>, file: &str| match loaded {
         Ok(version) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -182,7 +182,12 @@ fn libraries(wanted: bool) -> [Check; 2] {
         Ok(get) => version_text(unsafe { get() }),
         Err(error) => error.to_string(),
     });
-    [describe("NVRTC", nvrtc_version, "libnvrtc.so"), describe("cuBLASLt", cublaslt_version, "libcublasLt.so")]
+    let cusparse_version = sys::cusparse().map(|_| "found".into());
+    [
+        describe("NVRTC", nvrtc_version, "libnvrtc.so"),
+        describe("cuBLASLt", cublaslt_version, "libcublasLt.so"),
+        describe("cuSPARSE", cusparse_version, "libcusparse.so"),
+    ]
 }
 
 /// 130100 is 13.1.0; before version 13 it was 120803 for 12.8.3.
