@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 RNG = np.random.default_rng(6)
 B = RNG.random((5, 7)) * (RNG.random((5, 7)) < 0.5)
 X = RNG.random((7, 7))
-SOME_DTYPES = ["bool", "int8", "int32", "uint64", "float32", "float64", "complex64"]
+SOME_DTYPES = ["bool", "int32", "float32", "complex64"]
 
 #: Functions of a matrix, another, and a dense array.
 PAIRS: list[Callable[[Any, Any, Any], Any]] = [

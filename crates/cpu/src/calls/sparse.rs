@@ -19,7 +19,7 @@ use crate::threads::each;
 /// Multiplications of a task.
 const GRAIN: usize = 1 << 15;
 /// Columns of the result that a task of a transposed product takes at least.
-const COLUMNS: usize = 16;
+const COLUMNS: usize = 8;
 /// Vectors that a transposed product with a vector adds up in at most.
 const PARTS: usize = 16;
 /// Values per element of such a vector that make it worth its memory.
@@ -63,35 +63,84 @@ struct Part<'a> {
 
 /// A type of the pattern.
 trait Index: Copy + 'static {
+    /// Unsigned, so that a negative number is beyond every limit.
+    type Bits: Copy + Ord + Default;
+    fn bits(self) -> Self::Bits;
     fn get(self) -> usize;
+    fn size(bits: Self::Bits) -> usize;
 }
 
-impl Index for i32 {
+macro_rules! index {
+    ($t:ty, $bits:ty) => {
+        impl Index for $t {
+            type Bits = $bits;
+            #[inline(always)]
+            fn bits(self) -> $bits {
+                self as $bits
+            }
+            #[inline(always)]
+            fn get(self) -> usize {
+                self as $bits as usize
+            }
+            #[inline(always)]
+            fn size(bits: $bits) -> usize {
+                bits as usize
+            }
+        }
+    };
+}
+index!(i32, u32);
+index!(i64, u64);
+
+/// Values that are looked through at a time, before they are used: what L1 holds.
+const LOOK: usize = 2048;
+
+impl Part<'_> {
+    /// # Safety
+    /// There are `count` columns.
     #[inline(always)]
-    fn get(self) -> usize {
-        // A negative number becomes one that is beyond every limit.
-        self as usize
+    unsafe fn columns<I: Index>(&self) -> *const I {
+        self.of.columns.0 as *const I
     }
-}
 
-impl Index for i64 {
+    /// Values of compressed row `r`: from, and to.
+    ///
+    /// # Safety
+    /// There is one start more than rows.
     #[inline(always)]
-    fn get(self) -> usize {
-        self as usize
+    unsafe fn row<I: Index>(&self, r: usize) -> (usize, usize) {
+        let starts = self.of.starts.0 as *const I;
+        // SAFETY: the caller's.
+        unsafe { ((*starts.add(r)).get(), (*starts.add(r + 1)).get()) }
     }
-}
 
-/// The values of compressed row `r`, from and to; none where the starts make no sense.
-#[inline(always)]
-unsafe fn row<I: Index>(part: &Part, r: usize) -> (usize, usize) {
-    // SAFETY: there is one start more than rows.
-    let (from, to) =
-        unsafe { ((*(part.of.starts.0 as *const I).add(r)).get(), (*(part.of.starts.0 as *const I).add(r + 1)).get()) };
-    if from > to || to > part.of.count {
-        part.bad.store(true, Relaxed);
-        return (0, 0);
+    /// The row after those from `first` on that may be used without further checks; `None` where one points outside.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn sound<I: Index>(&self, first: usize) -> Option<usize> {
+        // SAFETY: rows below the last and, once they are known to be in order, values below `count`.
+        unsafe {
+            let (begin, mut end) = self.row::<I>(first);
+            let mut r = first + 1;
+            let mut ordered = begin <= end && end <= self.of.count;
+            while ordered && r < self.rows.1 && end - begin < LOOK {
+                let (from, to) = self.row::<I>(r);
+                ordered = from <= to && to <= self.of.count;
+                (r, end) = (r + 1, to);
+            }
+            if ordered {
+                let columns = std::slice::from_raw_parts(self.columns::<I>().add(begin), end - begin);
+                let highest = columns.iter().fold(I::Bits::default(), |m, c| m.max(c.bits()));
+                if columns.is_empty() || I::size(highest) < self.of.limit {
+                    return Some(r);
+                }
+            }
+        }
+        self.bad.store(true, Relaxed);
+        None
     }
-    (from, to)
 }
 
 /// Rows of a product.
@@ -102,17 +151,13 @@ impl<E: Num, I: Index> Rows<E, I> {
     #[inline(always)]
     unsafe fn block<const W: usize>(part: &Part, r: usize, (from, to): (usize, usize), at: usize, w: usize) {
         let of = &part.of;
-        let (values, columns) = (of.values.0 as *const E, of.columns.0 as *const I);
         let (dense, out) = (of.dense.0 as *const E, part.out.0 as *mut E);
         let mut sum = [E::ZERO; W];
-        // SAFETY: elements `from..to` are there, and rows of the dense matrix below the limit.
+        // SAFETY: these values were looked through.
         unsafe {
+            let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
             for j in from..to {
                 let column = (*columns.add(j)).get();
-                if column >= of.limit {
-                    part.bad.store(true, Relaxed);
-                    return;
-                }
                 let (value, x) = (*values.add(j), std::slice::from_raw_parts(dense.add(column * of.width + at), w));
                 for (s, &x) in sum[..w].iter_mut().zip(x) {
                     *s = s.add(value.mul(x));
@@ -122,34 +167,47 @@ impl<E: Num, I: Index> Rows<E, I> {
         }
     }
 
+    /// Row `r` of a product with a matrix.
+    #[inline(always)]
+    unsafe fn wide(part: &Part, r: usize, span: (usize, usize)) {
+        let mut at = part.wide.0;
+        // SAFETY: passed on.
+        unsafe {
+            while at + 32 <= part.wide.1 {
+                Self::block::<32>(part, r, span, at, 32);
+                at += 32;
+            }
+            while at < part.wide.1 {
+                let w = (part.wide.1 - at).min(8);
+                if w == 8 {
+                    Self::block::<8>(part, r, span, at, 8)
+                } else {
+                    Self::block::<8>(part, r, span, at, w)
+                }
+                at += w;
+            }
+        }
+    }
+
     /// Row `r` of a product with a vector.
     #[inline(always)]
     unsafe fn one(part: &Part, r: usize, (from, to): (usize, usize)) {
         const W: usize = 4;
         let of = &part.of;
-        let (values, columns, dense) = (of.values.0 as *const E, of.columns.0 as *const I, of.dense.0 as *const E);
+        let dense = of.dense.0 as *const E;
         let mut sum = [E::ZERO; W];
         let mut j = from;
         // SAFETY: as in `block`.
         unsafe {
+            let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
             while j + W <= to {
-                let at: [usize; W] = std::array::from_fn(|l| (*columns.add(j + l)).get());
-                if at.iter().any(|&c| c >= of.limit) {
-                    part.bad.store(true, Relaxed);
-                    return;
-                }
-                for l in 0..W {
-                    sum[l] = sum[l].add((*values.add(j + l)).mul(*dense.add(at[l])));
+                for (l, s) in sum.iter_mut().enumerate() {
+                    *s = s.add((*values.add(j + l)).mul(*dense.add((*columns.add(j + l)).get())));
                 }
                 j += W;
             }
             while j < to {
-                let column = (*columns.add(j)).get();
-                if column >= of.limit {
-                    part.bad.store(true, Relaxed);
-                    return;
-                }
-                sum[0] = sum[0].add((*values.add(j)).mul(*dense.add(column)));
+                sum[0] = sum[0].add((*values.add(j)).mul(*dense.add((*columns.add(j)).get())));
                 j += 1;
             }
             *(part.out.0 as *mut E).add(r) = (sum[0].add(sum[1])).add(sum[2].add(sum[3]));
@@ -162,25 +220,19 @@ impl<E: Num, I: Index> Body for Rows<E, I> {
 
     #[inline(always)]
     unsafe fn run(part: &Part<'static>) {
-        for r in part.rows.0..part.rows.1 {
-            // SAFETY: the caller's operands.
+        let mut r = part.rows.0;
+        while r < part.rows.1 {
+            // SAFETY: the caller's operands; rows are looked through before they are used.
             unsafe {
-                let span = row::<I>(part, r);
-                if part.of.width == 1 {
-                    Self::one(part, r, span);
-                    continue;
-                }
-                let mut at = part.wide.0;
-                while at + 32 <= part.wide.1 {
-                    Self::block::<32>(part, r, span, at, 32);
-                    at += 32;
-                }
-                while at + 8 <= part.wide.1 {
-                    Self::block::<8>(part, r, span, at, 8);
-                    at += 8;
-                }
-                if at < part.wide.1 {
-                    Self::block::<8>(part, r, span, at, part.wide.1 - at);
+                let Some(end) = part.sound::<I>(r) else { return };
+                while r < end {
+                    let span = part.row::<I>(r);
+                    if part.of.width == 1 {
+                        Self::one(part, r, span);
+                    } else {
+                        Self::wide(part, r, span);
+                    }
+                    r += 1;
                 }
             }
         }
@@ -196,29 +248,31 @@ impl<E: Num, I: Index> Body for Columns<E, I> {
     #[inline(always)]
     unsafe fn run(part: &Part<'static>) {
         let of = &part.of;
-        let (values, columns) = (of.values.0 as *const E, of.columns.0 as *const I);
         let (dense, out) = (of.dense.0 as *const E, part.out.0 as *mut E);
         let (first, w) = (part.wide.0, part.wide.1 - part.wide.0);
-        for r in part.rows.0..part.rows.1 {
-            // SAFETY: elements `from..to` are there, rows of the result below the limit, and nobody else has them.
+        let mut r = part.rows.0;
+        while r < part.rows.1 {
+            // SAFETY: rows are looked through before they are used, and nobody else has these columns of the result.
             unsafe {
-                let (from, to) = row::<I>(part, r);
-                let x = std::slice::from_raw_parts(dense.add(r * of.width + first), w);
-                for j in from..to {
-                    let at = (*columns.add(j)).get();
-                    if at >= of.limit {
-                        part.bad.store(true, Relaxed);
-                        return;
-                    }
-                    let value = *values.add(j);
+                let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
+                let Some(end) = part.sound::<I>(r) else { return };
+                while r < end {
+                    let (from, to) = part.row::<I>(r);
+                    let x = std::slice::from_raw_parts(dense.add(r * of.width + first), w);
+                    r += 1;
                     if w == 1 {
-                        let sum = out.add(at * of.width + first);
-                        *sum = (*sum).add(value.mul(x[0]));
+                        for j in from..to {
+                            let sum = out.add((*columns.add(j)).get() * of.width + first);
+                            *sum = (*sum).add((*values.add(j)).mul(x[0]));
+                        }
                         continue;
                     }
-                    let sums = std::slice::from_raw_parts_mut(out.add(at * of.width + first), w);
-                    for (s, &x) in sums.iter_mut().zip(x) {
-                        *s = s.add(value.mul(x));
+                    for j in from..to {
+                        let at = (*columns.add(j)).get() * of.width + first;
+                        let (value, sums) = (*values.add(j), std::slice::from_raw_parts_mut(out.add(at), w));
+                        for (s, &x) in sums.iter_mut().zip(x) {
+                            *s = s.add(value.mul(x));
+                        }
                     }
                 }
             }

@@ -141,8 +141,9 @@ class Compressed(Arithmetic):
     @classmethod
     def _from_keys(cls, positions: ndarray, values: ndarray, shape: tuple[int, int]) -> Any:
         """From rising keys of majors and minors."""
-        majors, minors = _pattern.split(positions, shape[1 - cls._major])
-        starts = _pattern.compress(majors, shape[cls._major])
+        extent = shape[1 - cls._major]
+        starts = _pattern.compress(positions, shape[cls._major], extent)
+        minors = positions % extent if positions.size else positions
         pattern = Pattern.of(starts, minors, _pattern.index_dtype(values.size, *shape))
         return cls._new(values, pattern, shape, True)
 
@@ -244,10 +245,13 @@ class Compressed(Arithmetic):
         other = self._class("csc" if self.format == "csr" else "csr")
         majors = _pattern.expand(self._pattern.starts, self.nnz)
         extents = (self._shape[1 - self._major], self._shape[self._major])
+        if self.nnz and self.has_canonical_format:  # in order and no position twice: a stable sort of one index will do
+            indices, name = self._pattern.indices, self._pattern.packed.dtype_name
+            order = _core.argsort(indices)
+            starts = _pattern.compress(_pattern.take(indices, order), extents[0])
+            pattern = Pattern.of(starts, _pattern.take(majors, order), name)
+            return other._new(_pattern.take(self._data, order), pattern, self._shape, True)
         at = _pattern.keys(self._pattern.indices, majors, extents)
-        if self.has_canonical_format:  # no position twice: no need to look for any
-            order = _core.argsort(at) if self.nnz else at
-            return other._from_keys(_pattern.take(at, order), _pattern.take(self._data, order), self._shape)
         return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
     def tocsr(self, copy: bool = False) -> Any:
@@ -300,15 +304,14 @@ class Compressed(Arithmetic):
 
     def eliminate_zeros(self) -> None:
         """Drops stored zeros, in place. Waits for the device."""
-        if not self.nnz:
+        if not self.nnz or not bool(_core.reduce("max", self._data == 0, None)):
             return
         majors = _pattern.expand(self._pattern.starts, self.nnz)
         indices = self._pattern.indices
         majors, indices, data = _pattern.keep(self._data != 0, majors, indices, self._data)
-        if data.size < self.nnz:
-            starts = _pattern.compress(majors, self._pattern.majors)
-            self._pattern = Pattern.of(starts, indices, self._pattern.packed.dtype_name)
-            self._data = data
+        starts = _pattern.compress(majors, self._pattern.majors)
+        self._pattern = Pattern.of(starts, indices, self._pattern.packed.dtype_name)
+        self._data = data
 
     def prune(self) -> None:
         """Nothing to do: there is never more memory than values."""

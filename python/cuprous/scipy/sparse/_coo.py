@@ -318,7 +318,7 @@ class Coordinates(Arithmetic):
 
     def eliminate_zeros(self) -> None:
         """Drops stored zeros, in place. Waits for the device."""
-        if self.nnz:
+        if self.nnz and bool(_core.reduce("max", self._data == 0, None)):
             kept = _pattern.keep(self._data != 0, self._row, self._col, self._data)
             self._row, self._col, self._data = kept
 
