@@ -360,16 +360,19 @@ def _checked(starts: ndarray, minors: ndarray, extent: int, name: str) -> int:
     Raises:
         ValueError: where they are no pattern.
     """
-    first, last = int(starts[0]), int(starts[-1])
+    falls = _core.reduce("max", starts[1:] < starts[:-1], None) if starts.size > 1 else _core.full((), False, "bool")
+    facts = [starts[0], starts[-1], falls]
+    if minors.size:
+        facts += [_core.reduce("max", minors, None), _core.reduce("min", minors, None)]
+    first, last, falling, *bounds = _pattern.numbers(*facts)
     if first != 0:
         raise ValueError("index pointer should start with 0")
     if last > minors.size:
         raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
-    if starts.size > 1 and bool(_core.reduce("max", starts[1:] < starts[:-1], None)):
+    if falling:
         raise ValueError("index pointer values must form a non-decreasing sequence")
-    if minors.size:
-        if int(_core.reduce("max", minors, None)) >= extent:
-            raise ValueError(f"{name} index values must be < {extent}")
-        if int(_core.reduce("min", minors, None)) < 0:
-            raise ValueError(f"{name} index values must be >= 0")
+    if bounds and bounds[0] >= extent:
+        raise ValueError(f"{name} index values must be < {extent}")
+    if bounds and bounds[1] < 0:
+        raise ValueError(f"{name} index values must be >= 0")
     return last

@@ -346,9 +346,8 @@ def _check(index: ndarray, extent: int, axis: int) -> None:
     """Raises ValueError for an index beyond its axis."""
     if not index.size:
         return
-    highest = int(_core.reduce("max", index, None))
+    highest, lowest = _pattern.numbers(_core.reduce("max", index, None), _core.reduce("min", index, None))
     if highest >= extent:
         raise ValueError(f"axis {axis} index {highest} exceeds matrix dimension {extent}")
-    lowest = int(_core.reduce("min", index, None))
     if lowest < 0:
         raise ValueError(f"negative axis {axis} index: {lowest}")

@@ -86,6 +86,15 @@ class Pattern:
         return Pattern(self.packed.copy(), self.majors)
 
 
+def numbers(*values: ndarray) -> list[int]:
+    """Arrays of one element as integers, in one transfer."""
+    together = _core.empty((len(values),), "int64")
+    for k, value in enumerate(values):
+        _core.update(together[k], value.reshape(()))
+    found: list[int] = _core.to_numpy(together).tolist()
+    return found
+
+
 def running_sum(a: ndarray) -> ndarray:
     """Sums (int64) of the elements so far."""
     return _core.scan("sum", astype(a, "int64"), 0)
