@@ -167,3 +167,21 @@ def test_in_place() -> None:
     c, _ = both("csr_array", (A * 9).astype("i4"))
     with pytest.raises(TypeError, match="cast"):
         c *= 1.5
+
+
+def test_arrays_of_one_axis() -> None:
+    """What a row or column of a sparse array is; SciPy has a compressed one as well."""
+    (a, p), x = both("csr_array"), RNG.random((7, 2))
+    for ours, theirs in ((a[0], p[0]), (a[1] + a[3], p[1] + p[3]), (sparse.coo_array(cp.asarray(A[0])), p[0])):
+        for function in (
+            lambda v, x: v, lambda v, x: v * 2, lambda v, x: v.multiply(v), lambda v, x: v.sum(), lambda v, x: v.max(),
+            lambda v, x: v @ x, lambda v, x: v @ x[:, 0], lambda v, x: x.T @ v, lambda v, x: v[2],
+            lambda v, x: v[1:6:2], lambda v, x: v > 0.1, lambda v, x: v.maximum(v), lambda v, x: v.T, lambda v, x: v.reshape((1, -1)),
+            lambda v, x: v.count_nonzero(), lambda v, x: v + x[:, 0], lambda v, x: v.astype("f4"),
+            lambda v, x: v.mean(), lambda v, x: abs(-v),
+        ):  # fmt: skip
+            got, want = host(function(ours, cp.asarray(x))), host(function(theirs, x))
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(got, want)
+    with pytest.raises(NotImplementedError, match="one axis"):
+        a[0].tocsr()

@@ -29,6 +29,10 @@ def _map(name: str) -> Any:
 class Arithmetic(Sparse):
     """The operators."""
 
+    def _kept(self) -> str:
+        """The format of results that are made anew."""
+        return "csc" if self.format == "csc" else "coo" if self.ndim == 1 else "csr"
+
     # --- one operand
 
     def __neg__(self) -> Any:
@@ -157,7 +161,7 @@ class Arithmetic(Sparse):
         if isinstance(other, Sparse):
             if other.shape != self.shape:
                 raise _inconsistent(self.shape, other.shape)
-            return self._class("csc" if self.format == "csc" else "csr")(self.toarray() / other.toarray())
+            return self._class(self._kept())(self.toarray() / other.toarray())
         if is_dense(other):
             return self.multiply(_core.map("divide", 1.0, other))
         return NotImplemented
@@ -209,7 +213,7 @@ class Arithmetic(Sparse):
     def _compare(self, other: Any, name: str) -> Any:
         other = operand(other)
         op = _map(name)
-        kept = "csc" if self.format == "csc" else "csr"
+        kept = self._kept()
         if is_number(other):
             if bool(_core.map(name, _core.full((), 0, self._dtype), other)):
                 return self._class(kept)(op(self.toarray(), other))
@@ -261,7 +265,7 @@ class Arithmetic(Sparse):
     def _extreme(self, other: Any, name: str) -> Any:
         other = operand(other)
         if is_number(other):
-            kept = "csc" if self.format == "csc" else "csr"
+            kept = self._kept()
             at_zero = _core.map(name, _core.full((), 0, self._dtype), other)
             if bool(at_zero != 0):
                 return self._class(self.format)(_core.map(name, self.toarray(), other))

@@ -316,8 +316,8 @@ class Sparse:
 
     def count_nonzero(self, axis: int | None = None) -> Any:
         """How many stored values are not zero; by row or column for an axis."""
-        a = self.tocsr()
-        counted = a._with_data(astype(a.data != 0, "int64"))
+        self.sum_duplicates()
+        counted = self._with_data(astype(self.data != 0, "int64"))
         return int(counted.sum()) if axis is None else counted.sum(axis).reshape(-1)
 
     def trace(self, offset: int = 0) -> ndarray:

@@ -233,12 +233,30 @@ class Coordinates(Arithmetic):
         at = self._keys()
         return (at, self._data) if self._canonical else _pattern.merge_equal(at, self._data)
 
-    def tocsr(self, copy: bool = False) -> Any:
-        """As compressed rows."""
+    def _rows(self) -> Any:
+        """As compressed rows; an array of one axis is a row."""
         return self._class("csr")._from_keys(*self._summed(), self._shape)
 
+    def tocsr(self, copy: bool = False) -> Any:
+        """As compressed rows.
+
+        Raises:
+            NotImplementedError: for an array of one axis.
+        """
+        self._two("tocsr")
+        return self._rows()
+
+    def _two(self, name: str) -> None:
+        if self._flat:
+            raise NotImplementedError(f"[{name}] an array of one axis is not supported; use reshape((1, -1))")
+
     def tocsc(self, copy: bool = False) -> Any:
-        """As compressed columns."""
+        """As compressed columns.
+
+        Raises:
+            NotImplementedError: for an array of one axis.
+        """
+        self._two("tocsc")
         at = _pattern.keys(self._col, self._row, self._shape[::-1])
         return self._class("csc")._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
@@ -325,12 +343,12 @@ class Coordinates(Arithmetic):
     # --- arithmetic
 
     def _dot(self, dense: ndarray) -> ndarray:
-        return self.tocsr()._dot(dense)
+        return self._rows()._dot(dense)
 
     def _binary(self, other: Any, op: Any) -> Any:
         if self.shape != other.shape:
             raise ValueError(f"inconsistent shapes {self.shape} and {other.shape}")
-        result = self.tocsr()._binary(other.tocsr(), op)
+        result = self._rows()._binary(other._rows() if other.format == "coo" else other.tocsr(), op)
         return result.tocoo(copy=False)._flattened() if self._flat else result
 
     def __getitem__(self, key: Any) -> Any:

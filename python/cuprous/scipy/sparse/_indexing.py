@@ -155,7 +155,7 @@ def read(a: Any, key: Any) -> Any:
 def read_flat(a: Any, key: Any) -> Any:
     """`a[key]` of an array with one axis."""
     item = _one(key, a._shape[1], 0) if not isinstance(key, tuple) else _one(*key, a._shape[1], 0)  # type: ignore[call-arg]
-    line = a.tocsr()
+    line = a._rows()
     if isinstance(item, int):
         return _cells(line, _numbers(0), _numbers(item)).reshape(())
     if isinstance(item, ndarray) and item.ndim == 2:

@@ -49,7 +49,7 @@ def dense(a: Any, b: ndarray) -> ndarray:
     a = a.astype(name, copy=False)
     columns = astype(b, name)
     product = a._dot(columns.reshape(-1, 1) if b.ndim == 1 else columns)
-    return product.reshape(-1) if b.ndim == 1 else product
+    return product.reshape((*a.shape[:-1], *b.shape[1:]))
 
 
 def sparse(a: Any, b: Any) -> Any:
@@ -60,6 +60,8 @@ def sparse(a: Any, b: Any) -> Any:
     Raises:
         ValueError: for shapes that do not fit.
     """
+    if a.ndim == 1 or b.ndim == 1:
+        raise NotImplementedError("[matmul] sparse arrays of one axis are not supported here; use toarray() of one")
     (m, k), (high, n) = a._shape, b._shape
     if k != high:
         raise ValueError(f"matmul: dimension mismatch with signature (n,k={k}),(k={high},m)->(n,m)")
