@@ -176,7 +176,8 @@ def test_arrays_of_one_axis() -> None:
         for function in (
             lambda v, x: v, lambda v, x: v * 2, lambda v, x: v.multiply(v), lambda v, x: v.sum(), lambda v, x: v.max(),
             lambda v, x: v @ x, lambda v, x: v @ x[:, 0], lambda v, x: x.T @ v, lambda v, x: v[2],
-            lambda v, x: v[1:6:2], lambda v, x: v > 0.1, lambda v, x: v.maximum(v), lambda v, x: v.T, lambda v, x: v.reshape((1, -1)),
+            lambda v, x: v[1:6:2], lambda v, x: v > 0.1, lambda v, x: v.maximum(v), lambda v, x: v.T,
+            lambda v, x: v.reshape((1, -1)),
             lambda v, x: v.count_nonzero(), lambda v, x: v + x[:, 0], lambda v, x: v.astype("f4"),
             lambda v, x: v.mean(), lambda v, x: abs(-v),
         ):  # fmt: skip
