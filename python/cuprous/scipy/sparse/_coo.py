@@ -10,7 +10,7 @@ from cuprous._args import array, astype, ndarray
 from cuprous._args import as_shape as any_shape
 from cuprous._convert import convert
 from cuprous._counting import flatnonzero
-from cuprous.scipy.sparse import _indexing, _pattern
+from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
 from cuprous.scipy.sparse._base import Sparse, as_shape, checked_dtype, is_shape
 from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
@@ -343,7 +343,10 @@ class Coordinates(Arithmetic):
     # --- arithmetic
 
     def _dot(self, dense: ndarray) -> ndarray:
-        return self._rows()._dot(dense)
+        if self._canonical or dense.shape[1] > 1:
+            return self._rows()._dot(dense)
+        # For one vector, sorting the values would take longer than adding up their products.
+        return _product.coordinates(self._data, self._row, self._col, dense, self._shape[0])
 
     def _binary(self, other: Any, op: Any) -> Any:
         if self.shape != other.shape:

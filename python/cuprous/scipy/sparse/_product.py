@@ -18,17 +18,21 @@ def compressed(values: ndarray, pattern: _pattern.Pattern, dense: ndarray, rows:
     """Compressed rows (columns, if `transposed`) times a matrix of the same dtype; the result has so many rows."""
     if values.dtype_name in _ROUTINE:
         return _core.sparse_dot(values, pattern.packed, dense, rows, transposed)
+    majors = _pattern.expand(pattern.starts, values.size)
+    read, written = (majors, pattern.indices) if transposed else (pattern.indices, majors)
+    return coordinates(values, written, read, dense, rows)
+
+
+def coordinates(values: ndarray, row: ndarray, col: ndarray, dense: ndarray, rows: int) -> ndarray:
+    """Values at places times a matrix of the same dtype, by writing down and adding up all terms."""
     width = dense.shape[1]
     result = _core.full((rows, width), 0, values.dtype_name)
     if not values.size or not width:
         return result
-    majors = _pattern.expand(pattern.starts, values.size)
-    minors = astype(pattern.indices, "int64")
-    read, written = (majors, minors) if transposed else (minors, majors)
     columns = _pattern.arange(width)
     flat = dense if dense.is_c_contiguous else dense.copy()
-    picked = _core.gather(flat, read.reshape(-1, 1) * width + columns)
-    at = written.reshape(-1, 1) * width + columns
+    picked = _core.gather(flat, astype(col, "int64").reshape(-1, 1) * width + columns)
+    at = astype(row, "int64").reshape(-1, 1) * width + columns
     terms = _core.map("multiply", values.reshape(-1, 1), picked)
     _core.scatter(result, at, terms, _pattern.combine(values.dtype_name))
     return result
