@@ -282,23 +282,24 @@ impl<E: Num, I: Index> Body for Columns<E, I> {
 
 type Run = Entry<Part<'static>>;
 
-fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>() -> Entry<F1::Args> {
+/// The best level; for products with a vector one without the gathers of AVX-512, which take longer than scalar loads.
+fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>(vector: bool) -> Entry<F1::Args> {
     match isa::level() {
         Level::V1 => V1::entry::<F1>(),
-        Level::V3 => V3::entry::<F3>(),
-        Level::V4 => V4::entry::<F4>(),
+        Level::V4 if !vector => V4::entry::<F4>(),
+        Level::V3 | Level::V4 => V3::entry::<F3>(),
     }
 }
 
 /// The loops for a dtype: over rows, or over columns of the transpose.
-fn loops<I: Index>(dtype: DType, transposed: bool) -> Run {
+fn loops<I: Index>(dtype: DType, transposed: bool, vector: bool) -> Run {
     macro_rules! pick {
         ($body:ident) => {
             match dtype {
-                DType::F32 => entry::<$body<F32<V1>, I>, $body<F32<V3>, I>, $body<F32<V4>, I>>(),
-                DType::F64 => entry::<$body<F64<V1>, I>, $body<F64<V3>, I>, $body<F64<V4>, I>>(),
-                DType::C64 => entry::<$body<Cx<F32<V1>>, I>, $body<Cx<F32<V3>>, I>, $body<Cx<F32<V4>>, I>>(),
-                _ => entry::<$body<Cx<F64<V1>>, I>, $body<Cx<F64<V3>>, I>, $body<Cx<F64<V4>>, I>>(),
+                DType::F32 => entry::<$body<F32<V1>, I>, $body<F32<V3>, I>, $body<F32<V4>, I>>(vector),
+                DType::F64 => entry::<$body<F64<V1>, I>, $body<F64<V3>, I>, $body<F64<V4>, I>>(vector),
+                DType::C64 => entry::<$body<Cx<F32<V1>>, I>, $body<Cx<F32<V3>>, I>, $body<Cx<F32<V4>>, I>>(vector),
+                _ => entry::<$body<Cx<F64<V1>>, I>, $body<Cx<F64<V3>>, I>, $body<Cx<F64<V4>>, I>>(vector),
             }
         };
     }
@@ -323,7 +324,11 @@ pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: V
         limit: if transposed { out.shape()[0] } else { dense.shape()[0] } as usize,
         width,
     };
-    let run = if index == 4 { loops::<i32>(dtype, transposed) } else { loops::<i64>(dtype, transposed) };
+    let run = if index == 4 {
+        loops::<i32>(dtype, transposed, width == 1)
+    } else {
+        loops::<i64>(dtype, transposed, width == 1)
+    };
     let bad = AtomicBool::new(false);
     // SAFETY: passed on.
     unsafe {
