@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._args import array, astype, broadcast_shapes
 from cuprous.scipy.sparse import _product
-from cuprous.scipy.sparse._base import Sparse, is_dense, is_number, operand
+from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_dense, is_number, operand
 
 ndarray = _core.ndarray
 
@@ -49,7 +49,9 @@ class Arithmetic(Sparse):
     def _apply(self, name: str, *arguments: Any) -> Any:
         """A function that keeps zero, of the elements (so equal positions are added up first)."""
         self.sum_duplicates()
-        return self._with_data(_core.map(name, self.data, *arguments))
+        values = _core.map(name, self.data, *arguments)
+        checked_dtype(values.dtype_name)
+        return self._with_data(values)
 
     def power(self, n: Any, dtype: Any = None) -> Any:
         """Elements to the power of a number."""
@@ -59,7 +61,8 @@ class Arithmetic(Sparse):
             raise NotImplementedError("zero power is not supported as it would densify the matrix.\n"
                                       "Use `cuprous.ones(A.shape, dtype=A.dtype)` for this case.")  # fmt: skip
         a = self if dtype is None else self.astype(dtype)
-        return a._apply("power", n)
+        a.sum_duplicates()
+        return a._with_data(a.data**n)
 
     # --- sums
 
@@ -157,7 +160,8 @@ class Arithmetic(Sparse):
     def __truediv__(self, other: Any) -> Any:
         other = operand(other)
         if is_number(other):
-            return self._with_data(self.data / other)
+            a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)  # float32 as well, as SciPy
+            return a._with_data(a.data / other)
         if isinstance(other, Sparse):
             if other.shape != self.shape:
                 raise _inconsistent(self.shape, other.shape)

@@ -81,7 +81,7 @@ def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
     inner = "float64" if integral else name
     count = a._shape[0] * a._shape[1] if which is None else a._shape[which]
     total = sum_(a, axis if which is None else which, inner, None)
-    return write_exactly(out, astype(total / count, wanted), "mean")
+    return write_exactly(out, astype(total * (1.0 / count), wanted), "mean")
 
 
 def _worst(dtype: str, op: str) -> Any:

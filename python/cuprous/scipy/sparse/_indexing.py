@@ -145,11 +145,9 @@ def read(a: Any, key: Any) -> Any:
         raise IndexError("index arrays of two axes must come in pairs")
     picks = (_as_range(row), _as_range(column))
     block = _pick_minor(_pick_major(a, picks[a._major]), picks[1 - a._major])
-    if block is a:
-        return a.copy()
     if a._is_array and (isinstance(row, int) or isinstance(column, int)):
-        return block.reshape((-1,)) if block.format == "coo" else block.tocoo(copy=False).reshape((-1,))
-    return block
+        return block.reshape((-1,))
+    return a.copy() if block is a else block
 
 
 def read_flat(a: Any, key: Any) -> Any:
