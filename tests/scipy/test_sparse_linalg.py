@@ -118,3 +118,25 @@ def test_operators() -> None:
         ours.matvec(cp.ones(3))
     with pytest.raises(NotImplementedError):
         by_hand.rmatvec(cp.ones(N))
+
+
+def test_least_squares() -> None:
+    tall, wide = GENERAL[:, :30], GENERAL[:30]
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (tall, {}), (tall, {"damp": 0.5}), (wide, {}), (GENERAL + 1j * NOISE, {}), (tall, {"calc_var": True}),
+        (tall, {"iter_lim": 3}), (tall, {"x0": np.ones(30)}),
+    ]  # fmt: skip
+    for a, keywords in cases:
+        matrix, b = scipy_sparse.csr_array(a), SIDE[: a.shape[0]]
+        mine = {key: cp.asarray(v) if key == "x0" else v for key, v in keywords.items()}
+        ours = linalg.lsqr(sparse.csr_array(matrix), cp.asarray(b), atol=1e-10, btol=1e-10, **mine)
+        theirs = scipy_linalg.lsqr(matrix, b, atol=1e-10, btol=1e-10, **keywords)
+        np.testing.assert_allclose(ours[0].get(), theirs[0], rtol=1e-7, atol=1e-9)
+        assert ours[1:3] == theirs[1:3]
+        np.testing.assert_allclose(ours[3:7], theirs[3:7], rtol=1e-3, atol=1e-9)
+        np.testing.assert_allclose(ours[8], theirs[8], rtol=1e-6)
+        if keywords.get("calc_var"):
+            np.testing.assert_allclose(ours[9].get(), theirs[9], rtol=1e-6)
+    assert linalg.lsqr(sparse.csr_array(GENERAL), cp.zeros(N))[1] == 0
+    with pytest.raises(ValueError, match="incompatible"):
+        linalg.lsqr(sparse.csr_array(tall), cp.ones(3))
