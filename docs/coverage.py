@@ -70,7 +70,10 @@ TRANSFORMING = {
     )
 }  # fmt: skip
 #: Modules of SciPy's that are here.
-SCIPY = ("interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats")
+SCIPY = (
+    "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance", "special",
+    "stats",
+)  # fmt: skip
 
 
 def names(module: Owner) -> Iterator[tuple[str, Any]]:
@@ -159,7 +162,8 @@ def scipy_version() -> str:
 def scipy_section(name: str) -> list[str]:
     """One table of what a module of `cuprous.scipy` has, and of what it names an alternative to."""
     theirs, ours = import_module(f"scipy.{name}"), import_module(f"cuprous.scipy.{name}")
-    refused = refusals(SOURCES / "scipy" / name.split(".")[0])
+    folder = SOURCES / "scipy" / name.replace(".", "/")
+    refused = refusals(folder if folder.is_dir() else folder.parent)
     known = sorted({*ours.__all__, *getattr(ours, "ALTERNATIVES", ())} & {*dir(theirs)})
     total = sum(callable(getattr(theirs, n)) and n[0].islower() for n in theirs.__all__)
     rows, done = [], 0

@@ -170,6 +170,12 @@ def decompose(name: str, a: ndarray, b: ndarray | None = None) -> ndarray:
     element that is not 0 where one of the matrices failed; its results are NaN. That of "eig" and "eigvals" is
     complex."""
 
+def sparse_dot(values: ndarray, pattern: ndarray, dense: ndarray, rows: int, transposed: bool) -> ndarray:
+    """A sparse matrix (compressed rows; columns, if transposed) times a dense one (n x k): rows x k.
+
+    The pattern (int32 or int64) has the starts of the compressed axis, as many elements as the next multiple of 32
+    holds, and the index of each value. float32, float64, complex64 and complex128."""
+
 # --- views and writes
 def as_strided(
     a: ndarray, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str | None = None

@@ -202,10 +202,12 @@ def cross(
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 
-def _operator(a: Any, b: Any) -> ndarray:
+def _operator(a: Any, b: Any) -> Any:
     """`a @ b`, whatever the other operand is."""
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x):
+            if getattr(x, "__array_ufunc__", x) is None:  # it has its own way, as NumPy's operators understand it
+                return NotImplemented
             raise unsupported(x)
     return matrix_product(array(a), array(b))
 

@@ -196,6 +196,32 @@ const CUSOLVER: Library = Library {
     types: &[],
 };
 
+const CUSPARSE: Library = Library {
+    file: "cusparse",
+    name: "CusparseApi",
+    source: "#include <cusparse.h>\n",
+    functions: &[
+        "cusparseCreate",
+        "cusparseDestroy",
+        "cusparseGetVersion",
+        "cusparseGetErrorString",
+        "cusparseSetStream",
+        "cusparseCreateConstCsr",
+        "cusparseDestroySpMat",
+        "cusparseCreateConstDnVec",
+        "cusparseCreateDnVec",
+        "cusparseDestroyDnVec",
+        "cusparseCreateConstDnMat",
+        "cusparseCreateDnMat",
+        "cusparseDestroyDnMat",
+        "cusparseSpMV_bufferSize",
+        "cusparseSpMV",
+        "cusparseSpMM_bufferSize",
+        "cusparseSpMM",
+    ],
+    types: &[],
+};
+
 /// Enums that grow with each CUDA release: the members we use.
 const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
     (
@@ -274,7 +300,7 @@ impl ParseCallbacks for HideUnused {
 /// Writes one file for each library.
 pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    for library in [DRIVER, NVRTC, CUBLASLT, CUSOLVER] {
+    for library in [DRIVER, NVRTC, CUBLASLT, CUSOLVER, CUSPARSE] {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

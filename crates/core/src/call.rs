@@ -236,12 +236,29 @@ pub enum CallOp {
     /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
     /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
     Linalg(LinalgOp),
+    /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
+    /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
+    /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
+    SparseDot {
+        /// The pattern is that of the transpose: columns are compressed and rows listed.
+        transposed: bool,
+    },
+}
+
+/// Elements of a pattern before its column numbers: `rows + 1`, and as many more as keep the columns aligned.
+pub fn sparse_starts(rows: i64) -> i64 {
+    (rows + 1 + 31) / 32 * 32
 }
 
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
 
 /// Calls by number. A program uses few kinds, so they are kept for good.
-static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Default::default);
+static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(|| {
+    // A node has a byte for the number of a call with three operands, so these are the first.
+    let ternary = [false, true].map(|transposed| CallOp::SparseDot { transposed });
+    let numbers = ternary.iter().cloned().zip(0..).collect();
+    Mutex::new((numbers, ternary.to_vec()))
+});
 
 impl CallOp {
     /// The number that stands for this operation in a node.
@@ -278,6 +295,7 @@ impl CallOp {
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",
             CallOp::Linalg(op) => op.name(),
+            CallOp::SparseDot { .. } => "sparse dot",
         }
     }
 }

@@ -4,7 +4,7 @@ use cuprous_core::call::packed_mask;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{compact, correlate, dot, fft, linalg, pad, scan, search, select, sort};
+use crate::calls::{compact, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -108,6 +108,7 @@ impl Routine {
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
+            CallOp::SparseDot { .. } => 3,
             _ => 1,
         };
         let optional = usize::from(call.op == CallOp::Compact && call.ins.len() == 2);
@@ -195,6 +196,7 @@ impl Routine {
             }
             CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
             CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
+            CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -244,6 +246,7 @@ impl Routine {
                     let right = (self.call.ins.len() > 1).then(|| of(1));
                     linalg::run(*op, of(0), right, out)
                 }
+                CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
             }
         }
     }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
 use crate::cusolver::CusolverApi;
+use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
 use crate::nvrtc::NvrtcApi;
 
@@ -46,6 +47,14 @@ const CUSOLVER: Library = Library {
     files: &[
         (13, "libcusolver.so.12", "cu13/lib", "nvidia-cusolver>=12,<13"),
         (12, "libcusolver.so.11", "cusolver/lib", "nvidia-cusolver-cu12"),
+    ],
+};
+
+const CUSPARSE: Library = Library {
+    name: "cuSPARSE",
+    files: &[
+        (13, "libcusparse.so.12", "cu13/lib", "nvidia-cusparse>=12,<13"),
+        (12, "libcusparse.so.12", "cusparse/lib", "nvidia-cusparse-cu12"),
     ],
 };
 
@@ -115,6 +124,13 @@ pub fn cusolver() -> Result<&'static CusolverApi, MissingLibrary> {
     static LOADED: Once<CusolverApi> = Once::new();
     // SAFETY: the file is cuSOLVER by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUSOLVER.open(|path| unsafe { CusolverApi::new(path) }))
+}
+
+/// Products of sparse matrices.
+pub fn cusparse() -> Result<&'static CusparseApi, MissingLibrary> {
+    static LOADED: Once<CusparseApi> = Once::new();
+    // SAFETY: the file is cuSPARSE by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUSPARSE.open(|path| unsafe { CusparseApi::new(path) }))
 }
 
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.

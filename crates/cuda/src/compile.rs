@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_plan::{Program, Step};
 
-use crate::cache::{CacheKey, DiskCache};
+use crate::cache::CacheKey;
 use crate::codegen::{self, Arch, Options, Stage};
 use crate::device::{Counters, Gpu};
 use crate::driver::{Function, Module};
-use crate::error::{Result, translate};
+use crate::error::Result;
 use crate::nvrtc::{self, CompileOptions};
 use crate::routines::{self, Planned};
 use crate::run::Loaded;

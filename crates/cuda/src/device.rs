@@ -13,6 +13,7 @@ use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
 use crate::cusolver::Cusolver;
+use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -35,6 +36,7 @@ pub(crate) struct Gpu {
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
     solver: Mutex<Option<Cusolver>>,
+    sparse: Mutex<Option<Cusparse>>,
 }
 
 /// What `stats()` shows of this device.
@@ -95,6 +97,7 @@ impl CudaDevice {
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
             solver: Mutex::new(None),
+            sparse: Mutex::new(None),
         })))
     }
 }
@@ -135,6 +138,15 @@ impl Gpu {
             Some(library) => f(library),
             None => f(solver.insert(Cusolver::new(self.context)?)),
         }
+    }
+
+    /// cuSPARSE, loaded on first use.
+    pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
+        let mut sparse = lock(&self.sparse);
+        if sparse.is_none() {
+            *sparse = Some(Cusparse::new(self.context)?);
+        }
+        f(sparse.as_mut().expect("just made"))
     }
 }
 

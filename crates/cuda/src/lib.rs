@@ -6,6 +6,7 @@ pub mod codegen;
 mod compile;
 pub mod cublaslt;
 pub mod cusolver;
+mod cusparse;
 mod device;
 pub mod driver;
 pub mod error;

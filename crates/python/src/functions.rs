@@ -1,6 +1,6 @@
 //! The module's functions: arguments in, engine calls out.
 
-use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp, packed_mask};
+use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
@@ -657,6 +657,51 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     checked_bytes(&[elements], dtype).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
     whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
+}
+
+#[pyfunction]
+pub(crate) fn sparse_dot(
+    py: Python<'_>,
+    values: &PyArray,
+    pattern: &PyArray,
+    dense: &PyArray,
+    rows: i64,
+    transposed: bool,
+) -> PyResult<PyArray> {
+    let (dtype, shape) = (values.0.dtype(), dense.0.shape());
+    let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && matches!(pattern.0.dtype(), DType::I32 | DType::I64);
+    let fit = shape.len() == 2 && rows >= 0 && {
+        let compressed = if transposed { shape[0] } else { rows };
+        pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
+    };
+    if !known || !fit || values.0.layout.ndim() != 1 || dense.0.dtype() != dtype {
+        return Err(PyValueError::new_err(format!(
+            "[sparse dot] values {} {}, pattern {} {} and dense matrix {} {} do not fit together for {rows} rows",
+            dtype.name(),
+            cuprous_core::layout::show(values.0.shape()),
+            pattern.0.dtype().name(),
+            cuprous_core::layout::show(pattern.0.shape()),
+            dense.0.dtype().name(),
+            cuprous_core::layout::show(shape)
+        )));
+    }
+    let out = [rows, shape[1]];
+    checked_bytes(&out, dtype).or_raise()?;
+    if values.0.layout.size == 0 || shape[0] == 0 {
+        let engine = devices::of(&values.0);
+        return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
+    }
+    // Libraries read arrays without gaps.
+    let plain = |a: &PyArray| {
+        if a.0.layout.is_c_contiguous() {
+            return Ok(PyArray::own(a.0.clone()));
+        }
+        let engine = devices::of(&a.0);
+        finish(py, engine, engine.cast(&a.0, a.0.dtype()))
+    };
+    let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
+    whole(py, CallOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
 }
 
 // --- running

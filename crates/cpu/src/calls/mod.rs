@@ -11,6 +11,7 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod sort;
+pub(crate) mod sparse;
 
 use cuprous_core::{DType, Fun, Result};
 use smallvec::SmallVec;

@@ -14,8 +14,8 @@ mod types;
 
 use cuprous_plan::kernel::Kernel;
 
-pub(crate) use calls::{Source, linalg};
 pub use calls::{CallTuning, generate_call, generate_call_tuned};
+pub(crate) use calls::{Source, linalg};
 pub use pack::generate_pack;
 pub use prelude::Part;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};

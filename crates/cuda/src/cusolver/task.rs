@@ -282,14 +282,7 @@ impl Cusolver {
                     let (m, n, k) = (short(rows)?, short(columns)?, short(reflectors)?);
                     macro_rules! basis {
                         ($ask:ident / $run:ident) => {
-                            named!(
-                                api,
-                                what,
-                                problem,
-                                purpose,
-                                $ask / $run,
-                                (handle, m, n, k, a.cast(), m, b.cast())
-                            )
+                            named!(api, what, problem, purpose, $ask / $run, (handle, m, n, k, a.cast(), m, b.cast()))
                         };
                     }
                     match problem.number {

@@ -5,6 +5,7 @@
 
 mod dot;
 mod linalg;
+mod sparse;
 
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +88,9 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(planned) = linalg::decomposition(call, arch, options) {
         return Ok(planned);
+    }
+    if let Some(product) = sparse::product(call) {
+        return Ok(Planned::routine(product));
     }
     generate_call(call, arch, options)
         .map(Planned::from)

@@ -161,7 +161,7 @@ fn devices(checks: &mut Vec<Check>) -> Result<usize, ()> {
 }
 
 /// NVIDIA's libraries. Missing ones are broken only where there is a GPU that wants them.
-fn libraries(wanted: bool) -> [Check; 3] {
+fn libraries(wanted: bool) -> [Check; 4] {
     let describe = |name: &str, loaded: Result<String, sys::MissingLibrary>, file: &str| match loaded {
         Ok(version) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -194,10 +194,12 @@ fn libraries(wanted: bool) -> [Check; 3] {
         }
         Err(error) => error.to_string(),
     });
+    let cusparse_version = sys::cusparse().map(|_| "found".into());
     [
         describe("NVRTC", nvrtc_version, "libnvrtc.so"),
         describe("cuBLASLt", cublaslt_version, "libcublasLt.so"),
         describe("cuSOLVER", cusolver_version, "libcusolver.so"),
+        describe("cuSPARSE", cusparse_version, "libcusparse.so"),
     ]
 }
 

@@ -305,16 +305,14 @@ impl Work {
                     .int("batch", batch)
                     .stage(&format!("small_svd<{c}, {team}, {lanes}, {wants}>"), blocks, threads, 0)
             }
-            LinalgOp::Eigh { upper, vectors } => {
-                launch("eigh", if vectors { "_vectors" } else { "" })
-                    .pointer("out", c, self.out)
-                    .int("n", n)
-                    .int("upper", i64::from(upper))
-                    .int("v_at", self.starts[1])
-                    .int("flag", flag)
-                    .int("batch", batch)
-                    .stage(&format!("small_eigh<{c}, {team}, {lanes}, {vectors}>"), blocks, threads, 0)
-            }
+            LinalgOp::Eigh { upper, vectors } => launch("eigh", if vectors { "_vectors" } else { "" })
+                .pointer("out", c, self.out)
+                .int("n", n)
+                .int("upper", i64::from(upper))
+                .int("v_at", self.starts[1])
+                .int("flag", flag)
+                .int("batch", batch)
+                .stage(&format!("small_eigh<{c}, {team}, {lanes}, {vectors}>"), blocks, threads, 0),
             _ => {
                 let raw = op == LinalgOp::Qr(QrMode::Raw);
                 let group = if warp { 1 } else { 8 };

@@ -121,6 +121,8 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
         // By libraries.
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
+        // By a library.
+        CallOp::SparseDot { .. } => return None,
     }
     Some(made.out)
 }
