@@ -99,42 +99,6 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     return row
 
 
-#: Of a matrix, one that each decomposition can be made of.
-OPERANDS: dict[str, Callable[[Any], Any]] = {
-    "solve": lambda a: a,
-    "svd": lambda a: a,
-    "cholesky": lambda a: a @ a.mT + a.shape[-1] * np.eye(a.shape[-1]),
-    "eigh": lambda a: a + a.mT,
-}
-
-
-def decomposition(name: str, *shape: int) -> Callable[[Context], None]:
-    """A routine of `linalg` on float64 matrices; `solve` for one right side each."""
-
-    def row(c: Context) -> None:
-        small = (shape[0] // 10, *shape[1:]) if len(shape) == 3 else tuple(n // 4 for n in shape)
-        a = OPERANDS[name](c.rng.standard_normal(small if c.quick else shape))
-        b = c.rng.standard_normal((*a.shape[:-1], 1))
-
-        def setup(p: Peer) -> Callable[[], Any]:
-            x, y = p.asarray(a), p.asarray(b)
-            f = getattr(p.module.linalg, name)
-            return {"solve": lambda: f(x, y), "cholesky": lambda: f(x), "eigh": lambda: f(x)[0]}.get(
-                name, lambda: f(x)[1]
-            )
-
-        expected = {
-            "solve": lambda: np.linalg.solve(a, b),
-            "cholesky": lambda: np.linalg.cholesky(a),
-            "eigh": lambda: np.linalg.eigvalsh(a),
-            "svd": lambda: np.linalg.svdvals(a),
-        }[name]()
-        for peer in ("cuprous", "numpy", "torch"):
-            c.time(peer, setup, lambda got: assert_close(got, expected, 1e-8), runs=5)
-
-    return row
-
-
 def turned(sum_too: bool) -> Callable[[Context], None]:
     """A transposed operand: copied, or added to one that is not."""
 

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use cuprous_core::call::{Edge, FftKind, FftScale};
+use cuprous_core::call::{Edge, FftKind, FftScale, sparse_starts};
 use cuprous_core::{CallOp, DType, DType::*, Layout, LayoutRef, ScanOp};
 
 fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
@@ -380,4 +380,45 @@ fn misfits_are_refused() {
     let l = Layout::contiguous(F64, &[2, 3]);
     let step = call(CallOp::Dot, vec![l.clone(), l.clone()], Layout::contiguous(F64, &[2, 3]));
     assert!(run(vec![step], &mut [vec![0; 48], vec![0; 48], vec![0; 48]], &[]).is_err());
+}
+
+#[test]
+fn products_with_sparse_matrices() {
+    for (rows, columns, width, most) in [(7i64, 5i64, 1i64, 4u64), (4, 9, 3, 3), (3000, 40, 45, 30), (40, 3, 1, 900)] {
+        let mut noise = Noise(11);
+        let (mut starts, mut indices) = (vec![0i32], Vec::new());
+        for _ in 0..rows {
+            let count = (noise.next().abs() * most as f64) as usize;
+            indices.extend((0..count).map(|_| (noise.next().abs() * columns as f64) as i32));
+            starts.push(indices.len() as i32);
+        }
+        starts.resize(sparse_starts(rows) as usize, -1);
+        let pattern = [starts.clone(), indices.clone()].concat();
+        let values = noise.many(indices.len());
+        let l = |n: usize| Layout::contiguous(F64, &[n as i64]);
+        let lp = Layout::contiguous(I32, &[pattern.len() as i64]);
+        for transposed in [false, true] {
+            let (high, low) = if transposed { (rows, columns) } else { (columns, rows) };
+            let dense = noise.many((high * width) as usize);
+            let ins = [
+                (f64::bytes(&values), l(values.len())),
+                (i32::bytes(&pattern), lp.clone()),
+                (f64::bytes(&dense), Layout::contiguous(F64, &[high, width])),
+            ];
+            let out = Layout::contiguous(F64, &[low, width]);
+            let got = f64::read(&go(CallOp::SparseDot { transposed }, &ins, out));
+            let mut want = vec![0.0; (low * width) as usize];
+            for r in 0..rows as usize {
+                for j in starts[r] as usize..starts[r + 1] as usize {
+                    let c = indices[j] as usize;
+                    let (from, to) = if transposed { (r, c) } else { (c, r) };
+                    for k in 0..width as usize {
+                        want[to * width as usize + k] += values[j] * dense[from * width as usize + k];
+                    }
+                }
+            }
+            let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-10, "{rows} x {columns}, {width} columns, transposed {transposed}: {worst}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cuprous_core::{Buffer, CallOp, Error, Memory};
+use cuprous_core::{Buffer, Error, Memory};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, Program};
 
@@ -13,6 +13,8 @@ use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
 use crate::cufft;
+use crate::cusolver::Cusolver;
+use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -35,6 +37,8 @@ pub(crate) struct Gpu {
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
     ffts: Mutex<cufft::Plans>,
+    solver: Mutex<Option<Cusolver>>,
+    sparse: Mutex<Option<Cusparse>>,
 }
 
 /// What `stats()` shows of this device.
@@ -95,6 +99,8 @@ impl CudaDevice {
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
             ffts: Mutex::default(),
+            solver: Mutex::new(None),
+            sparse: Mutex::new(None),
         })))
     }
 }
@@ -139,6 +145,24 @@ impl Gpu {
             plan => plan,
         })
     }
+
+    /// cuSOLVER, loaded on first use.
+    pub(crate) fn with_solver<T>(&self, f: impl FnOnce(&mut Cusolver) -> Result<T>) -> Result<T> {
+        let mut solver = lock(&self.solver);
+        match solver.as_mut() {
+            Some(library) => f(library),
+            None => f(solver.insert(Cusolver::new(self.context)?)),
+        }
+    }
+
+    /// cuSPARSE, loaded on first use.
+    pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
+        let mut sparse = lock(&self.sparse);
+        if sparse.is_none() {
+            *sparse = Some(Cusparse::new(self.context)?);
+        }
+        f(sparse.as_mut().expect("just made"))
+    }
 }
 
 /// A block of a device's pool.
@@ -174,10 +198,6 @@ impl CudaDevice {
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
         "cuda"
-    }
-
-    fn can(&self, call: &CallOp) -> bool {
-        crate::routines::has_code(call)
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

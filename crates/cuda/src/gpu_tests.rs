@@ -1,12 +1,8 @@
-//! On a real device; where there is none each test returns at once. Timings: `cargo test --release -- --ignored
-//! --nocapture`. The libraries are found through `CUPROUS_NVIDIA_ROOTS` (the wheels' `nvidia` folders).
-
-use std::time::Instant;
+//! On a real device; where there is none each test returns at once. The libraries are found through
+//! `CUPROUS_NVIDIA_ROOTS` (the wheels' `nvidia` folders).
 
 use crate::cublaslt::{CublasLt, Epilogue, Matmul, MatmulType, Matrix, Operands, WORKSPACE_BYTES, Workspace};
-use crate::driver::{
-    ArgBlock, Context, DevPtr, Event, LaunchShape, Module, Stream, device_info, is_available, mem_info, version,
-};
+use crate::driver::{ArgBlock, Context, DevPtr, LaunchShape, Module, Stream, device_info, is_available, mem_info};
 use crate::error::{CudaError, Result};
 use crate::graph::GraphBuilder;
 use crate::nvrtc::{CompileOptions, best_arch, compile};
@@ -327,10 +323,19 @@ fn a_forked_child_gets_a_clear_error() {
     assert!(bench.context.make_current().is_ok(), "the parent goes on");
 }
 
-/// Loses the context: run it alone, with `--ignored`.
+/// Loses the context of its process, so that a child does it.
 #[test]
-#[ignore = "loses the context of the process"]
 fn an_illegal_address_is_sticky() {
+    const CHILD: &str = "CUPROUS_TEST_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let child = std::process::Command::new(std::env::current_exe().expect("known"))
+            .args(["gpu_tests::an_illegal_address_is_sticky", "--exact", "--nocapture"])
+            .env(CHILD, "1")
+            .output()
+            .expect("started");
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    }
     let Some(mut bench) = Bench::new() else { return };
     let module = bench.module();
     let x = bench.put(&[1f32]);
@@ -343,135 +348,4 @@ fn an_illegal_address_is_sticky() {
     unsafe { wild.launch(&LaunchShape::linear(1, 1), &bench.stream, &mut pointers) }.expect("submitted");
     let error = bench.stream.synchronize().expect_err("illegal");
     assert!(error.is_sticky(), "{error}");
-    eprintln!("{error}");
-}
-
-fn best_ms(mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..9)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-fn time_copies(bench: &mut Bench, threads: usize) -> Result<()> {
-    let (staging, stream) = (&mut Staging::with_threads(bench.context, threads), &bench.stream);
-    for mib in [1, 4, 16, 64, 256] {
-        let bytes = mib << 20;
-        let ptr = bench.pool.alloc(bytes as u64)?;
-        let data = vec![1u8; bytes];
-        let up = best_ms(|| {
-            // SAFETY: both ranges have this size.
-            unsafe { staging.upload(ptr, data.as_ptr(), bytes, stream) }.expect("sound");
-            stream.synchronize().expect("sound");
-        });
-        let mut kept = vec![1u8; bytes];
-        let down = best_ms(|| {
-            // SAFETY: both ranges have this size.
-            unsafe { staging.download(kept.as_mut_ptr(), ptr, bytes, stream) }.expect("sound");
-        });
-        // Taking the pages is the copy's cost, giving them back is not.
-        let mut fresh: Vec<f64> = (0..9)
-            .map(|_| {
-                let start = Instant::now();
-                let mut target = Vec::<u8>::with_capacity(bytes);
-                // SAFETY: the capacity is this size.
-                unsafe { staging.download(target.as_mut_ptr(), ptr, bytes, stream) }.expect("sound");
-                start.elapsed().as_secs_f64() * 1e3
-            })
-            .collect();
-        fresh.sort_by(f64::total_cmp);
-        eprintln!(
-            "{threads:2} threads, {mib:3} MiB: up {up:.3}, down {down:.3}, down to fresh pages {:.3} ms",
-            fresh[4]
-        );
-        assert!(bench.pool.free(ptr));
-    }
-    Ok(())
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn timings() -> Result<()> {
-    let started = Instant::now();
-    let Some(mut bench) = Bench::new() else { return Ok(()) };
-    eprintln!("driver {:?}, start {:.0} ms, {:?}", version()?, started.elapsed().as_secs_f64() * 1e3, device_info(0)?);
-    eprintln!("uuid {}", device_info(0)?.uuid_text());
-    let module = bench.module();
-    let scale = module.function(c"scale")?;
-    for threads in [4, 8, 16] {
-        time_copies(&mut bench, threads)?;
-    }
-    let x = bench.put(&[1f32; 256]);
-    let mut args = scale_args(x, 1.0, 256);
-    let mut pointers = Vec::new();
-    args.pointers(&mut pointers);
-    let shape = LaunchShape::linear(1, 256);
-    let launches = best_ms(|| {
-        for _ in 0..1000 {
-            // SAFETY: the arguments are the kernel's, within the allocation.
-            unsafe { scale.launch(&shape, &bench.stream, &mut pointers) }.expect("sound");
-        }
-        bench.stream.synchronize().expect("sound");
-    });
-    let mut builder = GraphBuilder::new(bench.context)?;
-    let mut last = Vec::new();
-    for _ in 0..20 {
-        // SAFETY: as above.
-        last = vec![unsafe { builder.add_kernel(scale, shape, args.clone(), &last) }?];
-    }
-    let mut exec = builder.instantiate()?;
-    let graphs = best_ms(|| {
-        for _ in 0..1000 {
-            exec.launch(&bench.stream).expect("sound");
-        }
-        bench.stream.synchronize().expect("sound");
-    });
-    let mut turn = 0f32;
-    let patches = best_ms(|| {
-        for _ in 0..1000 {
-            turn += 1.0;
-            // SAFETY: as above.
-            unsafe { exec.set_kernel_args(last[0], &scale_args(x, turn, 256)) }.expect("sound");
-        }
-    });
-    let current = best_ms(|| (0..1000).for_each(|_| bench.context.make_current().expect("sound")));
-    let alloc = best_ms(|| {
-        for _ in 0..1000 {
-            let block = bench.pool.alloc(10_000).expect("room");
-            assert!(bench.pool.free(block));
-        }
-    });
-    let item = best_ms(|| (0..100).for_each(|_| drop(bench.get::<f32>(x, 1))));
-    eprintln!("launch {launches:.2} µs, graph of 20 {graphs:.2} µs, patch {patches:.2} µs (with a new ArgBlock)");
-    eprintln!("make_current {current:.3} µs, pool alloc+free {alloc:.3} µs, item {:.2} µs", item * 10.0);
-    let n = 8192u64;
-    let bytes = n * n * 2;
-    let random: Vec<u16> = (0..n * n).map(|i| 0x3f00 | ((i * 2_654_435_761) >> 7 & 0x80ff) as u16).collect();
-    let operands = Operands {
-        a: bench.put(&random),
-        b: bench.put(&random),
-        c: bench.pool.alloc(bytes)?,
-        addend: DevPtr::NULL,
-        bias: DevPtr::NULL,
-    };
-    let mut lt = CublasLt::new(bench.context)?;
-    let workspace = Workspace { start: bench.pool.alloc(WORKSPACE_BYTES as u64)?, bytes: WORKSPACE_BYTES };
-    let problem = Matmul::row_major(MatmulType::Bf16, n, n, n);
-    let (start, end) = (Event::with_timing(bench.context)?, Event::with_timing(bench.context)?);
-    let mut times = Vec::new();
-    for _ in 0..9 {
-        start.record(&bench.stream)?;
-        // SAFETY: the shapes are those of the allocations.
-        unsafe { lt.matmul(&problem, &operands, workspace, &bench.stream) }?;
-        end.record(&bench.stream)?;
-        end.synchronize()?;
-        times.push(end.elapsed_ms(&start)?);
-    }
-    eprintln!("matmul 8192³ bf16: {times:?} ms");
-    Ok(())
 }

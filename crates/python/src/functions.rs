@@ -1,6 +1,6 @@
 //! The module's functions: arguments in, engine calls out.
 
-use cuprous_core::call::{Edge, ScanOp};
+use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
@@ -406,6 +406,82 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
     whole(py, CallOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
 }
 
+/// Rows, and whether a place is in them.
+fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
+    match a.0.shape().last() {
+        Some(&n) if (0..n).contains(&place) => Ok(()),
+        _ => Err(PyValueError::new_err(format!(
+            "[{op}] no element {place} in rows of shape {}",
+            cuprous_core::layout::show(a.0.shape())
+        ))),
+    }
+}
+
+#[pyfunction]
+pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) -> PyResult<PyArray> {
+    in_row("partition", a, kth)?;
+    let dtype = if indices { DType::I64 } else { a.0.dtype() };
+    whole(py, CallOp::Partition { kth, indices }, &[a], dtype, a.0.shape())
+}
+
+/// What has rows of real numbers, short enough for 32-bit places.
+fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
+    let fits = a.0.shape().last().is_some_and(|&n| n < 1 << 31) && !a.0.dtype().is_complex();
+    if fits {
+        return Ok(a.0.shape().into());
+    }
+    Err(PyValueError::new_err(format!(
+        "[{op}] needs real numbers and rows of fewer than 2**31 elements: got {}{}",
+        a.0.dtype().name(),
+        cuprous_core::layout::show(a.0.shape())
+    )))
+}
+
+#[pyfunction]
+pub(crate) fn topk(py: Python<'_>, a: &PyArray, k: i64, largest: bool) -> PyResult<PyArray> {
+    let mut shape = real_rows("topk", a)?;
+    in_row("topk", a, k.max(1) - 1)?;
+    if let Some(n) = shape.last_mut() {
+        *n = k.max(0);
+    }
+    whole(py, CallOp::TopK { largest }, &[a], DType::I64, &shape)
+}
+
+#[pyfunction]
+pub(crate) fn select(py: Python<'_>, a: &PyArray, rank: i64) -> PyResult<PyArray> {
+    let mut shape = real_rows("select", a)?;
+    in_row("select", a, rank)?;
+    shape.pop();
+    whole(py, CallOp::Select { rank }, &[a], a.0.dtype(), &shape)
+}
+
+#[pyfunction]
+pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
+    let layout = &mask.0.layout;
+    if layout.ndim() != 1 || layout.dtype != DType::Bool {
+        return Err(PyValueError::new_err("[pack_mask] the mask must be 1-d and bool"));
+    }
+    whole(py, CallOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
+}
+
+/// `n` elements of a packed mask, of which `count` hold.
+#[pyfunction]
+pub(crate) fn compact(
+    py: Python<'_>,
+    packed: &PyArray,
+    n: i64,
+    count: i64,
+    values: Option<&PyArray>,
+) -> PyResult<PyArray> {
+    let fits = packed.0.shape() == [packed_mask(n).0] && packed.0.dtype() == DType::I64;
+    if !fits || !(0..=n).contains(&count) || values.is_some_and(|v| v.0.shape() != [n]) {
+        return Err(PyValueError::new_err("[compact] mask, count and values do not fit together"));
+    }
+    let dtype = values.map_or(DType::I64, |v| v.0.dtype());
+    let ins: smallvec::SmallVec<[&PyArray; 2]> = [packed].into_iter().chain(values).collect();
+    whole(py, CallOp::Compact, &ins, dtype, &[count])
+}
+
 fn edge_argument(name: &str) -> PyResult<Edge> {
     Ok(match name {
         "reflect" => Edge::Reflect,
@@ -530,6 +606,51 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     checked_bytes(&[elements], dtype).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
     whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
+}
+
+#[pyfunction]
+pub(crate) fn sparse_dot(
+    py: Python<'_>,
+    values: &PyArray,
+    pattern: &PyArray,
+    dense: &PyArray,
+    rows: i64,
+    transposed: bool,
+) -> PyResult<PyArray> {
+    let (dtype, shape) = (values.0.dtype(), dense.0.shape());
+    let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && matches!(pattern.0.dtype(), DType::I32 | DType::I64);
+    let fit = shape.len() == 2 && rows >= 0 && {
+        let compressed = if transposed { shape[0] } else { rows };
+        pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
+    };
+    if !known || !fit || values.0.layout.ndim() != 1 || dense.0.dtype() != dtype {
+        return Err(PyValueError::new_err(format!(
+            "[sparse dot] values {} {}, pattern {} {} and dense matrix {} {} do not fit together for {rows} rows",
+            dtype.name(),
+            cuprous_core::layout::show(values.0.shape()),
+            pattern.0.dtype().name(),
+            cuprous_core::layout::show(pattern.0.shape()),
+            dense.0.dtype().name(),
+            cuprous_core::layout::show(shape)
+        )));
+    }
+    let out = [rows, shape[1]];
+    checked_bytes(&out, dtype).or_raise()?;
+    if values.0.layout.size == 0 || shape[0] == 0 {
+        let engine = devices::of(&values.0);
+        return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
+    }
+    // Libraries read arrays without gaps.
+    let plain = |a: &PyArray| {
+        if a.0.layout.is_c_contiguous() {
+            return Ok(PyArray::own(a.0.clone()));
+        }
+        let engine = devices::of(&a.0);
+        finish(py, engine, engine.cast(&a.0, a.0.dtype()))
+    };
+    let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
+    whole(py, CallOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
 }
 
 // --- running

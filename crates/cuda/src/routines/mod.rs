@@ -5,11 +5,13 @@
 
 mod dot;
 mod fft;
+mod linalg;
+mod sparse;
 
 use std::fmt;
 use std::sync::Arc;
 
-use cuprous_core::{CallOp, Scalar};
+use cuprous_core::Scalar;
 use cuprous_plan::Call;
 
 use crate::codegen::{Arch, Generated, Options, generate_call};
@@ -75,11 +77,6 @@ impl Planned {
     }
 }
 
-/// False for what libraries do that are not called yet.
-pub(crate) fn has_code(call: &CallOp) -> bool {
-    !matches!(call, CallOp::Linalg(_))
-}
-
 /// A call by a library, or by generated code.
 pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
@@ -87,6 +84,12 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(planned) = fft::transform(call, arch, options) {
         return Ok(planned);
+    }
+    if let Some(planned) = linalg::decomposition(call, arch, options) {
+        return Ok(planned);
+    }
+    if let Some(product) = sparse::product(call) {
+        return Ok(Planned::routine(product));
     }
     generate_call(call, arch, options)
         .map(Planned::from)
