@@ -122,16 +122,16 @@ def turned(sum_too: bool) -> Callable[[Context], None]:
     return row
 
 
-def transform(name: str, shape: tuple[int, ...], single: bool = False) -> Callable[[Context], None]:
+def transform(name: str, shape: tuple[int, ...], single: bool = False, real: bool = False) -> Callable[[Context], None]:
     """A Fourier transform of `numpy.fft`; SciPy's takes as many threads as there are processors."""
 
     def row(c: Context) -> None:
         x = c.rng.standard_normal((max(shape[0] // 16, 2) if c.quick else shape[0], *shape[1:]))
-        x = x if name.startswith("r") else x + 1j * c.rng.standard_normal(x.shape)
+        x = x if real or name.startswith("r") else x + 1j * c.rng.standard_normal(x.shape)
         if single:
             x = x.astype("complex64" if x.dtype.kind == "c" else "float32")
         expected = getattr(np.fft, name)(x)
-        real = expected.real.dtype
+        parts = expected.real.dtype
         c.row.floor_ms = c.floors.bytes_ms((x.nbytes + expected.nbytes) * (2 if name.endswith("2") else 1))
 
         def setup(p: Peer) -> Callable[[], Any]:
@@ -140,7 +140,7 @@ def transform(name: str, shape: tuple[int, ...], single: bool = False) -> Callab
 
         for peer in ("cuprous", "numpy", "torch"):
             c.time(
-                peer, setup, lambda got: assert_close(got.view(real), expected.view(real), 1e-6 if single else 1e-14)
+                peer, setup, lambda got: assert_close(got.view(parts), expected.view(parts), 1e-6 if single else 1e-14)
             )
         if fft := optional("scipy.fft"):
             direct(c, "scipy", lambda: lambda: getattr(fft, name)(x, workers=-1))

@@ -54,21 +54,6 @@ STREAMS = dict.fromkeys(
     "streams are those of `Philox4x3210`",
 )
 SAME = "NumPy's own"
-#: What calls a routine for which the GPU has no code yet.
-CPU_ONLY = {
-    *("fft." + name for name in (
-        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
-        "rfftn",
-    )),
-}  # fmt: skip
-#: Functions of SciPy's modules that call Fourier transforms.
-TRANSFORMING = {
-    "signal." + name
-    for name in (
-        "coherence", "csd", "fftconvolve", "hilbert", "istft", "oaconvolve", "periodogram", "resample", "spectrogram",
-        "stft", "welch", "windows.chebwin",
-    )
-}  # fmt: skip
 #: Modules of SciPy's that are here.
 SCIPY = (
     "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance", "special",
@@ -148,8 +133,7 @@ def section(title: str, theirs: Owner, ours: Owner | None, refused: dict[str, li
         full = f"{prefix}.{name}" if prefix else name
         mark = "yes" if there else "no"
         text = note(full, function, mine, refused.get(full, []))
-        gpu = "not yet" if there and full in CPU_ONLY else mark
-        rows.append(f"| {name} | {mark} | {gpu} | {text} |")
+        rows.append(f"| {name} | {mark} | {mark} | {text} |")
     head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
@@ -174,8 +158,7 @@ def scipy_section(name: str) -> list[str]:
         there = not isinstance(mine, Unsupported)
         done += there
         mark = "yes" if there else "no"
-        gpu = "not yet" if there and f"{name}.{function}" in TRANSFORMING else mark
-        rows.append(f"| {function} | {mark} | {gpu} | {note(function, other, mine, refused.get(function, []))} |")
+        rows.append(f"| {function} | {mark} | {mark} | {note(function, other, mine, refused.get(function, []))} |")
     head = [f"## `scipy.{name}`", "", f"{done} of {total}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 

@@ -239,11 +239,13 @@ def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: 
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
 
 def pad(a: ndarray, before: Sequence[int], after: Sequence[int], edge: str, constant: float) -> ndarray: ...
-def fft(a: ndarray, kind: str, axis: int, n: int, divisor: str) -> ndarray:
-    """Discrete Fourier transform of n points along an axis, which must have just as many elements as it reads.
+def fft(a: ndarray, kind: str, axes: Sequence[int], n: int, divisor: str) -> ndarray:
+    """Discrete Fourier transform along axes, of n points along the last, which must have just as many elements as it
+    reads, and of all elements along the others.
 
-    kind: "forward", "backward" (complex -> complex), "real" (real -> the first n // 2 + 1 values of "forward"), "half"
-    (such values -> real, as "backward"). divisor: "one", "root" (of n), "points" (n). float32, float64, complex64 and
+    kind: "forward", "backward" (complex -> complex), "whole" (real -> all values of "forward"), "real" (real -> the
+    first n // 2 + 1 values of "forward" along the last axis; then "forward"), "half" ("backward"; then such values ->
+    real along the last axis). divisor, along each: "one", "root" (of n), "points" (n). float32, float64, complex64 and
     complex128; lies in memory as a does."""
 
 # --- running

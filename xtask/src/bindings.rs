@@ -153,6 +153,23 @@ const CUBLASLT: Library = Library {
     types: &["cublasOperation_t", "cublasLtOrder_t", "cublasLtEpilogue_t"],
 };
 
+const CUFFT: Library = Library {
+    file: "cufft",
+    name: "CufftApi",
+    source: "#include <cufftXt.h>\n",
+    functions: &[
+        "cufftCreate",
+        "cufftDestroy",
+        "cufftGetVersion",
+        "cufftSetAutoAllocation",
+        "cufftSetStream",
+        "cufftSetWorkArea",
+        "cufftXtExec",
+        "cufftXtMakePlanMany",
+    ],
+    types: &[],
+};
+
 const CUSOLVER: Library = Library {
     file: "cusolver",
     name: "CusolverApi",
@@ -300,7 +317,7 @@ impl ParseCallbacks for HideUnused {
 /// Writes one file for each library.
 pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    for library in [DRIVER, NVRTC, CUBLASLT, CUSOLVER, CUSPARSE] {
+    for library in [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE] {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

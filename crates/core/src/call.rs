@@ -40,10 +40,15 @@ pub enum FftKind {
     Backward,
     /// [`FftKind::Forward`] of real points, of which the first `n / 2 + 1` values are kept.
     Real,
-    /// [`FftKind::Backward`] of such values, to real points; what stands for zero frequency and, with even `n`, for the
+    /// [`FftKind::Forward`] of real points, all values.
+    Whole,
+    /// [`FftKind::Backward`] of the values of [`FftKind::Real`], to real points; what stands for zero frequency and, with even `n`, for the
     /// highest counts as real.
     Half,
 }
+
+/// Axes that one transform goes along, at most: what libraries do at once.
+pub const FFT_RANK: usize = 3;
 
 /// What a transform of `n` points is divided by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,6 +59,17 @@ pub enum FftScale {
     Root,
     /// `n`.
     Points,
+}
+
+impl FftScale {
+    /// What the values are multiplied with, unless that is nothing.
+    pub fn factor(self, points: i64) -> Option<f64> {
+        match self {
+            FftScale::One => None,
+            FftScale::Root => Some(1.0 / (points as f64).sqrt()),
+            FftScale::Points => Some(1.0 / points as f64),
+        }
+    }
 }
 
 /// What a QR decomposition gives back.
@@ -222,14 +238,19 @@ pub enum CallOp {
         /// Elements added in front, per axis.
         before: Dims,
     },
-    /// Discrete Fourier transform along one axis, in float32 or float64: operand 0 has the dtype and the extents that
-    /// the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
+    /// Discrete Fourier transform along `rank` neighbouring axes, in float32 or float64: operand 0 has the dtype and
+    /// the extents that the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
+    /// [`FftKind::Real`] and [`FftKind::Whole`] go along the last of the axes and are followed by
+    /// [`FftKind::Forward`] along the others, [`FftKind::Half`] goes along the last after [`FftKind::Backward`] along
+    /// the others.
     Fft {
         /// What is computed.
         kind: FftKind,
-        /// The axis.
+        /// The last of the axes.
         axis: u8,
-        /// What the result is divided by.
+        /// How many axes: 1 to [`FFT_RANK`].
+        rank: u8,
+        /// What the result is divided by; the points are those of all axes.
         scale: FftScale,
     },
     /// A decomposition. The output is flat: each result in turn for the whole batch, every matrix row-major and real

@@ -194,7 +194,7 @@ impl Routine {
                     && a.dtype == out.dtype
                     && (0..a.ndim()).all(|k| before[k] >= 0 && out.shape[k] >= a.shape[k] + before[k])
             }
-            CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
+            CallOp::Fft { kind, axis, rank, .. } => fft::fits(*kind, usize::from(*axis), usize::from(*rank), a, out),
             CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };
@@ -241,7 +241,9 @@ impl Routine {
                 CallOp::Pad { edge, constant, before } => {
                     pad::pad(*edge, f64::from_bits(*constant), before, of(0), out)
                 }
-                CallOp::Fft { kind, axis, scale } => fft::fft(*kind, usize::from(*axis), *scale, of(0), out),
+                CallOp::Fft { kind, axis, rank, scale } => {
+                    fft::fft(*kind, usize::from(*axis), usize::from(*rank), *scale, of(0), out)
+                }
                 CallOp::Linalg(op) => {
                     let right = (self.call.ins.len() > 1).then(|| of(1));
                     linalg::run(*op, of(0), right, out)

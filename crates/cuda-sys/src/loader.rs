@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
+use crate::cufft::CufftApi;
 use crate::cusolver::CusolverApi;
 use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
@@ -40,6 +41,13 @@ const CUBLASLT: Library = Library {
     files: &[
         (13, "libcublasLt.so.13", "cu13/lib", "nvidia-cublas>=13,<14"),
         (12, "libcublasLt.so.12", "cublas/lib", "nvidia-cublas-cu12"),
+    ],
+};
+const CUFFT: Library = Library {
+    name: "cuFFT",
+    files: &[
+        (13, "libcufft.so.12", "cu13/lib", "nvidia-cufft>=12,<13"),
+        (12, "libcufft.so.11", "cufft/lib", "nvidia-cufft-cu12"),
     ],
 };
 const CUSOLVER: Library = Library {
@@ -117,6 +125,13 @@ pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
     // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
+}
+
+/// Fourier transforms.
+pub fn cufft() -> Result<&'static CufftApi, MissingLibrary> {
+    static LOADED: Once<CufftApi> = Once::new();
+    // SAFETY: the file is cuFFT by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUFFT.open(|path| unsafe { CufftApi::new(path) }))
 }
 
 /// Decompositions of matrices.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cuprous_core::{Buffer, CallOp, Error, Memory};
+use cuprous_core::{Buffer, Error, Memory};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, Program};
 
@@ -12,6 +12,7 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cufft;
 use crate::cusolver::Cusolver;
 use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
@@ -35,6 +36,7 @@ pub(crate) struct Gpu {
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
+    ffts: Mutex<cufft::Plans>,
     solver: Mutex<Option<Cusolver>>,
     sparse: Mutex<Option<Cusparse>>,
 }
@@ -96,6 +98,7 @@ impl CudaDevice {
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
+            ffts: Mutex::default(),
             solver: Mutex::new(None),
             sparse: Mutex::new(None),
         })))
@@ -129,6 +132,18 @@ impl Gpu {
         }
         let (library, workspace) = blas.as_mut().expect("just made");
         f(library, *workspace)
+    }
+
+    /// A plan for Fourier transforms. Its tables do not come from the pool, which therefore gives back what is free
+    /// where there is no memory for them.
+    pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
+        lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
+            Err(error) if error.is_out_of_memory() => {
+                lock(&self.pool).free_all_blocks()?;
+                cufft::Plan::new(self.context, batch)
+            }
+            plan => plan,
+        })
     }
 
     /// cuSOLVER, loaded on first use.
@@ -185,10 +200,6 @@ impl Device for CudaDevice {
         "cuda"
     }
 
-    fn can(&self, call: &CallOp) -> bool {
-        crate::routines::has_code(call)
-    }
-
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
         let address = self.0.alloc(bytes).map_err(translate)?;
         Ok(Arc::new(Block { gpu: self.0.clone(), address, bytes }))
@@ -230,6 +241,7 @@ impl Device for CudaDevice {
 
     fn trim(&self) {
         let _ = self.0.context.make_current();
+        lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
     }
 

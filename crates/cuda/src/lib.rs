@@ -5,6 +5,7 @@ mod checker;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+mod cufft;
 pub mod cusolver;
 mod cusparse;
 mod device;

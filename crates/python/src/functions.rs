@@ -1,6 +1,6 @@
 //! The module's functions: arguments in, engine calls out.
 
-use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp, packed_mask, sparse_starts};
+use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
@@ -338,7 +338,7 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
 }
 
 /// Records a routine on whole arrays.
-fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
+pub(crate) fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
     if shape.contains(&0) {
@@ -541,57 +541,6 @@ pub(crate) fn pad(
     checked_bytes(&shape, a.0.dtype()).or_raise()?;
     let op = CallOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
     whole(py, op, &[a], a.0.dtype(), &shape)
-}
-
-#[pyfunction]
-pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axis: i64, n: i64, divisor: &str) -> PyResult<PyArray> {
-    let kind = match kind {
-        "forward" => FftKind::Forward,
-        "backward" => FftKind::Backward,
-        "real" => FftKind::Real,
-        "half" => FftKind::Half,
-        _ => return Err(PyValueError::new_err(format!("no Fourier transform is called {kind:?}"))),
-    };
-    let scale = match divisor {
-        "one" => FftScale::One,
-        "root" => FftScale::Root,
-        "points" => FftScale::Points,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "a transform is divided by \"one\", \"root\" or \"points\", not {divisor:?}"
-            )));
-        }
-    };
-    let dtype = match (kind, a.0.dtype()) {
-        (FftKind::Real, DType::F32) => DType::C64,
-        (FftKind::Real, DType::F64) => DType::C128,
-        (FftKind::Half, d @ (DType::C64 | DType::C128)) => d.component(),
-        (FftKind::Forward | FftKind::Backward, d @ (DType::C64 | DType::C128)) => d,
-        (_, d) => return Err(PyTypeError::new_err(format!("[fft] {kind:?} of {}", d.name()))),
-    };
-    let ndim = a.0.layout.ndim();
-    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
-    let (reads, writes) = match kind {
-        FftKind::Forward | FftKind::Backward => (n, n),
-        FftKind::Real => (n, n / 2 + 1),
-        FftKind::Half => (n / 2 + 1, n),
-    };
-    if n < 1 || a.0.shape()[axis] != reads {
-        return Err(PyValueError::new_err(format!("[fft] {} elements for {n} points", a.0.shape()[axis])));
-    }
-    let engine = devices::of(&a.0);
-    // Lines are transformed as they lie in memory, and so does the result; what lies apart is brought together first.
-    let order = record::lying(&a.0).unwrap_or_else(|| (0..ndim).collect());
-    let back = record::inverse(&order);
-    let mut lines = PyArray::own(a.0.view(a.0.layout.permute(&order)));
-    if !lines.0.layout.is_c_contiguous() {
-        lines = finish(py, engine, engine.cast(&lines.0, lines.0.dtype()))?;
-    }
-    let mut shape: Dims = lines.0.shape().into();
-    shape[back[axis]] = writes;
-    checked_bytes(&shape, dtype).or_raise()?;
-    let out = whole(py, CallOp::Fft { kind, axis: back[axis] as u8, scale }, &[&lines], dtype, &shape)?.0;
-    Ok(PyArray::own(out.view(out.layout.permute(&back))))
 }
 
 /// The decomposition of that name.

@@ -161,7 +161,7 @@ fn devices(checks: &mut Vec<Check>) -> Result<usize, ()> {
 }
 
 /// NVIDIA's libraries. Missing ones are broken only where there is a GPU that wants them.
-fn libraries(wanted: bool) -> [Check; 4] {
+fn libraries(wanted: bool) -> [Check; 5] {
     let describe = |name: &str, loaded: Result<String, sys::MissingLibrary>, file: &str| match loaded {
         Ok(version) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -182,6 +182,18 @@ fn libraries(wanted: bool) -> [Check; 4] {
         Ok(get) => version_text(unsafe { get() }),
         Err(error) => error.to_string(),
     });
+    let cufft_version = sys::cufft().map(|api| match &api.cufftGetVersion {
+        Ok(get) => {
+            let mut version = 0;
+            // SAFETY: it writes one number.
+            let status = unsafe { get(&raw mut version) };
+            let known = status == sys::cufft::cufftResult::CUFFT_SUCCESS;
+            // 12500 is 12.5.0.
+            let parts = [version / 1000, version / 100 % 10, version % 100];
+            if known { parts.map(|n| n.to_string()).join(".") } else { format!("version unknown: {status:?}") }
+        }
+        Err(error) => error.to_string(),
+    });
     let cusolver_version = sys::cusolver().map(|api| match &api.cusolverGetVersion {
         Ok(get) => {
             let mut version = 0;
@@ -198,6 +210,7 @@ fn libraries(wanted: bool) -> [Check; 4] {
     [
         describe("NVRTC", nvrtc_version, "libnvrtc.so"),
         describe("cuBLASLt", cublaslt_version, "libcublasLt.so"),
+        describe("cuFFT", cufft_version, "libcufft.so"),
         describe("cuSOLVER", cusolver_version, "libcusolver.so"),
         describe("cuSPARSE", cusparse_version, "libcusparse.so"),
     ]

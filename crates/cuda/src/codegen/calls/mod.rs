@@ -6,6 +6,7 @@
 mod compact;
 mod correlate;
 mod dot;
+pub(crate) mod fft;
 pub(crate) mod linalg;
 mod pad;
 mod scan;
@@ -99,7 +100,7 @@ pub fn generate_call(call: &Call, arch: Arch, options: Options) -> Option<Genera
 
 /// [`generate_call`] with launch shapes of choice.
 pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: CallTuning) -> Option<Generated> {
-    let mut made = Made { out: Generated::default(), target: Target { arch, options }, tuning };
+    let mut made = Made { tuning, ..Made::new(arch, options) };
     if call.out.1.size == 0 {
         return Some(made.out);
     }
@@ -144,6 +145,11 @@ pub(crate) struct Source {
 }
 
 impl Made {
+    /// Nothing yet.
+    pub(crate) fn new(arch: Arch, options: Options) -> Made {
+        Made { out: Generated::default(), target: Target { arch, options }, tuning: CallTuning::default() }
+    }
+
     /// Copies an operand into row-major order at `to`, as `dtype`.
     pub(crate) fn pack(&mut self, from: Arg, layout: &Layout, to: Arg, dtype: DType) {
         let (extents, strides) = merged(&layout.shape, &layout.strides);
