@@ -3,7 +3,7 @@
 use cuprous_core::DType;
 use cuprous_plan::kernel::Call;
 
-use super::super::types::{Arg, ctype, short};
+use super::super::types::{Arg, ctype};
 use super::sort::{KEYS, launch, sort_dense};
 use super::{DivUp, Launch, Made, Source};
 
