@@ -11,11 +11,13 @@ template <class T> DEV bool sorts_before(T a, T b) {
 }
 // With PIVOTS (a power of two) the last of every `step` elements is kept in shared memory, where the search begins.
 template <class T, bool RIGHT, int PIVOTS>
-DEV void search_sorted(const T* sorted, const T* values, int64* out, int64 length, int64 stride, int64 count, int64 step) {
+DEV void search_sorted(const T* sorted, const T* values, int64* out, int64 length, int64 stride, int64 count,
+                       int64 step) {
     typedef typename wide_unsigned<PIVOTS == 1>::type W;
     __shared__ T pivots[PIVOTS];
     if constexpr (PIVOTS > 1) {
-        for (int i = threadIdx.x; i < PIVOTS; i += blockDim.x) pivots[i] = sorted[(min((i + 1) * step, length) - 1) * stride];
+        for (int i = threadIdx.x; i < PIVOTS; i += blockDim.x)
+            pivots[i] = sorted[(min((i + 1) * step, length) - 1) * stride];
         __syncthreads();
     }
     for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (int64)gridDim.x * blockDim.x) {

@@ -34,7 +34,8 @@ DEV void select_begin(selected* state, uint32* bins, int64 rows, int64 rank) {
 }
 
 template <class T, bool LARGEST, int THREADS, int COPIES>
-DEV void select_count(const T* x, uint32* bins, const selected* state, int64 n, int64 chunks, int64 length, int64 pass) {
+DEV void select_count(const T* x, uint32* bins, const selected* state, int64 n, int64 chunks, int64 length,
+                      int64 pass) {
     constexpr int U = 8;
     __shared__ uint32 counts[SELECT_BINS * COPIES];
     for (int i = threadIdx.x; i < SELECT_BINS * COPIES; i += THREADS) counts[i] = 0;
@@ -113,8 +114,8 @@ template <class T, bool VALUES> DEV void select_digit_of_rows(uint32* bins, sele
 }
 
 // The chosen are the keys before the element of rank k - 1, itself and as many equal ones as fit, in the order of their
-// places. A block counts those of a tile, or gathers them: `counts` has equal keys above 31 bits of lesser ones, first of
-// each tile, then of all tiles before it. 256 threads; warps take consecutive parts, lanes neighbours.
+// places. A block counts those of a tile, or gathers them: `counts` has equal keys above 31 bits of lesser ones, first
+// of each tile, then of all tiles before it. 256 threads; warps take consecutive parts, lanes neighbours.
 template <class T, bool LARGEST, int ITEMS, bool GATHER>
 DEV void select_tile(const T* x, const selected* state, key<T>* keys_out, uint32* places_out, uint64* counts, int64 n,
                      int64 k, int64 tiles) {

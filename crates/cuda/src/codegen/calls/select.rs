@@ -127,7 +127,7 @@ pub(super) fn topk(call: &Call, largest: bool, made: &mut Made) {
         }
     }
     sort_dense(Source { at: keys, offset: 0 }, w, rows, k, true, out, made);
-    let stage = Launch::new("select_places", &[], &[PLACES])
+    let stage = Launch::new("places_of_chosen", &[], &[PLACES])
         .pointer("out", "int64", out)
         .pointer("places", "uint32", places)
         .int("k", k)
