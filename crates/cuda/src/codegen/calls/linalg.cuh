@@ -133,44 +133,48 @@ DEV void linalg_judge(const uint64* largest, const int32* info, T* out, int64 fl
     if (STRICT ? !finite || info[i] != 0 : finite && info[i] != 0) out[flag] = whole<T>(1);
 }
 
-// Sign and logarithm of the determinant, from factors and (1-based) pivots. One block for each matrix.
+// A product of many numbers: its phase, and the logarithm of its size.
+struct product { double re, im, logarithm; };
+DEV product joined(product a, product b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, a.logarithm + b.logarithm};
+}
+template <class T> DEV product product_of(T x) {
+    double re, im = 0;
+    if constexpr (cplx<T>) re = x.re, im = x.im;
+    else re = x;
+    const double size = hypot(re, im);
+    return {size == 0 ? 0 : re / size, size == 0 ? 0 : im / size, log(size)};
+}
+DEV product warp_product(product x) {
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2)
+        x = joined(x, {__shfl_xor_sync(0xffffffffu, x.re, d), __shfl_xor_sync(0xffffffffu, x.im, d),
+                       __shfl_xor_sync(0xffffffffu, x.logarithm, d)});
+    return x;
+}
+// Sign and logarithm of a matrix's determinant in the output.
+template <class T> DEV void give_determinant(product x, T* out, int64 matrix, int64 batch) {
+    if constexpr (cplx<T>) out[matrix] = T{(component<T>)x.re, (component<T>)x.im};
+    else out[matrix] = (T)x.re;
+    out[batch + matrix] = whole<T>(x.logarithm);
+}
+
+// The determinant from factors and (1-based) pivots. One block for each matrix.
 template <class T>
 DEV void linalg_determinant(const T* factors, const int64* pivots, T* out, int64 batch, int64 n) {
-    __shared__ double parts[8][3];
+    __shared__ product parts[8];
     const int64 matrix = blockIdx.x;
-    factors += matrix * n * n;
-    pivots += matrix * n;
-    double re = 1, im = 0, logarithm = 0;
+    product mine = {1, 0, 0};
     for (int64 i = threadIdx.x; i < n; i += blockDim.x) {
-        const T x = factors[i * n + i];
-        double xr, xi = 0;
-        if constexpr (cplx<T>) xr = x.re, xi = x.im;
-        else xr = x;
-        const double size = hypot(xr, xi);
-        logarithm += log(size);
-        xr = size == 0 ? 0 : xr / size, xi = size == 0 ? 0 : xi / size;
-        if (pivots[i] != i + 1) xr = -xr, xi = -xi;
-        const double old = re;
-        re = old * xr - im * xi, im = old * xi + im * xr;
+        mine = joined(mine, product_of(factors[matrix * n * n + i * n + i]));
+        if (pivots[matrix * n + i] != i + 1) mine.re = -mine.re, mine.im = -mine.im;
     }
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        const double r = __shfl_xor_sync(0xffffffffu, re, d), i = __shfl_xor_sync(0xffffffffu, im, d), old = re;
-        logarithm += __shfl_xor_sync(0xffffffffu, logarithm, d);
-        re = old * r - im * i, im = old * i + im * r;
-    }
-    double* mine = parts[threadIdx.x / 32];
-    if (threadIdx.x % 32 == 0) mine[0] = re, mine[1] = im, mine[2] = logarithm;
+    mine = warp_product(mine);
+    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = mine;
     __syncthreads();
     if (threadIdx.x != 0) return;
-    for (int w = 1; w < blockDim.x / 32; w++) {
-        const double r = parts[w][0], i = parts[w][1], old = re;
-        logarithm += parts[w][2];
-        re = old * r - im * i, im = old * i + im * r;
-    }
-    if constexpr (cplx<T>) out[matrix] = T{(component<T>)re, (component<T>)im};
-    else out[matrix] = (T)re;
-    out[batch + matrix] = whole<T>(logarithm);
+    for (int w = 1; w < blockDim.x / 32; w++) mine = joined(mine, parts[w]);
+    give_determinant(mine, out, matrix, batch);
 }
 
 // Eigenvectors of real matrices: those of a conjugate pair come as columns of real and of imaginary parts.

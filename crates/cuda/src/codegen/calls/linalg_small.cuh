@@ -180,28 +180,11 @@ template <class T, int TEAM> DEV void small_slogdet(const T* a, T* out, int64 n6
     team_sync<TEAM>();
     const bool odd = eliminate<T, TEAM>(s, s + n * ld, n, n, ld, lane);
     if (lane >= 32) return;
-    double re = 1, im = 0, logarithm = 0;
-    for (int i = lane; i < n; i += 32) {
-        const T x = s[i * ld + i];
-        double xr, xi = 0;
-        if constexpr (cplx<T>) xr = x.re, xi = x.im;
-        else xr = x;
-        const double size = hypot(xr, xi), old = re;
-        logarithm += log(size);
-        xr = size == 0 ? 0 : xr / size, xi = size == 0 ? 0 : xi / size;
-        re = old * xr - im * xi, im = old * xi + im * xr;
-    }
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        const double r = __shfl_xor_sync(0xffffffffu, re, d), i = __shfl_xor_sync(0xffffffffu, im, d), old = re;
-        logarithm += __shfl_xor_sync(0xffffffffu, logarithm, d);
-        re = old * r - im * i, im = old * i + im * r;
-    }
-    if (lane != 0) return;
-    if (odd) re = -re, im = -im;
-    if constexpr (cplx<T>) out[matrix] = T{(component<T>)re, (component<T>)im};
-    else out[matrix] = (T)re;
-    out[batch + matrix] = whole<T>(logarithm);
+    product mine = {1, 0, 0};
+    for (int i = lane; i < n; i += 32) mine = joined(mine, product_of(s[i * ld + i]));
+    mine = warp_product(mine);
+    if (odd) mine.re = -mine.re, mine.im = -mine.im;
+    if (lane == 0) give_determinant(mine, out, matrix, batch);
 }
 
 // A = Q R by Householder reflections I - tau v v^H, where v has a 1 on the diagonal and lies below it (LAPACK's geqrf and
