@@ -9,6 +9,7 @@
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make wheel      dist/cuprous-*.whl
 #   make coverage   docs/coverage.md, the table of NumPy's functions
+#   make docs       the documentation, in build/docs; a broken link or a missing reference is an error (part of test)
 #   make clean      removes what these targets made, .venv too
 #
 # On a machine that has only a built wheel, name it and the Python to use; nothing is built or downloaded then:
@@ -44,6 +45,7 @@ ifeq ($(strip $(WHEEL)),)
   READY := $(VENV)/.built
   BENCH_READY := $(VENV)/.built $(VENV)/.bench
   CLIENTS_READY := $(VENV)/.built $(VENV)/.clients
+  DOCS_READY := $(VENV)/.built $(VENV)/.docs
   ENV   :=
 else
   # The wheel is unpacked beside the sources; the given Python's own packages serve for the rest.
@@ -52,6 +54,7 @@ else
   READY := $(SITE)/.installed
   BENCH_READY := $(READY)
   CLIENTS_READY := $(READY)
+  DOCS_READY := $(READY)
   ENV   := PYTHONPATH=$(abspath $(SITE))
 endif
 
@@ -59,7 +62,7 @@ endif
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
 .PHONY: default develop demo test bench coverage gpu-test fuzz lint lint-rust lint-python test-rust test-python \
-        test-clients wheel clean
+        test-clients docs wheel clean
 default: test
 
 # --- set-up ---------------------------------------------------------------------------------------------------------
@@ -77,6 +80,10 @@ $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 
 $(VENV)/.clients: requirements-clients.txt $(VENV)/.dev
 	$(VENV)/bin/python -m pip install --quiet --requirement requirements-clients.txt
+	touch $@
+
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet --requirement requirements-docs.txt
 	touch $@
 
 # An editable install: Python files are used in place, the extension lies beside them.
@@ -105,6 +112,10 @@ fuzz: $(READY)
 coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py
 
+docs: $(DOCS_READY)
+	$(ENV) $(PY) -m sphinx --fresh-env --quiet --fail-on-warning --keep-going --builder html docs build/docs
+	@echo "build/docs/index.html"
+
 wheel: $(VENV)/.dev
 	rm -rf dist
 	$(VENV)/bin/maturin build --profile wheel --out dist
@@ -129,15 +140,17 @@ test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
 
 # Every kernel that a GPU would run in a test is compiled for one of TARGETS, which is much of the work; hence all cores.
-# TARGETS=sm_80,sm_90,sm_100 compiles each for all three.
+# TARGETS=sm_80,sm_90,sm_100 compiles each for all three. tests/inputs runs everything in many layouts: its kernels are of
+# the kinds that the other tests compile.
 test-python: $(READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Their
 # kernels are of the kinds that the other tests compile.
 test-clients: $(CLIENTS_READY)
-	SCIPY_ARRAY_API=1 $(ENV) $(PY) -m pytest tests/clients -n auto
+	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/test_docs.py -n auto
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
 test:
@@ -147,6 +160,7 @@ test:
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-python
 	@$(MAKE) --no-print-directory test-clients
+	@$(MAKE) --no-print-directory docs
 
 gpu-test: $(READY)
 	$(ENV) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(PY) tests/gpu/run.py $(ARGS)

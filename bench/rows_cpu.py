@@ -99,42 +99,6 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     return row
 
 
-#: Of a matrix, one that each decomposition can be made of.
-OPERANDS: dict[str, Callable[[Any], Any]] = {
-    "solve": lambda a: a,
-    "svd": lambda a: a,
-    "cholesky": lambda a: a @ a.mT + a.shape[-1] * np.eye(a.shape[-1]),
-    "eigh": lambda a: a + a.mT,
-}
-
-
-def decomposition(name: str, *shape: int) -> Callable[[Context], None]:
-    """A routine of `linalg` on float64 matrices; `solve` for one right side each."""
-
-    def row(c: Context) -> None:
-        small = (shape[0] // 10, *shape[1:]) if len(shape) == 3 else tuple(n // 4 for n in shape)
-        a = OPERANDS[name](c.rng.standard_normal(small if c.quick else shape))
-        b = c.rng.standard_normal((*a.shape[:-1], 1))
-
-        def setup(p: Peer) -> Callable[[], Any]:
-            x, y = p.asarray(a), p.asarray(b)
-            f = getattr(p.module.linalg, name)
-            return {"solve": lambda: f(x, y), "cholesky": lambda: f(x), "eigh": lambda: f(x)[0]}.get(
-                name, lambda: f(x)[1]
-            )
-
-        expected = {
-            "solve": lambda: np.linalg.solve(a, b),
-            "cholesky": lambda: np.linalg.cholesky(a),
-            "eigh": lambda: np.linalg.eigvalsh(a),
-            "svd": lambda: np.linalg.svdvals(a),
-        }[name]()
-        for peer in ("cuprous", "numpy", "torch"):
-            c.time(peer, setup, lambda got: assert_close(got, expected, 1e-8), runs=5)
-
-    return row
-
-
 def turned(sum_too: bool) -> Callable[[Context], None]:
     """A transposed operand: copied, or added to one that is not."""
 
@@ -158,16 +122,16 @@ def turned(sum_too: bool) -> Callable[[Context], None]:
     return row
 
 
-def transform(name: str, shape: tuple[int, ...], single: bool = False) -> Callable[[Context], None]:
+def transform(name: str, shape: tuple[int, ...], single: bool = False, real: bool = False) -> Callable[[Context], None]:
     """A Fourier transform of `numpy.fft`; SciPy's takes as many threads as there are processors."""
 
     def row(c: Context) -> None:
         x = c.rng.standard_normal((max(shape[0] // 16, 2) if c.quick else shape[0], *shape[1:]))
-        x = x if name.startswith("r") else x + 1j * c.rng.standard_normal(x.shape)
+        x = x if real or name.startswith("r") else x + 1j * c.rng.standard_normal(x.shape)
         if single:
             x = x.astype("complex64" if x.dtype.kind == "c" else "float32")
         expected = getattr(np.fft, name)(x)
-        real = expected.real.dtype
+        parts = expected.real.dtype
         c.row.floor_ms = c.floors.bytes_ms((x.nbytes + expected.nbytes) * (2 if name.endswith("2") else 1))
 
         def setup(p: Peer) -> Callable[[], Any]:
@@ -176,7 +140,7 @@ def transform(name: str, shape: tuple[int, ...], single: bool = False) -> Callab
 
         for peer in ("cuprous", "numpy", "torch"):
             c.time(
-                peer, setup, lambda got: assert_close(got.view(real), expected.view(real), 1e-6 if single else 1e-14)
+                peer, setup, lambda got: assert_close(got.view(parts), expected.view(parts), 1e-6 if single else 1e-14)
             )
         if fft := optional("scipy.fft"):
             direct(c, "scipy", lambda: lambda: getattr(fft, name)(x, workers=-1))

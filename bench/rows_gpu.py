@@ -310,6 +310,32 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     return row
 
 
+def transform(name: str, shape: tuple[int, ...], dtype: str = "complex64", axis: int = -1) -> Callable[[Context], None]:
+    """A Fourier transform of `numpy.fft`, along an axis if its name does not say along more."""
+
+    def row(c: Context) -> None:
+        x = c.rng.standard_normal((max(shape[0] // 16, 2) if c.quick else shape[0], *shape[1:]), dtype=np.float32)
+        host = (x + 1j * x[..., ::-1] if dtype.startswith("complex") else x).astype(dtype)
+        along = {} if name.endswith(("2", "n")) else {"axis": axis}
+        expected = getattr(np.fft, name)(host, **along)
+        c.row.floor_ms = c.floors.bytes_ms(host.nbytes + expected.nbytes)
+        repeat = 100 if host.size <= 1000 else 1
+        parts = expected.real.dtype
+
+        def setup(p: Peer) -> Callable[[], Any]:
+            a, function = p.asarray(host), getattr(p.module.fft, name)
+            words = {"dim" if p.name == "torch" else word: value for word, value in along.items()}
+            return lambda: [function(a, **words) for _ in range(repeat)]
+
+        def check(got: np.ndarray) -> None:
+            assert_close(got.view(parts), expected.view(parts), 1e-6 if parts == np.float32 else 1e-14)
+
+        for peer in ("cuprous", "cupy", "torch"):
+            c.time(peer, setup, check, per=repeat)
+
+    return row
+
+
 def add(c: Context) -> None:
     host, times = np.arange(1_000_000), 1000
     c.row.floor_ms = c.floors.bytes_ms(3 * host.nbytes)

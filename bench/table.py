@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench import rows_cpu as cpu
 from bench import rows_gpu as gpu
+from bench import rows_linalg as linalg
 from bench import startup
 from bench.context import Context, Measured
 
@@ -58,6 +59,27 @@ class Spec:
     target: Target | None = None
 
 
+#: A batch of small matrices.
+MANY = (10_000, 32, 32)
+
+
+def decompositions(
+    row: Callable[..., Callable[[Context], None]], *shapes: tuple[int, ...], dtypes: Sequence[str], target: Target
+) -> list[Spec]:
+    """Each routine at each shape and dtype, such as `svd1000d` and, for the batch, `svdsd`."""
+    return [
+        Spec(
+            f"{name}{'s' if shape == MANY else shape[0]}{'d' if dtype == 'float64' else 's'}",
+            f"linalg.{name} {'of 10,000 x 32²' if shape == MANY else shape[0]}, {dtype}",
+            row(name, *shape, dtype=dtype),
+            target,
+        )
+        for shape in shapes
+        for dtype in dtypes
+        for name in ("solve", "inv", "cholesky", "qr", "svd", "eigh", "eig")
+    ]
+
+
 GPU = [
     Spec("small", "20 chained ops on 1,000 elements, per op", gpu.small_ops, at_most(0.001, "µs")),
     Spec("bs32", "Black-Scholes 1e7, float32", gpu.black_scholes("float32"), at_most(0.070)),
@@ -74,9 +96,20 @@ GPU = [
     Spec("mm16", "matmul 8192³ bfloat16", gpu.matmul(8192, "bfloat16"), best_peer()),
     Spec("mm64", "matmul 2000³ float64", gpu.matmul(2000, "float64"), best_peer()),
     Spec("mm32", "matmul 4096³ float32", gpu.matmul(4096, "float32"), best_peer()),
+    Spec("fft24", "fft of 2^24 complex64", gpu.transform("fft", (1 << 24,)), best_peer()),
+    Spec("fft24d", "fft of 2^24 complex128", gpu.transform("fft", (1 << 24,), "complex128"), best_peer()),
+    Spec("rfft24", "rfft of 2^24 float32", gpu.transform("rfft", (1 << 24,), "float32"), best_peer()),
+    Spec("irfft24", "irfft of 2^23 + 1 complex64", gpu.transform("irfft", ((1 << 23) + 1,)), best_peer()),
+    Spec("fftrows", "fft of the rows of 4096², complex64", gpu.transform("fft", (4096, 4096)), best_peer()),
+    Spec("fftcols", "fft of the columns", gpu.transform("fft", (4096, 4096), axis=0), best_peer()),
+    Spec("fft2", "fft2 of 4096² complex64", gpu.transform("fft2", (4096, 4096)), best_peer()),
+    Spec("fftn", "fftn of 256³ complex64", gpu.transform("fftn", (256, 256, 256)), best_peer()),
+    Spec("fft1", "fft of 1,000 complex64", gpu.transform("fft", (1000,)), best_peer()),
     Spec("add", "add 1e6 int64, per op of 1,000", gpu.add, at_most(0.0065, "µs")),
     Spec("upload", "256 MiB from pageable memory", gpu.upload, at_most(8.5)),
     Spec("download", "256 MiB to pageable memory", gpu.download, at_most(10)),
+    *decompositions(linalg.on_a_gpu, (1024, 1024), (4096, 4096), dtypes=("float32", "float64"), target=best_peer()),
+    *decompositions(linalg.on_a_gpu, MANY, dtypes=("float32",), target=best_peer()),
     Spec("import", "import", startup.imports, at_most(100)),
     Spec("start", "process start to first result", startup.first_result, at_most(430)),
 ]
@@ -92,14 +125,9 @@ CPU = [
     Spec("mm2000d", "matmul 2000³ float64", cpu.matmul(2000, "float64"), versus(numpy=0.9)),
     Spec("mm1024s", "matmul 1024³ float32", cpu.matmul(1024, "float32"), versus(numpy=0.9)),
     Spec("mm2000s", "matmul 2000³ float32", cpu.matmul(2000, "float32"), versus(numpy=0.9)),
-    Spec("solve", "linalg.solve 1000, float64", cpu.decomposition("solve", 1000, 1000), versus(numpy=0.8)),
-    Spec("chol", "linalg.cholesky 1000, float64", cpu.decomposition("cholesky", 1000, 1000), versus(numpy=0.8)),
-    Spec("eigh", "linalg.eigh 500, float64", cpu.decomposition("eigh", 500, 500), versus(numpy=0.8)),
-    Spec("svd", "linalg.svd 500, float64", cpu.decomposition("svd", 500, 500), versus(numpy=0.8)),
-    Spec("solves", "linalg.solve of 10,000 x 32²", cpu.decomposition("solve", 10000, 32, 32), versus(numpy=0.8)),
-    Spec("chols", "linalg.cholesky of 10,000 x 32²", cpu.decomposition("cholesky", 10000, 32, 32), versus(numpy=0.8)),
-    Spec("eighs", "linalg.eigh of 10,000 x 32²", cpu.decomposition("eigh", 10000, 32, 32), versus(numpy=0.8)),
-    Spec("svds", "linalg.svd of 10,000 x 32²", cpu.decomposition("svd", 10000, 32, 32), versus(numpy=0.8)),
+    *decompositions(
+        linalg.decomposition, (200, 200), (1000, 1000), MANY, dtypes=("float64",), target=versus(numpy=0.8)
+    ),
     Spec("turn", "copy of a transposed 4096² float32", cpu.turned(False), versus(numpy=1)),
     Spec("turned", "a + b.T of 4096² float32", cpu.turned(True), versus(numpy=1)),
     Spec("small", "20 chained ops on 1,000 elements, per op", cpu.small_ops, versus(numpy=1)),
@@ -111,7 +139,9 @@ CPU = [
         "fftmany", "fft of 10,000 x 256 complex128", cpu.transform("fft", (10_000, 256)), versus(numpy=0.8, scipy=0.8)
     ),
     Spec("rfft20", "rfft of 2^20 float64", cpu.transform("rfft", (1 << 20,)), versus(numpy=0.8, scipy=0.8)),
+    Spec("fftreal", "fft of 2^20 float64", cpu.transform("fft", (1 << 20,), real=True), versus(numpy=0.8, scipy=0.8)),
     Spec("fft2", "fft2 of 1000² complex128", cpu.transform("fft2", (1000, 1000)), versus(numpy=0.8, scipy=0.8)),
+    Spec("fft2s", "fft2 of 2048² complex64", cpu.transform("fft2", (2048, 2048), True), versus(numpy=0.8, scipy=0.8)),
     Spec("rfft2s", "rfft2 of 1000² float32", cpu.transform("rfft2", (1000, 1000), True), versus(numpy=0.8, scipy=0.8)),
     Spec("record", "recording one op, above an empty call", cpu.recording, at_most(0.00025, "ns")),
     Spec("import", "import", startup.imports, at_most(100)),

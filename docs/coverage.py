@@ -15,12 +15,15 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import cuprous as cp
 from cuprous._unsupported import ABSENT, Unsupported
+
+#: What has functions: a module or a class.
+Owner: TypeAlias = "ModuleType | type"
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "coverage.md"
@@ -33,38 +36,34 @@ REMARKS = {
     "allclose": "returns a 0-d array",
     "array_equal": "returns a 0-d array",
     "array_equiv": "returns a 0-d array",
-    "argpartition": "sorts throughout",
-    "partition": "sorts throughout",
+    "argpartition": "sorts throughout on a GPU",
+    "partition": "sorts throughout on a GPU",
     "genfromtxt": "parsed on the host",
     "loadtxt": "parsed on the host",
     "savetxt": "formatted on the host",
     "finfo": "numbers are Python's",
-    "linalg.norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
-    "linalg.matrix_norm": 'on the GPU not yet by singular values (2, -2, "nuc")',
-    "linalg.matrix_power": "on the GPU not yet for negative powers",
-    "poly": "on the GPU not yet of a matrix",
+    **dict.fromkeys(
+        (f"{owner}.{name}" for owner in ("random", "Generator") for name in ("hypergeometric", "vonmises", "zipf")),
+        "waits for the device",
+    ),
+    "Generator.multivariate_hypergeometric": "waits for the device",
+    "random.get_state": "a dict",
 }
+STREAMS = dict.fromkeys(
+    ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
+    "streams are those of `Philox4x3210`",
+)
 SAME = "NumPy's own"
-#: What calls a routine for which the GPU has no code yet.
-CPU_ONLY = {
-    *("linalg." + name for name in (
-        "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
-        "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
-    )),
-    *("fft." + name for name in (
-        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
-        "rfftn",
-    )),
-    "polyfit",
-    "roots",
-}  # fmt: skip
 #: Modules of SciPy's that are here.
-SCIPY = ("interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats")
+SCIPY = (
+    "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance", "special",
+    "stats",
+)  # fmt: skip
 
 
-def names(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The functions, ufuncs and classes that a module of NumPy offers; neither dtypes nor constants."""
-    for name in sorted(module.__all__):
+def names(module: Owner) -> Iterator[tuple[str, Any]]:
+    """The functions, ufuncs and classes that a module or class of NumPy's offers; neither dtypes nor constants."""
+    for name in sorted(getattr(module, "__all__", None) or (n for n in dir(module) if n[0] != "_")):
         value = getattr(module, name)
         is_dtype = isinstance(value, type) and issubclass(value, np.generic)
         is_error = isinstance(value, type) and issubclass(value, Exception)
@@ -110,7 +109,7 @@ def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     if isinstance(ours, Unsupported):
         return ours.alternative
     if ours is None:
-        return ABSENT.get(full, "not yet")
+        return ABSENT.get(full) or STREAMS.get(full, "not yet")
     if ours is theirs:
         return SAME
     parts = [REMARKS[full]] if full in REMARKS else []
@@ -122,7 +121,7 @@ def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     return "; ".join([*parts, *refused])
 
 
-def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: dict[str, list[str]]) -> list[str]:
+def section(title: str, theirs: Owner, ours: Owner | None, refused: dict[str, list[str]]) -> list[str]:
     """One table."""
     prefix = theirs.__name__.removeprefix("numpy").lstrip(".")
     rows = []
@@ -134,8 +133,7 @@ def section(title: str, theirs: ModuleType, ours: ModuleType | None, refused: di
         full = f"{prefix}.{name}" if prefix else name
         mark = "yes" if there else "no"
         text = note(full, function, mine, refused.get(full, []))
-        gpu = "not yet" if there and full in CPU_ONLY else mark
-        rows.append(f"| {name} | {mark} | {gpu} | {text} |")
+        rows.append(f"| {name} | {mark} | {mark} | {text} |")
     head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
@@ -148,7 +146,8 @@ def scipy_version() -> str:
 def scipy_section(name: str) -> list[str]:
     """One table of what a module of `cuprous.scipy` has, and of what it names an alternative to."""
     theirs, ours = import_module(f"scipy.{name}"), import_module(f"cuprous.scipy.{name}")
-    refused = refusals(SOURCES / "scipy" / name.split(".")[0])
+    folder = SOURCES / "scipy" / name.replace(".", "/")
+    refused = refusals(folder if folder.is_dir() else folder.parent)
     known = sorted({*ours.__all__, *getattr(ours, "ALTERNATIVES", ())} & {*dir(theirs)})
     total = sum(callable(getattr(theirs, n)) and n[0].islower() for n in theirs.__all__)
     rows, done = [], 0
@@ -184,14 +183,15 @@ def page() -> str:
         "# NumPy's functions",
         "",
         f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
-        "are composed of operations that both devices have; decompositions and Fourier transforms are not on the GPU",
-        "yet, where they raise `NotImplementedError` (and so do `poly` and norms by singular values of matrices). A",
-        "name that is not here raises it when called; its note is the reason. [Differences](differences.md) are what",
-        "names and arguments do not show.",
+        "are composed of operations that both devices have; Fourier transforms are not on the GPU yet, where they",
+        "raise `NotImplementedError`. A name that is not here raises it when called; its note is the reason.",
+        "[Differences](differences.md) are what names and arguments do not show.",
         "",
         *section("`numpy`", np, cp, refused),
         *section("`numpy.linalg`", np.linalg, module_of("cuprous.linalg"), refused),
         *section("`numpy.fft`", np.fft, module_of("cuprous.fft"), refused),
+        *section("`numpy.random`", np.random, cp.random, refused),
+        *section("`numpy.random.Generator`", np.random.Generator, cp.random.Generator, refused),
         "# SciPy's functions",
         "",
         f"The modules of `cuprous.scipy` beside SciPy {scipy_version()}. A name with an alternative as its note raises",

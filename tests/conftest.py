@@ -17,6 +17,16 @@ def _device() -> None:
     core.set_device(DEVICE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _kernels() -> Iterator[None]:
+    """With CUPROUS_CHECK_CUDA, sixteen kernels are compiled at once, those of a module before the next: half the time."""
+    from cuprous import _core
+
+    _core.check_in_batches(16)
+    yield
+    _core.check_in_batches(16)
+
+
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
     """A test that changes the replay mode or the device does not change the next test."""

@@ -49,13 +49,12 @@ HINTS = {
     "_unsupported.__call__.kwargs": "it always raises",
     "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",
+    "scipy.signal._recursive.filtfilt.irlen": "of the method 'gust', which is refused",
     "scipy.ndimage._linear.<lambda>.device": "a callback's signature",
     "scipy.ndimage._binary.binary_erosion.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_dilation.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_opening.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_closing.brute_force": "a choice between ways to one result",
-    "scipy.signal._convolution.choose_conv_method.in1": "there is one method so far",
-    "scipy.signal._convolution.choose_conv_method.in2": "there is one method so far",
     "scipy.signal._filters.detrend.overwrite_data": "a permission to spoil the input, not an order",
 }
 

@@ -42,6 +42,17 @@ def unsupported(x: object) -> TypeError:
     return TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
 
 
+def target(x: Any, function: str) -> ndarray:
+    """The array that a function writes into, or looks at as it is.
+
+    Raises:
+        TypeError: if it is anything else.
+    """
+    if not isinstance(x, ndarray):
+        raise TypeError(f"[{function}] the array must be a cuprous.ndarray, not {type(x).__name__}")
+    return x
+
+
 def array(x: ArrayLike) -> ndarray:
     """An array from what a function was given: scalars and lists are converted, NumPy arrays refused."""
     if isinstance(x, ndarray):

@@ -15,7 +15,7 @@ class broadcast:
         ValueError: if the shapes do not fit.
     """
 
-    __slots__ = ("_arrays", "shape")
+    __slots__ = {"_arrays": "The operands.", "shape": "The shape of all together."}
 
     def __init__(self, *args: ArrayLike) -> None:
         self._arrays = tuple(array(a) for a in args)

@@ -31,7 +31,11 @@ def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int 
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
-    """The n-th difference of neighbours along an axis, of the array with values put before and after it."""
+    """The n-th difference of neighbours along an axis, of the array with values put before and after it.
+
+    Raises:
+        ValueError: for a negative `n`, or a 0-d array.
+    """
     a = array(a)
     if n == 0:
         return a
@@ -68,7 +72,12 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 
 
 def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
-    """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates."""
+    """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates.
+
+    Raises:
+        ValueError: for an `edge_order` over 2, or an axis with too few elements.
+        TypeError: for another number of spacings than axes.
+    """
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
     if edge_order not in (1, 2):
@@ -259,7 +268,12 @@ def cov(
     m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
     fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Covariance matrix of variables in rows (or columns), with optional weights of observations."""
+    """Covariance matrix of variables in rows (or columns), with optional weights of observations.
+
+    Raises:
+        ValueError: for more than two axes, a `ddof` that is no integer, or negative weights.
+        RuntimeError: for weights of another shape.
+    """
     from cuprous._gufuncs import matmul
 
     m = array(m)

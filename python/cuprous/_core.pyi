@@ -170,6 +170,12 @@ def decompose(name: str, a: ndarray, b: ndarray | None = None) -> ndarray:
     element that is not 0 where one of the matrices failed; its results are NaN. That of "eig" and "eigvals" is
     complex."""
 
+def sparse_dot(values: ndarray, pattern: ndarray, dense: ndarray, rows: int, transposed: bool) -> ndarray:
+    """A sparse matrix (compressed rows; columns, if transposed) times a dense one (n x k): rows x k.
+
+    The pattern (int32 or int64) has the starts of the compressed axis, as many elements as the next multiple of 32
+    holds, and the index of each value. float32, float64, complex64 and complex128."""
+
 # --- views and writes
 def as_strided(
     a: ndarray, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str | None = None
@@ -213,16 +219,33 @@ def argsort(a: ndarray) -> ndarray: ...
 def searchsorted(a: ndarray, v: ndarray, right: bool) -> ndarray:
     """a: sorted, 1-d; equal dtypes."""
 
+def partition(a: ndarray, kth: int, indices: bool) -> ndarray:
+    """Along the last axis; with `indices` the positions (int64)."""
+
+def topk(a: ndarray, k: int, largest: bool) -> ndarray:
+    """Positions (int64) of the first k along the last axis in order, or in falling order; not for complex numbers."""
+
+def select(a: ndarray, rank: int) -> ndarray:
+    """What sorting puts at that rank of the last axis, which the result has not; not for complex numbers."""
+
+def pack_mask(mask: ndarray) -> ndarray:
+    """A 1-d mask as `compact` reads it (int64). Element (n + 4095) // 4096 - 1 says how many of its n elements hold."""
+
+def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndarray:
+    """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
 
 def pad(a: ndarray, before: Sequence[int], after: Sequence[int], edge: str, constant: float) -> ndarray: ...
-def fft(a: ndarray, kind: str, axis: int, n: int, divisor: str) -> ndarray:
-    """Discrete Fourier transform of n points along an axis, which must have just as many elements as it reads.
+def fft(a: ndarray, kind: str, axes: Sequence[int], n: int, divisor: str) -> ndarray:
+    """Discrete Fourier transform along axes, of n points along the last, which must have just as many elements as it
+    reads, and of all elements along the others.
 
-    kind: "forward", "backward" (complex -> complex), "real" (real -> the first n // 2 + 1 values of "forward"), "half"
-    (such values -> real, as "backward"). divisor: "one", "root" (of n), "points" (n). float32, float64, complex64 and
+    kind: "forward", "backward" (complex -> complex), "whole" (real -> all values of "forward"), "real" (real -> the
+    first n // 2 + 1 values of "forward" along the last axis; then "forward"), "half" ("backward"; then such values ->
+    real along the last axis). divisor, along each: "one", "root" (of n), "points" (n). float32, float64, complex64 and
     complex128; lies in memory as a does."""
 
 # --- running
@@ -253,6 +276,9 @@ def set_library_roots(roots: Sequence[str]) -> None:
 
 def set_replay(mode: str) -> None:
     """ "auto" (the default), "single" (each operation on its own, at once), "fused" (no graph replay); for tests."""
+
+def check_in_batches(size: int) -> None:
+    """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
 
 def nothing(a: object) -> None:
     """Does nothing: the yardstick for the cost of a call."""

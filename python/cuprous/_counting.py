@@ -20,24 +20,27 @@ from cuprous._args import (
 from cuprous._reductions import sum as sum_
 
 
+def _packed(mask: ndarray) -> tuple[ndarray, int]:
+    """A mask (bool, 1-d, not empty) as `_core.compact` reads it, and how many of its elements hold."""
+    packed = _core.pack_mask(mask)
+    return packed, int(packed[(mask.size + 4095) // 4096 - 1])
+
+
 def select_flat(mask: ndarray, values: ndarray) -> ndarray:
     """The values (1-d) at which the mask (bool, 1-d) holds, in order."""
-    n = mask.size
-    if n == 0:
+    if mask.size == 0:
         return _core.empty((0,), values.dtype_name)
-    running = _core.scan("sum", _core.cast(mask, "int64"), 0)
-    count = int(running[n - 1])
-    # Kept elements go to the front and dropped ones behind them, so that no place is written twice.
-    place = _core.map("where", mask, running - 1, _core.iota((n,), (1,), count) - running)
-    result = _core.empty((n,), values.dtype_name)
-    _core.scatter(result, place, values)
-    return result if count == n else result[:count]
+    packed, count = _packed(mask)
+    return _core.compact(packed, mask.size, count, values)
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:
     """Indices (int64) of the nonzero elements of the flattened array."""
     mask = astype(array(a), "bool").reshape(-1)
-    return select_flat(mask, _core.iota((mask.size,), (1,), 0))
+    if mask.size == 0:
+        return _core.empty((0,), "int64")
+    packed, count = _packed(mask)
+    return _core.compact(packed, mask.size, count, None)
 
 
 def split_index(flat: ndarray, shape: tuple[int, ...]) -> tuple[ndarray, ...]:
@@ -84,7 +87,12 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) ->
 
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
-    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds."""
+    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds.
+
+    Raises:
+        ValueError: unless the condition is 1-d.
+        IndexError: if it holds beyond the axis.
+    """
     from cuprous._indexing import take
 
     mask, a = array(condition), array(a)
@@ -144,7 +152,11 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
 
 def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
-    """Writes `values[i mod n]` at each flat index i where the mask holds."""
+    """Writes `values[i mod n]` at each flat index i where the mask holds.
+
+    Raises:
+        ValueError: for a mask of another size.
+    """
     from cuprous._indexing import gather_flat
 
     where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)

@@ -204,7 +204,11 @@ def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
-    """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always."""
+    """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always.
+
+    Raises:
+        ValueError: if both orders are asked for.
+    """
     words = {str(r).upper()[0] for r in ([requirements] if isinstance(requirements, str) else requirements or [])}
     if words >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
@@ -246,7 +250,12 @@ def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: A
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """Evenly spaced values from `start` up to, without, `stop`."""
+    """Evenly spaced values from `start` up to, without, `stop`.
+
+    Raises:
+        ZeroDivisionError: for a step of zero.
+        TypeError: without a stop, or for what is no real number.
+    """
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
@@ -295,7 +304,12 @@ def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """`num` evenly spaced values from `start` to `stop`, with or without the end point."""
+    """`num` evenly spaced values from `start` to `stop`, with or without the end point.
+
+    Raises:
+        ValueError: for a negative number of values.
+        TypeError: for one that is no integer.
+    """
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -342,7 +356,11 @@ def logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> ndarray:
-    """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero."""
+    """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero.
+
+    Raises:
+        ValueError: for an end that is zero, or a negative number of values.
+    """
     first, last = (_core.map("multiply", convert(x), 1.0) for x in (start, stop))
     if bool((_core.map("multiply", first, last) == 0).any()):  # type: ignore[attr-defined]
         raise ValueError("Geometric sequence cannot include zero")
@@ -403,7 +421,11 @@ def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1)
 
 
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
-    """A copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal."""
+    """A copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
+
+    Raises:
+        ValueError: unless the input is 1-d or 2-d.
+    """
     v = array(v)
     if v.ndim == 2:
         return diagonal_view(v, k).copy()
@@ -448,7 +470,11 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
-    """A Vandermonde matrix: the powers of a vector, column by column."""
+    """A Vandermonde matrix: the powers of a vector, column by column.
+
+    Raises:
+        ValueError: unless the input is 1-d.
+    """
     x = array(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -484,7 +510,11 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
-    """Coordinate matrices from coordinate vectors."""
+    """Coordinate matrices from coordinate vectors.
+
+    Raises:
+        ValueError: for another `indexing` than "xy" and "ij".
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     vectors = [array(x).reshape(-1) for x in xi]

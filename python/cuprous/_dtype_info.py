@@ -42,7 +42,7 @@ class finfo:
     they promote weakly; the other attributes are those of `numpy.finfo`.
     """
 
-    __slots__ = ("_info", "dtype")
+    __slots__ = {"_info": "NumPy's or ml_dtypes' own.", "dtype": "The dtype asked about."}
 
     def __init__(self, dtype: Any) -> None:
         import numpy as np

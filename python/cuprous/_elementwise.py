@@ -10,7 +10,11 @@ from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_exac
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
-    """Elements of `x` where the condition holds, of `y` elsewhere; with the condition alone, its nonzero indices."""
+    """Elements of `x` where the condition holds, of `y` elsewhere; with the condition alone, its nonzero indices.
+
+    Raises:
+        ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
+    """
     if x is None and y is None:
         from cuprous._counting import nonzero
 
@@ -24,7 +28,11 @@ def clip(
     a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
     a_max: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)"""
+    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)
+
+    Raises:
+        ValueError: if bounds are given by both pairs of names, and for operands that do not broadcast.
+    """
     if a_min is not None or a_max is not None:
         if min is not None or max is not None:
             raise ValueError(
@@ -173,7 +181,11 @@ def sinc(x: ArrayLike) -> ndarray:
 
 
 def i0(x: ArrayLike) -> ndarray:
-    """Modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0.
+
+    Raises:
+        TypeError: for complex numbers.
+    """
     x = array(x)
     if _dtypes.kind(x.dtype_name) == "c":
         raise TypeError("i0 not supported for complex values")

@@ -103,10 +103,29 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
     return first, last
 
 
-def _bin_of(values: ndarray, edges: ndarray) -> ndarray:
-    """Index of the half-open bin of each value (the last bin is closed); -1 and len(edges) - 1 outside."""
+def _are_equal(bins: Any) -> bool:
+    """Are bins of equal width asked for, by a number or a name?"""
+    return isinstance(bins, str) or not hasattr(bins, "__len__")
+
+
+def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
+    """Index of the half-open bin of each value (the last bin is closed); -1 and len(edges) - 1 outside.
+
+    Where bins are `equal` but for rounding, the index is calculated and then corrected by the edges beside it.
+    """
     name = common_dtype((values, edges))
     values, edges = astype(values, name), astype(edges, name)
+    if equal and _dtypes.kind(name) == "f":
+        first, bins = edges[0], edges.size - 1
+        last = edges[bins]
+        inside = (values >= first) & (values <= last)
+        # In float64 a quotient of float32 bins is right but for the neighbour.
+        place = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
+        index = _core.cast(_core.map("where", inside, place, 0.0), "int64")
+        index = _core.map("minimum", index, bins - 1)
+        index = index - _core.cast(values < _core.gather(edges, index), "int64")
+        index = index + _core.cast((values >= _core.gather(edges, index + 1)) & (index < bins - 1), "int64")
+        return _core.map("where", inside, index, bins)
     index = searchsorted(edges, values, "right") - 1
     last = edges[edges.size - 1]
     return _core.map("where", values == last, edges.size - 2, index)
@@ -141,7 +160,7 @@ def histogram(
         a = _core.cast(a, "uint8")
     edges = histogram_bin_edges(a, bins, range, weights)
     flat = a.reshape(-1)
-    index = _bin_of(flat, edges)
+    index = _bin_of(flat, edges, _are_equal(bins))
     inside = (index >= 0) & (index < edges.size - 1)
     counts = _counts(index, inside, edges.size - 1, None if w is None else w.reshape(-1))
     if not density:
@@ -176,6 +195,8 @@ def histogramdd(
         if any(x.ndim > 1 for x in columns):
             raise ValueError("[histogramdd] the coordinates must be 1-d")
         columns = [x.reshape(-1) for x in columns]
+        if len({x.size for x in columns}) > 1:
+            raise ValueError(f"[histogramdd] the coordinates have lengths {[x.size for x in columns]}; they must agree")
     dims = len(columns)
     per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(per_axis) != dims:
@@ -188,7 +209,7 @@ def histogramdd(
     edges = []
     for column, how, limits in zip(columns, per_axis, ranges, strict=True):
         axis_edges = _edges_of_axis(column, how, limits)
-        place = _bin_of(column, axis_edges)
+        place = _bin_of(column, axis_edges, _are_equal(how))
         size = axis_edges.size - 1
         fits = (place >= 0) & (place < size)
         inside = fits if inside is True else inside & fits
@@ -212,7 +233,11 @@ def histogram2d(
     x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Counts in rectangles of points (x, y); and the edges along both axes."""
+    """Counts in rectangles of points (x, y); and the edges along both axes.
+
+    Raises:
+        ValueError: for x and y of different lengths.
+    """
     x, y = array(x), array(y)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")

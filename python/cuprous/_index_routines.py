@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    target,
     with_order,
     write_out,
 )  # fmt: skip
@@ -29,7 +29,11 @@ from cuprous._indexing import flat_offsets
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
-    """A view of an array's diagonals, along a new last axis (writable, unlike NumPy's)."""
+    """A view of an array's diagonals, along a new last axis (writable, unlike NumPy's).
+
+    Raises:
+        ValueError: for fewer than two axes, or the same axis twice.
+    """
     a = array(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -37,8 +41,13 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
 
 
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
-    """Writes values on the main diagonal of an array, in place."""
-    if a.ndim < 2:
+    """Writes values on the main diagonal of an array, in place; values repeat as needed.
+
+    Raises:
+        TypeError: unless `a` is an array.
+        ValueError: unless it has two axes, or more of one length.
+    """
+    if target(a, "fill_diagonal").ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
@@ -63,7 +72,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
-    """Indices of the main diagonal of an array."""
+    """Indices of the main diagonal of an array.
+
+    Raises:
+        ValueError: unless the array has two or more axes of one length.
+    """
     arr = array(arr)
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
@@ -171,7 +184,12 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 
 
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """For each element, the element of the choice that its value names."""
+    """For each element, the element of the choice that its value names.
+
+    Raises:
+        ValueError: without choices, and for an element that names none (mode "raise").
+        TypeError: for elements that are no integers, and an `out` of another shape.
+    """
     from cuprous._indexing import bounded
 
     index = array(a)
@@ -198,7 +216,12 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
-    """For each element, the choice of the first condition that holds, or the default."""
+    """For each element, the choice of the first condition that holds, or the default.
+
+    Raises:
+        ValueError: without conditions, or with another number of choices.
+        TypeError: for conditions that are not bool.
+    """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -222,7 +245,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
-    """A function defined in pieces: for each condition a scalar, or a function called with the elements it selects."""
+    """A function defined in pieces: for each condition a scalar, or a function called with the elements it selects.
+
+    Raises:
+        ValueError: unless there are as many functions as conditions, or one more.
+    """
     x = array(x)
     if (
         isinstance(condlist, bool)
@@ -255,7 +282,11 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
 
 
 def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
-    """A function of a 1-d array called with every slice along an axis; calls are recorded one by one."""
+    """A function of a 1-d array called with every slice along an axis; calls are recorded one by one.
+
+    Raises:
+        ValueError: if the other axes are empty.
+    """
     from cuprous._joining import stack
     from cuprous._manipulation import moveaxis
 
@@ -284,11 +315,15 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
 
 
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """Every index of a shape, in C order (on the host)."""
+    """Every index of a shape, in C order (on the host).
+
+    Raises:
+        ValueError: for negative extents.
+    """
     import itertools
 
-    dims = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-    return itertools.product(*(range(operator.index(n)) for n in dims))
+    dims = as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape)
+    return itertools.product(*map(range, dims))
 
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
@@ -303,7 +338,11 @@ def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
-    """Index arrays that together name the cross product of sequences (integers, or masks)."""
+    """Index arrays that together name the cross product of sequences (integers, or masks).
+
+    Raises:
+        ValueError: for sequences that are not 1-d.
+    """
     result = []
     for i, item in enumerate(args):
         a = array(item) if not hasattr(item, "__array_interface__") else _creation.asarray(item)

@@ -21,6 +21,7 @@ from cuprous._args import (
     ndarray,
     normalize_axis,
     operand,
+    target,
     write_exactly,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, select_flat, split_index
@@ -74,11 +75,17 @@ def _host_index(item: Any, n: int, axis: int) -> ndarray:
 
 
 def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
-    """A device index array wrapped into 0..n. Out of bounds it raises on the CPU, and wraps on a GPU as CuPy's."""
+    """A device index array wrapped into 0..n. Out of bounds it raises on the CPU, and wraps on a GPU as CuPy's.
+
+    Raises:
+        IndexError: unless it is of integers; for an index out of bounds on the CPU, and for any of an empty axis.
+    """
     if _dtypes.kind(index.dtype_name) not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     index = astype(index, "int64")
     if index.device_name != "cpu":
+        if n == 0 and index.size:  # there is nothing to wrap to
+            raise IndexError(f"an array of {index.size} indices is out of bounds for axis {axis} with size 0")
         return index % n if n else index
     if index.size:
         low, high = int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))
@@ -424,10 +431,19 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
 
 
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
-    """Writes values at indices into the flattened array; values repeat as needed."""
+    """Writes values at indices into the flattened array; values repeat as needed.
+
+    Raises:
+        TypeError: unless `a` is an array, and for indices that are no integers.
+        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead), and for any
+            index of an empty array.
+    """
+    target(a, "put")
     index = bounded(ind, a.size, 0, mode).reshape(-1)
     if not index.size:
         return
+    if not a.size:
+        raise IndexError("cannot replace elements of an empty array")
     values: Any = operand(v) if not is_numpy_array(v) else _value(a, v)
     if isinstance(values, ndarray):
         flat = astype(values, a.dtype_name).reshape(-1)
@@ -458,7 +474,13 @@ def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     index = wrapped(index, a.shape[axis], axis)
     strides = list(a.element_strides)
-    shape = list(broadcast_shapes(tuple(1 if i == axis else n for i, n in enumerate(a.shape)), index.shape))
+    others = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    try:
+        shape = list(broadcast_shapes(others, index.shape))
+    except ValueError:
+        raise IndexError(
+            f"shape mismatch: indices of shape {index.shape} could not be broadcast to the slices {others} of the array"
+        ) from None
     own = strides[axis]
     strides[axis] = 0
     for i, n in enumerate(a.shape):
@@ -473,7 +495,13 @@ def _check_flat(indices: Any) -> None:
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
-    """For each 1-d slice along an axis, its elements at that slice's indices."""
+    """For each 1-d slice along an axis, its elements at that slice's indices.
+
+    Raises:
+        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
+            other axes.
+        ValueError: unless they have as many axes as the array.
+    """
     a = array(arr)
     if axis is None:
         _check_flat(indices)
@@ -482,7 +510,8 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
-    """For each 1-d slice along an axis, writes values at that slice's indices."""
+    """For each 1-d slice along an axis, writes values at that slice's indices. Errors as `take_along_axis`."""
+    target(arr, "put_along_axis")
     if axis is None:
         _check_flat(indices)
         put(arr, indices, values)

@@ -60,6 +60,10 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 
     All work of Cuprous runs in order on one stream; of a `stream` named, what others gave it is waited for. The copy is
     finished on return, `blocking` or not.
+
+    Raises:
+        TypeError: for an `out` that is no NumPy array.
+        ValueError: for an `out` of another shape or dtype.
     """
     wait_for("get", stream)
     order = order_letter(order)
@@ -77,7 +81,12 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 
 
 def set(self: ndarray, arr: Any, stream: Any = None) -> None:
-    """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named."""
+    """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named.
+
+    Raises:
+        TypeError: for what is no NumPy array, and for another dtype.
+        ValueError: for another shape.
+    """
     if not is_numpy_array(arr):
         raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
     if arr.dtype != self.dtype:

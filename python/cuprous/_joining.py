@@ -94,7 +94,11 @@ def stack(
     arrays: Sequence[ArrayLike], axis: int = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape joined along a new axis.
+
+    Raises:
+        ValueError: if there are none, or their shapes differ.
+    """
     parts = _arrays(arrays)
     if not parts:
         raise ValueError("need at least one array to stack")
@@ -107,7 +111,11 @@ def stack(
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Views of the slices along an axis."""
+    """Views of the slices along an axis.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
     x = array(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
@@ -147,7 +155,11 @@ def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
 
 
 def block(arrays: Any) -> ndarray:
-    """An array from nested lists of blocks: the innermost lists join along the last axis, and so on outwards."""
+    """An array from nested lists of blocks: the innermost lists join along the last axis, and so on outwards.
+
+    Raises:
+        ValueError: for empty lists, depths that differ, and shapes that do not fit.
+    """
 
     def depth(x: Any) -> int:
         return 1 + max((depth(y) for y in x), default=0) if isinstance(x, list) else 0
@@ -179,7 +191,11 @@ def block(arrays: Any) -> ndarray:
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
-    """Views of consecutive parts along an axis: a number of parts of nearly equal length, or where to cut."""
+    """Views of consecutive parts along an axis: a number of parts of nearly equal length, or where to cut.
+
+    Raises:
+        ValueError: for fewer parts than one.
+    """
     ary = array(ary)
     axis = normalize_axis(axis, ary.ndim)
     n = ary.shape[axis]
@@ -201,7 +217,12 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
-    """As `array_split`, but parts of a number of sections must have equal length."""
+    """As `array_split`, but parts of a number of sections must have equal length.
+
+    Raises:
+        ValueError: if equal parts are asked for and the length does not divide.
+        ZeroDivisionError: for a number of zero.
+    """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
     if sections == 0:
@@ -212,7 +233,11 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the first axis of an array with at least two."""
+    """Parts along the first axis of an array with at least two.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
     ary = array(ary)
     if ary.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
@@ -220,7 +245,11 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the second axis, or the only one."""
+    """Parts along the second axis, or the only one.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
     ary = array(ary)
     if ary.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
@@ -228,7 +257,11 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the third axis."""
+    """Parts along the third axis.
+
+    Raises:
+        ValueError: for fewer than three axes.
+    """
     ary = array(ary)
     if ary.ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
@@ -253,7 +286,12 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 
 
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
-    """Each element (or slice along an axis) repeated; one count for all, or a count for each."""
+    """Each element (or slice along an axis) repeated; one count for all, or a count for each.
+
+    Raises:
+        TypeError: for counts that are no integers.
+        ValueError: for negative ones, or another number of them than the axis has elements.
+    """
     from cuprous._convert import convert
     from cuprous._indexing import take
 
@@ -272,7 +310,10 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
         before, after = a.shape[: axis + 1], a.shape[axis + 1 :]
         wide = _core.broadcast_to(a.reshape((*before, 1, *after)), (*before, count, *after))
         return wide.copy().reshape((*a.shape[:axis], n * count, *after))
-    counts = astype(convert(repeats), "int64")
+    given = convert(repeats)
+    if given.size:  # an empty list has no dtype of its own
+        check_casting(given.dtype_name, "int64", "safe", "array data")
+    counts = astype(given, "int64")
     if counts.shape == (1,):
         return repeat(a, int(counts[0]), axis)
     if counts.shape != (n,):
@@ -311,7 +352,12 @@ def _positions(obj: Any, n: int) -> list[int]:
 
 
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
-    """An array without the slices at some positions; flattened unless an axis is named."""
+    """An array without the slices at some positions; flattened unless an axis is named.
+
+    Raises:
+        ValueError: for a mask of another length than the axis.
+        IndexError: for a position out of bounds.
+    """
     import numpy as np
 
     from cuprous._indexing import mask_of

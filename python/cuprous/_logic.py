@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, array, is_scalar, ndarray, operand
+from cuprous._args import ArrayLike, array, is_scalar, ndarray, operand, target
 from cuprous._reductions import all as all_
 
 
@@ -81,8 +81,8 @@ def isreal(x: ArrayLike) -> ndarray:
 
 
 def isfortran(a: ndarray) -> bool:
-    """Whether an array is Fortran-contiguous and not C-contiguous."""
-    return a.is_f_contiguous and not a.is_c_contiguous
+    """Whether an array is Fortran-contiguous and not C-contiguous; TypeError for what is no array."""
+    return target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous
 
 
 def iterable(y: object) -> bool:

@@ -70,7 +70,12 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 
 
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
-    """A view with axes moved to other places, the rest in order."""
+    """A view with axes moved to other places, the rest in order.
+
+    Raises:
+        ValueError: for another number of places than axes.
+        AxisError: for an axis out of bounds.
+    """
     a = array(a)
     if source is None or destination is None:
         raise TypeError("'NoneType' object is not iterable")
@@ -85,7 +90,11 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
-    """A view with one axis moved before position `start`."""
+    """A view with one axis moved before position `start`.
+
+    Raises:
+        AxisError: for an axis or a position out of bounds.
+    """
     a = array(a)
     i = normalize_axis(axis, a.ndim)
     stop = start + a.ndim if start < 0 else start
@@ -95,7 +104,11 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
 
 
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
-    """A view with the last two axes exchanged."""
+    """A view with the last two axes exchanged.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
     x = array(x)
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
@@ -103,7 +116,12 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 
 
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
-    """A view with axes of length one inserted."""
+    """A view with axes of length one inserted.
+
+    Raises:
+        TypeError: for an axis that is no integer.
+        AxisError: for one out of bounds, or given twice.
+    """
     a = array(a)
     if axis is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
@@ -180,7 +198,11 @@ def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
 
 
 def flipud(m: ArrayLike) -> ndarray:
-    """A view with the first axis reversed."""
+    """A view with the first axis reversed.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
     m = array(m)
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
@@ -188,7 +210,11 @@ def flipud(m: ArrayLike) -> ndarray:
 
 
 def fliplr(m: ArrayLike) -> ndarray:
-    """A view with the second axis reversed."""
+    """A view with the second axis reversed.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
     m = array(m)
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
@@ -196,7 +222,11 @@ def fliplr(m: ArrayLike) -> ndarray:
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
-    """A view rotated by k quarter turns in the plane of two axes, from the first towards the second."""
+    """A view rotated by k quarter turns in the plane of two axes, from the first towards the second.
+
+    Raises:
+        ValueError: unless the axes are two different ones of the array.
+    """
     m = array(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
@@ -214,7 +244,11 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
-    """Elements moved along axes; what leaves at one end comes back at the other."""
+    """Elements moved along axes; what leaves at one end comes back at the other.
+
+    Raises:
+        ValueError: for shifts and axes that do not broadcast to one dimension.
+    """
     a = array(a)
     if axis is None:
         return roll(a.reshape(-1), _total_shift(shift), 0).reshape(a.shape)
@@ -353,7 +387,12 @@ def _first(a: ndarray) -> int:
 
 
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
-    """Writes an array into another, where the mask holds."""
+    """Writes an array into another, where the mask holds.
+
+    Raises:
+        TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
+        ValueError: for shapes that do not broadcast.
+    """
     from cuprous._args import check_casting, check_rule, operand, truth_mask
     from cuprous._convert import convert
 

@@ -51,7 +51,12 @@ def astype(
 
 
 def view(self: ndarray, dtype: Any = None) -> ndarray:
-    """The same memory seen with another dtype; other sizes of elements change the last axis."""
+    """The same memory seen with another dtype; other sizes of elements change the last axis.
+
+    Raises:
+        ValueError: for another size of elements, where the array is 0-d, its last axis is not contiguous, or its length
+            or the other strides do not divide.
+    """
     if dtype is None or dtype is ndarray:
         return self[...]
     name = _dtypes.name_of(dtype)
@@ -92,7 +97,11 @@ def flatten(self: ndarray, order: str = "C") -> ndarray:
 
 
 def fill(self: ndarray, value: Any) -> None:
-    """Writes one value to all elements."""
+    """Writes one value to all elements.
+
+    Raises:
+        ValueError: for an array that is not 0-d.
+    """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
     _core.update(self, value.item() if hasattr(value, "item") and not isinstance(value, ndarray) else value)

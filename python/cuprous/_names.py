@@ -71,12 +71,17 @@ def names() -> list[str]:
 
 
 def common_type(*arrays: Any) -> Any:
-    """The floating or complex NumPy type that holds all arrays; integers count as float64."""
+    """The floating or complex NumPy type that holds all arrays; integers count as float64.
+
+    Raises:
+        TypeError: for bool, and for what is no array.
+    """
     from cuprous import _core, _dtypes
+    from cuprous._args import target
 
     result = "float16"
     for a in arrays:
-        if a.dtype_name == "bool":
+        if target(a, "common_type").dtype_name == "bool":
             raise TypeError("can't get common type for non-numeric array")
         result = _core.promote_types(result, _dtypes.inexact(a.dtype_name))
     return _dtypes.numpy_dtype(result).type

@@ -64,7 +64,11 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     """Quotient and remainder of two polynomials, in floating point. The number of the remainder's leading zeros is
-    read back."""
+    read back.
+
+    Raises:
+        IndexError: for a divisor without coefficients.
+    """
     u, v = (_core.map("add", atleast_1d(x), 0.0) for x in (u, v))
     name = common_dtype((u, v))
     n = v.shape[0]

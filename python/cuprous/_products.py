@@ -63,7 +63,11 @@ def matrix_product(a: ndarray, b: ndarray) -> ndarray:
 
 
 def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes."""
+    """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes.
+
+    Raises:
+        ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
+    """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
         result = _core.map("multiply", a, b)
@@ -88,7 +92,11 @@ def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
 
 
 def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Inner product of two flattened arrays, the first conjugated."""
+    """Inner product of two flattened arrays, the first conjugated.
+
+    Raises:
+        ValueError: for sizes that differ.
+    """
     a, b = array(a).reshape(-1), array(b).reshape(-1)
     if a.size != b.size:
         raise ValueError("cannot reshape array: vdot needs arrays of equal size")
@@ -98,7 +106,11 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Sum of products over the last axes of both arrays."""
+    """Sum of products over the last axes of both arrays.
+
+    Raises:
+        ValueError: for last extents that differ.
+    """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
         return _core.map("multiply", a, b)
@@ -162,7 +174,11 @@ def trace(
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> ndarray:
-    """Cross product of vectors of length 3 (or 2: the third component is zero, and alone if both have 2)."""
+    """Cross product of vectors of length 3 (or 2: the third component is zero, and alone if both have 2).
+
+    Raises:
+        ValueError: for vectors of another length, or shapes that do not broadcast.
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = array(a), array(b)
@@ -186,10 +202,12 @@ def cross(
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 
-def _operator(a: Any, b: Any) -> ndarray:
+def _operator(a: Any, b: Any) -> Any:
     """`a @ b`, whatever the other operand is."""
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x):
+            if getattr(x, "__array_ufunc__", x) is None:  # it has its own way, as NumPy's operators understand it
+                return NotImplemented
             raise unsupported(x)
     return matrix_product(array(a), array(b))
 

@@ -19,6 +19,7 @@ from cuprous._args import (
     write_out,
 )
 from cuprous._indexing import take_along_axis
+from cuprous._joining import stack
 from cuprous._nan_reductions import nanmean
 from cuprous._reductions import any as any_
 from cuprous._reductions import mean
@@ -88,6 +89,32 @@ def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
 def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     """The folded axes as one last axis, sorted."""
     return _core.sort(_folded_last(a, axes))
+
+
+#: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
+_LONG, _FEW = 1 << 16, 6
+
+
+class _Ranked:
+    """Rows (along the last axis) of which elements are read by rank. `ranks` are those that will be asked for."""
+
+    __slots__ = ("_chosen", "_rows", "_sorted")
+
+    def __init__(self, rows: ndarray, ranks: set[int]) -> None:
+        few = _LONG <= rows.shape[-1] < 1 << 31 and len(ranks) <= _FEW and _dtypes.kind(rows.dtype_name) != "c"
+        self._sorted = not (few and rows.size)
+        self._rows = _core.sort(rows) if self._sorted else rows
+        self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
+
+    def at(self, rank: int) -> ndarray:
+        """The elements of that rank."""
+        return self._rows[..., rank].copy() if self._sorted else self._chosen[rank]
+
+    def last(self) -> ndarray:
+        """The greatest elements: NaN if there is one."""
+        if self._sorted:
+            return self._rows[..., self._rows.shape[-1] - 1]
+        return _core.reduce("max", self._rows, (self._rows.ndim - 1,))
 
 
 def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
@@ -166,23 +193,25 @@ def _quantile(
             raise TypeError(NO_BOOLEAN_SUBTRACT)
         wide = a.dtype_name if floating else "float64"
         a = astype(a, wide if q_dtype is None else _core.promote_types(a.dtype_name, q_dtype))
-    if w is not None:
-        unordered = _folded_last(a, axes)
-        order = _core.argsort(unordered)
-        ordered, w = take_along_axis(unordered, order), take_along_axis(_folded_last(w, axes), order)
-    else:
-        ordered = _sorted_last(a, axes)
-    n = ordered.shape[-1]
+    rows = _folded_last(a, axes)
+    n = rows.shape[-1]
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    last = None
     if w is not None:
+        order = _core.argsort(rows)
+        ordered, w = take_along_axis(rows, order), take_along_axis(_folded_last(w, axes), order)
         parts = _weighted(ordered, w, fractions, skip_nan and floating)
+        last = ordered[..., n - 1]
     elif skip_nan and floating:
+        ordered = _core.sort(rows)
         parts = [_skipping(ordered, f, method) for f in fractions]
     else:
-        parts = [_at_rank(ordered, min(max(_rank(method, n, f), 0), n - 1)) for f in fractions]
-    if floating and not skip_nan:
-        last = ordered[..., n - 1]
+        ranks = [min(max(_rank(method, n, f), 0), n - 1) for f in fractions]
+        ranked = _Ranked(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))})
+        parts = [_at_rank(ranked, r) for r in ranks]
+        last = ranked.last()
+    if floating and not skip_nan and last is not None:
         nan = _core.map("isnan", last)
         parts = [_core.map("where", nan, last, part) for part in parts]
     if keepdims:
@@ -190,18 +219,16 @@ def _quantile(
         parts = [p.reshape(kept) for p in parts]
     if not shape:
         return write_out(out, parts[0], "quantile")
-    from cuprous._joining import stack
-
     if not parts:
-        return _core.empty((0, *ordered.shape[:-1]), ordered.dtype_name)
+        return _core.empty((0, *rows.shape[:-1]), rows.dtype_name)
     return write_out(out, stack(parts).reshape(shape + parts[0].shape), "quantile")
 
 
-def _at_rank(ordered: ndarray, rank: float) -> ndarray:
+def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
     low = math.floor(rank)
     if rank == low:
-        return ordered[..., low].copy()
-    return _lerp(ordered[..., low], ordered[..., low + 1], rank - low)
+        return ranked.at(low)
+    return _lerp(ranked.at(low), ranked.at(low + 1), rank - low)
 
 
 def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
@@ -283,14 +310,16 @@ def median(
     """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
-    ordered = _sorted_last(a, axes)
-    n = ordered.shape[-1]
+    rows = _folded_last(a, axes)
+    n = rows.shape[-1]
     if n == 0:
-        result = mean(ordered, -1)
+        result = mean(rows, -1)
     else:
-        result = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)
+        ranks = sorted({(n - 1) // 2, n // 2})
+        ranked = _Ranked(rows, set(ranks))
+        result = mean(stack([ranked.at(rank) for rank in ranks], -1), -1)
         if _dtypes.kind(a.dtype_name) in "fc":
-            last = ordered[..., n - 1]
+            last = ranked.last()
             result = _core.map("where", _core.map("isnan", last), last, result)
     if keepdims:
         result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))

@@ -36,26 +36,26 @@ def unique(
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
         return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
     flat = ar.reshape(-1)
-    if not (return_index or return_inverse or return_counts):
-        ordered = _core.sort(flat)
-        return select_flat(_changes(ordered, equal_nan), ordered)
-    order = _core.argsort(flat)
-    ordered = gather_flat(flat, order)
+    order = _core.argsort(flat) if return_index or return_inverse else None
+    ordered = _core.sort(flat) if order is None else gather_flat(flat, order)
     mask = _changes(ordered, equal_nan)
-    result = select_flat(mask, ordered)
-    extras = _extras(order, mask, ar.shape, return_index, return_inverse, return_counts)
-    return (result, *extras)
+    if not (return_index or return_inverse or return_counts):
+        return select_flat(mask, ordered)
+    starts = flatnonzero(mask)
+    extras = _extras(order, mask, starts, ar.shape, return_index, return_inverse, return_counts)
+    return (gather_flat(ordered, starts), *extras)
 
 
 def _extras(
-    order: ndarray, mask: ndarray, shape: tuple[int, ...], index: bool, inverse: bool, counts: bool
-) -> list[ndarray]:
-    n = order.size
-    starts = flatnonzero(mask)
+    order: ndarray | None, mask: ndarray, starts: ndarray, shape: tuple[int, ...], index: bool, inverse: bool,
+    counts: bool,
+) -> list[ndarray]:  # fmt: skip
+    """What else is wanted of sorted elements: `mask` tells where they change, `starts` its places."""
+    n = mask.size
     extras = []
-    if index:
+    if order is not None and index:
         extras.append(gather_flat(order, starts))
-    if inverse:
+    if order is not None and inverse:
         groups = _core.scan("sum", _core.cast(mask, "int64"), 0) - 1 if n else order
         places = _core.empty((n,), "int64")
         _core.scatter(places, order, groups)
@@ -77,9 +77,10 @@ def _unique_slices(ar: ndarray, index: bool, inverse: bool, counts: bool, axis: 
     ordered = take(rows, order, 0) if n else rows
     if n > 1:
         _core.update(mask[1:], _core.reduce("max", ordered[1:] != ordered[:-1], (1,)) if rows.shape[1] else False)
-    kept = take(ordered, flatnonzero(mask), 0)
+    starts = flatnonzero(mask)
+    kept = take(ordered, starts, 0)
     result = moveaxis(kept.reshape((kept.shape[0], *moved.shape[1:])), 0, axis)
-    extras = _extras(order, mask, (n,), index, inverse, counts)
+    extras = _extras(order, mask, starts, (n,), index, inverse, counts)
     return (result, *extras) if extras else result
 
 
@@ -131,7 +132,11 @@ def isin(
     kind: str | None = None,
 ) -> ndarray:  # fmt: skip
     """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here: they change
-    NumPy's speed and memory, not its result."""
+    NumPy's speed and memory, not its result.
+
+    Raises:
+        ValueError: for another `kind`.
+    """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, tests = array(element), array(test_elements).reshape(-1)

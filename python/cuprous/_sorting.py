@@ -45,13 +45,13 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
     return moveaxis(function(moveaxis(a, axis, -1)), -1, axis).copy()  # in C order
 
 
-def _sorted(a: ArrayLike, axis: Axis) -> ndarray:
-    """A sorted copy that lies in memory as `a` does."""
+def _sorted(a: ArrayLike, axis: Axis, function: Any = _core.sort) -> ndarray:
+    """A sorted (or, by `function`, otherwise ordered) copy that lies in memory as `a` does."""
     a = array(a)
     axes = None if axis is None or not a.ndim else axis_order(a, "K")
     if axes is None:
-        return _along(_core.sort, a, axis)
-    return _along(_core.sort, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
+        return _along(function, a, axis)
+    return _along(function, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
 
 
 def sort(
@@ -87,31 +87,72 @@ def _reversed(a: ndarray, axis: Axis) -> ndarray:
     return flip(a, 0 if axis is None else axis) if a.ndim else a
 
 
-def _check_kth(kth: Any, n: int) -> None:
+def _places(kth: Any, n: int) -> set[int]:
+    """The places that must be right, counted from the front."""
+    places = set()
     for k in kth if isinstance(kth, (list, tuple)) else [kth]:
         if not -n <= operator.index(k) < n and n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
+        places.add(operator.index(k) % max(n, 1))
+    return places
+
+
+def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices: bool) -> ndarray:
+    _check(None if kind == "introselect" else kind, order, None)
+    places = _places(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    if len(places) != 1 or not a.size:
+        return _along(_core.argsort, a, axis) if indices else _sorted(a, axis)
+    (place,) = places
+    if indices:
+        return _along(lambda rows: _core.partition(rows, place, True), a, axis)
+    return _sorted(a, axis, lambda rows: _core.partition(rows, place, False))
 
 
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
-    """A copy whose kth elements are where sorting would put them. (It is sorted throughout.)"""
-    a = array(a)
-    _check(None if kind == "introselect" else kind, order, None)
-    _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
-    return _sorted(a, axis)
+    """A copy whose kth elements are where sorting would put them, with none greater before and none less behind."""
+    return _partition(array(a), kth, axis, kind, order, False)
 
 
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
-    """Indices of `partition`. (They sort throughout.)"""
+    """Indices of `partition`."""
+    a = array(a)
+    return _partition(a if a.ndim else a.reshape(1), kth, axis, kind, order, True)
+
+
+def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[ndarray, ndarray]:
+    """The first k elements along an axis in falling order (NaN first), or in rising order (NaN last), and their indices
+    (int64). Equal elements come in the order of their indices.
+
+    Raises:
+        ValueError: for k not in 0..n.
+        TypeError: for complex numbers.
+    """
     a = array(a)
     a = a if a.ndim else a.reshape(1)
-    _check(None if kind == "introselect" else kind, order, None)
-    _check_kth(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
-    return _along(_core.argsort, a, axis)
+    axis = normalize_axis(axis, a.ndim)
+    rows, n = moveaxis(a, axis, -1), a.shape[axis]
+    if not 0 <= operator.index(k) <= n:
+        raise ValueError(f"[topk] k = {k} is not in 0..{n}")
+    if _dtypes.kind(a.dtype_name) == "c":
+        raise TypeError("[topk] complex numbers have no order by size")
+    if k == 0 or not a.size or 2 * k > n or n >= 1 << 31:
+        order = argsort(rows, -1, descending=largest)[..., :k]
+    else:
+        order = _core.topk(rows, k, largest)
+    strides = rows.element_strides
+    offsets = order * strides[-1]
+    if rows.ndim > 1:
+        offsets = _core.iota(order.shape, (*strides[:-1], 0), 0) + offsets
+    return moveaxis(_core.gather(rows, offsets), -1, axis), moveaxis(order, -1, axis)
 
 
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
-    """Indices that sort by several keys, the last one first."""
+    """Indices that sort by several keys, the last one first.
+
+    Raises:
+        TypeError: without keys.
+        ValueError: for keys of different shapes.
+    """
     from cuprous._indexing import take_along_axis
 
     parts = [array(k) for k in keys]
@@ -138,7 +179,12 @@ def sort_complex(a: ArrayLike) -> ndarray:
 
 
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
-    """Indices (int64) where values would be inserted in a sorted 1-d array."""
+    """Indices (int64) where values would be inserted in a sorted 1-d array.
+
+    Raises:
+        ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
+        TypeError: for a sorter that is not of integers.
+    """
     from cuprous._indexing import take
 
     if side not in ("left", "right"):
@@ -161,7 +207,12 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Index of the bin of each value; bins are edges in rising or falling order."""
+    """Index of the bin of each value; bins are edges in rising or falling order.
+
+    Raises:
+        TypeError: for complex values.
+        ValueError: for bins that are not 1-d, or in no order.
+    """
     from cuprous._reductions import any as any_
 
     edges = array(bins)

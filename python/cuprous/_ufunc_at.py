@@ -18,6 +18,10 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
     Computes in the dtype that the ufunc has for `a` and `b`, and casts to that of `a`, as NumPy does (unsafely). Sums,
     products and extremes of one kind of dtype are folded at once, in no order; all other cases take as many steps as
     the commonest index has occurrences.
+
+    Raises:
+        TypeError: unless `a` is an array.
+        ValueError: for another number of operands than the ufunc takes.
     """
     if not isinstance(a, ndarray):
         raise TypeError("first operand must be array")

@@ -276,7 +276,12 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
 
 
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
-    """Folds of the slices that begin at `indices` along an axis; each index costs one fold."""
+    """Folds of the slices that begin at `indices` along an axis; each index costs one fold.
+
+    Raises:
+        IndexError: for an index out of bounds.
+        ValueError: for a ufunc that is not binary.
+    """
     name = _require_binary(self, "reduceat")
     a = array(array_)
     i = normalize_axis(axis, a.ndim)
@@ -301,8 +306,8 @@ def attach() -> None:
     native: Any = _core.ufunc
     for method in (reduce, accumulate, outer, at, reduceat):
         setattr(native, method.__name__, method)
-    native.identity = property(lambda self: _IDENTITIES.get(self.__name__))
-    native.nargs = property(lambda self: self.nin + self.nout)
+    native.identity = property(lambda self: _IDENTITIES.get(self.__name__), doc="What an empty fold gives, or None.")
+    native.nargs = property(lambda self: self.nin + self.nout, doc="Number of operands and results.")
     native.signature = None
     native.__repr__ = lambda self: f"<ufunc '{self.__name__}'>"
     _core.set_hook("ufunc_call", call)

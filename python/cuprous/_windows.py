@@ -11,20 +11,19 @@ from cuprous._manipulation import moveaxis
 from cuprous._reductions import sum as sum_
 
 
-def _phase(M: float) -> tuple[int, ndarray]:
-    """The number of points, and 1 - M, 3 - M, …, M - 1 as NumPy's windows count them."""
-    n = max(0, math.ceil(M))
-    return n, _core.cast(_core.iota((n,), (2,), 1 - n), "float64")
+def _phase(M: float, n: int) -> ndarray:
+    """1 - M, 3 - M, … as NumPy's windows count their n points; M - 1 is the last if M is whole."""
+    return _core.cast(_core.iota((n,), (2,), 0), "float64") + (1 - M)
 
 
 def _cosines(M: float, *weights: float) -> ndarray:
     """A sum of cosines that is symmetric about the middle."""
-    n, phase = _phase(M)
-    if n < 2:
-        return _creation.ones(n)
+    if M <= 1:
+        return _creation.ones(int(M == 1))
+    phase = _phase(M, math.ceil(M - 0.5))
     result: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
-        result = result + weight * _core.map("cos", phase * (k * math.pi / (n - 1)))
+        result = result + weight * _core.map("cos", phase * (k * math.pi / (M - 1)))
     return result
 
 
@@ -45,16 +44,16 @@ def blackman(M: float) -> ndarray:
 
 def bartlett(M: float) -> ndarray:
     """Bartlett's window of M points: a triangle that reaches zero."""
-    n, phase = _phase(M)
-    return _creation.ones(n) if n < 2 else 1 - _core.map("absolute", phase) / (n - 1)
+    if M <= 1:
+        return _creation.ones(int(M == 1))
+    return 1 - _core.map("absolute", _phase(M, math.ceil(M - 0.5))) / (M - 1)
 
 
 def kaiser(M: float, beta: float) -> ndarray:
     """Kaiser's window of M points, by the Bessel function I0."""
-    n, phase = _phase(M)
-    if n < 2:
-        return _creation.ones(n)
-    ratio = phase / (n - 1)
+    if M == 1:
+        return _creation.ones(1)
+    ratio = _phase(M, max(0, math.ceil(M))) / (M - 1)
     return _core.map("i0", beta * _core.map("sqrt", 1 - ratio * ratio)) / _core.map(
         "i0", _core.full((), beta, "float64")
     )
@@ -67,7 +66,12 @@ def _bit_weights(bitorder: str) -> list[int]:
 
 
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
-    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros."""
+    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros.
+
+    Raises:
+        TypeError: unless the input is bool or of integers.
+        ValueError: for another `bitorder`.
+    """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
     if a.dtype_name[:3] not in ("boo", "int", "uin"):
@@ -85,7 +89,12 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
 
 
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
-    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros."""
+    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros.
+
+    Raises:
+        TypeError: unless the input is uint8.
+        ValueError: for another `bitorder`, or a count below minus the length.
+    """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
     if a.dtype_name != "uint8":

@@ -148,3 +148,19 @@ def test_bits(order: str) -> None:
             )
     check(lambda xp, x: xp.packbits(x), sample("int32", (9,)))
     check(lambda xp, x: xp.packbits(x), sample("float32", (9,)))
+
+
+def test_functions_are_not_hidden_by_generated_names() -> None:
+    """The code of a map over several axes has indices `i0`, `i1`, …; the function of that name must be another."""
+    a = sample("float64", (3, 4, 5), 1)
+    np.testing.assert_allclose(cp.i0(cp.asarray(a).transpose(2, 0, 1)[::2]).get(), np.i0(a.transpose(2, 0, 1)[::2]))
+
+
+def test_negative_scalars_are_bases_but_no_exponents_of_integers() -> None:
+    n = np.arange(4)
+    assert_same((-2) ** cp.asarray(n), (-2) ** n)
+    assert_same(cp.power(-1, cp.asarray(3)), np.power(-1, np.asarray(3)))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        cp.asarray(n) ** -2
+    with pytest.raises(ValueError, match="negative integer powers"):
+        cp.power(cp.asarray(n), -2)

@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.conftest import DEVICE
 from tests.support import DTYPES, assert_same, check, compare, sample
-
-pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="the GPU has no transforms: tests/gpu/test_engine.py")
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 30, 31, 64, 97, 100, 101, 210, 256, 541, 1000, 1009, 1024]
 LINES = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
@@ -170,6 +167,24 @@ def test_large_ones_on_all_threads(shape: tuple[int, ...]) -> None:
         near(cp.fft.irfft(cp.asarray(x), axis=axis), np.fft.irfft(x, axis=axis))
     single = x.astype("complex64")
     near(cp.fft.ifftn(cp.asarray(single)), np.fft.ifftn(single))
+
+
+def test_parts_of_an_array_and_what_is_read_stays() -> None:
+    """Lines that start anywhere, along axes between others; a transform reads and does not write."""
+    for dtype in ("float32", "complex128"):
+        x = noise((6, 33, 7), dtype)
+        a = cp.asarray(x)
+        for part in [np.s_[1, 1:, 3], np.s_[1:], np.s_[:, 1:, 1:], np.s_[5, 2]]:
+            for name in ("fft", "irfft", "fftn", "irfftn", *(("rfft", "rfftn") if dtype == "float32" else ())):
+                near(getattr(cp.fft, name)(a[part]), getattr(np.fft, name)(x[part]), f"{name} {dtype} {part}")
+        for name in ("fft", "ifft", "irfft"):
+            near(getattr(cp.fft, name)(a, axis=1), getattr(np.fft, name)(x, axis=1), f"{name} {dtype}")
+        for axes in [(0, 1), (1, 2), (0, 2), (1,)]:
+            near(cp.fft.fftn(a, axes=axes), np.fft.fftn(x, axes=axes), f"{dtype} {axes}")
+            near(
+                cp.fft.irfftn(a, axes=axes, norm="ortho"), np.fft.irfftn(x, axes=axes, norm="ortho"), f"{dtype} {axes}"
+            )
+        np.testing.assert_array_equal(a.get(), x)
 
 
 def test_inverses() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous._sorting import topk
 from tests.support import REAL_DTYPES, assert_same, check, compare, sample
 
 
@@ -36,6 +37,103 @@ def test_sort_options() -> None:
     assert cp.argpartition(cp.asarray(a), 2, axis=1).shape == a.shape
     check(lambda xp, x: xp.partition(x, 99), a)
     check(lambda xp, x: xp.sort_complex(x), sample("int32", (5,)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "float64", "complex64"])
+def test_rows_of_every_length(dtype: str) -> None:
+    """Rows are sorted by a network, by a block or by passes over memory, as their length asks."""
+    rng = np.random.default_rng(5)
+    for shape in [(40, 7), (9, 200), (5, 900), (2, 5000), (2, 20_000)]:
+        a = rng.integers(-90, 90, shape).astype(dtype)
+        if a.dtype.kind in "fc":
+            a[0, ::5], a[-1, ::7] = np.nan, -0.0
+        x = cp.asarray(a)
+        got = cp.asnumpy(cp.sort(x))
+        np.testing.assert_array_equal(got, np.sort(a, kind="stable"))
+        if a.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(got[-1]), np.signbit(np.sort(a[-1], kind="stable")))
+        np.testing.assert_array_equal(cp.asnumpy(cp.argsort(x)), np.argsort(a, kind="stable"))
+
+
+def test_digits_that_are_the_same() -> None:
+    for low, high in [(5, 6), (0, 200), (-3, 70_000), (1 << 40, (1 << 40) + 9)]:
+        a = np.random.default_rng(1).integers(low, high, 30_000)
+        np.testing.assert_array_equal(cp.asnumpy(cp.sort(cp.asarray(a))), np.sort(a))
+        np.testing.assert_array_equal(cp.asnumpy(cp.argsort(cp.asarray(a))), np.argsort(a, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+def test_partition(dtype: str) -> None:
+    a = np.random.default_rng(2).integers(-60, 60, (3, 5000)).astype(dtype)
+    if dtype != "int8":
+        a[1, 3] = a[2, 9] = np.nan
+    x = cp.asarray(a)
+    for kth in (0, 2500, -1, [3, 4000]):
+        ordered = np.sort(a, axis=-1)
+        for part in (cp.asnumpy(cp.partition(x, kth)), np.take_along_axis(a, cp.asnumpy(cp.argpartition(x, kth)), -1)):
+            np.testing.assert_array_equal(np.sort(part, axis=-1), ordered)
+            for k in kth if isinstance(kth, list) else [kth % 5000]:
+                np.testing.assert_array_equal(part[:, k], ordered[:, k])
+                np.testing.assert_array_equal(np.sort(part[:, :k], axis=-1), ordered[:, :k])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
+def test_topk(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    for shape, k in [((300,), 7), ((4, 900), 11), ((100_000,), 50), ((2, 40_000), 3000), ((6, 5), 5), ((3, 4), 0)]:
+        a = rng.integers(0, 90, shape).astype(dtype)
+        if a.dtype.kind == "f":
+            a *= rng.choice([-1, 1], shape).astype(dtype)
+            a[..., 1] = np.nan
+        for largest in (True, False):
+            values, order = topk(cp.asarray(a), k, largest=largest)
+            rising = np.argsort(a, axis=-1, kind="stable")
+            if largest:
+                rising = (a.shape[-1] - 1 - np.argsort(a[..., ::-1], axis=-1, kind="stable"))[..., ::-1]
+            np.testing.assert_array_equal(cp.asnumpy(order), rising[..., :k])
+            np.testing.assert_array_equal(cp.asnumpy(values), np.take_along_axis(a, rising[..., :k], -1))
+    values, order = topk(cp.asarray(np.arange(12.0).reshape(4, 3)), 2, axis=0)
+    assert values.tolist() == [[9, 10, 11], [6, 7, 8]]
+    with pytest.raises(ValueError, match="topk"):
+        topk(values, 9)
+    with pytest.raises(TypeError, match="topk"):
+        topk(cp.asarray([1j, 2]), 1)
+
+
+def test_quantiles_of_long_rows() -> None:
+    """Elements of a rank are selected where sorting would cost more."""
+    a = np.random.default_rng(4).standard_normal((2, 70_001))
+    for b in (a, a.astype("float32"), (a * 50).astype("int32")):
+        x = cp.asarray(b)
+        np.testing.assert_array_equal(cp.asnumpy(cp.median(x, -1)), np.median(b, -1))
+        np.testing.assert_array_equal(cp.asnumpy(cp.percentile(x, [5, 50.5], axis=1, method="lower")),
+                                      np.percentile(b, [5, 50.5], axis=1, method="lower"))  # fmt: skip
+        np.testing.assert_allclose(cp.asnumpy(cp.quantile(x, 0.3)), np.quantile(b, 0.3), rtol=1e-6)
+    a[1, 7] = np.nan
+    np.testing.assert_array_equal(cp.asnumpy(cp.median(cp.asarray(a), -1)), np.median(a, -1))
+
+
+@pytest.mark.parametrize("n", [1, 17, 4096, 4097, 70_001])
+def test_what_masks_keep(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for share in (0, 0.02, 0.6, 1):
+        mask = rng.random(n) < share
+        for a in (np.arange(n, dtype="int16"), rng.standard_normal(n), np.arange(2 * n)[::-2] * (1 + 1j)):
+            assert_same(cp.asarray(a)[cp.asarray(mask)], a[mask])
+        assert_same(cp.flatnonzero(cp.asarray(mask)), np.flatnonzero(mask))
+        assert_same(cp.flatnonzero(cp.asarray(np.repeat(mask, 3))[::3]), np.flatnonzero(mask))
+
+
+def test_search_in_long_tables() -> None:
+    rng = np.random.default_rng(6)
+    for dtype in ("float32", "int64"):
+        table, v = (
+            np.sort(rng.integers(-9000, 9000, 50_000)).astype(dtype),
+            rng.integers(-9100, 9100, 3000).astype(dtype),
+        )
+        for side in ("left", "right"):
+            got = cp.searchsorted(cp.asarray(table), cp.asarray(v), side)
+            np.testing.assert_array_equal(cp.asnumpy(got), np.searchsorted(table, v, side))
 
 
 def test_lexsort() -> None:

@@ -39,6 +39,15 @@ def test_histogram() -> None:
     check(lambda xp, x: xp.histogram(x, 4), sample("float32", (40,)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_values_on_the_edges_of_bins(dtype: str) -> None:
+    for low, high in ((0, 1), (-3, 7), (1e-3, 3e5), (-1e30, 1e30), (1, 1 + 1e-5)):
+        for bins in (3, 7, 10, 49):
+            edges = np.linspace(low, high, bins + 1, dtype=dtype)
+            near = [np.nextafter(edges, np.array(x, dtype)) for x in (-np.inf, np.inf)]
+            check(lambda xp, x: xp.histogram(x, bins, (low, high)), np.concatenate([edges, *near]))  # noqa: B023
+
+
 @pytest.mark.parametrize("name", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges", "nonsense"])
 def test_numbers_of_bins_by_name(name: str) -> None:
     rng = np.random.default_rng(8)

@@ -32,6 +32,11 @@ def _written(a: Any) -> Any:
     return a
 
 
+def _tall(a: Any) -> Any:
+    """A matrix that dask's decompositions take: chunked along one axis, each chunk higher than wide."""
+    return a[:, :6].rechunk((10, -1))
+
+
 X = np.random.default_rng(0).standard_normal((40, 30))
 CALLS: dict[str, Callable[[Any], Any]] = {
     "arithmetic": lambda a: da.exp(a) * 2 - a / 3,
@@ -64,6 +69,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "cov": lambda a: da.cov(a),
     "corrcoef": lambda a: da.corrcoef(a),
     "norm": lambda a: da.linalg.norm(a),
+    "norm 1": lambda a: da.linalg.norm(a, ord=1),
+    "norm nuc": lambda a: da.linalg.norm(_tall(a), ord="nuc"),
+    "norm 2": lambda a: da.linalg.norm(_tall(a), ord=2),
+    "qr": lambda a: da.concatenate(da.linalg.qr(_tall(a))),
+    "qr wide": lambda a: da.concatenate(da.linalg.sfqr(_tall(a).T), axis=1),
+    "svd": lambda a: da.linalg.svd(_tall(a))[0],
+    "svd values": lambda a: da.linalg.svd(_tall(a))[1],
+    "svd wide": lambda a: da.linalg.svd(_tall(a).T)[2],
     "fft": lambda a: da.fft.fft(a.rechunk((13, 30))),
     "percentile": lambda a: da.percentile(a.reshape(-1), [25, 50]),
     "percentile lower": lambda a: da.percentile(a.reshape(-1), 40, method="lower"),
@@ -127,6 +140,31 @@ def test_backend() -> None:
 def test_order_of_imports(imports: str) -> None:
     code = f"import {imports}\nprint(dask.array.from_array(cuprous.arange(4.0), chunks=3).var().compute())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
+
+
+#: Calls in which dask makes arrays of its own beside ours: it must be told to make ours.
+WITH_BACKEND: dict[str, Callable[[Any], Any]] = {
+    "argtopk": lambda a: da.argtopk(a, 3, axis=0),
+    "nonzero": lambda a: da.nonzero(a > 1)[1],
+    "argwhere": lambda a: da.argwhere(a > 1),
+}
+
+
+@pytest.mark.parametrize("call", WITH_BACKEND.values(), ids=WITH_BACKEND)
+def test_as_numpy_with_the_backend(call: Callable[[Any], Any]) -> None:
+    with dask.config.set({"array.backend": "cuprous"}):
+        ours = call(da.from_array(cp.asarray(X), chunks=(13, 7))).compute()
+    assert isinstance(ours, cp.ndarray)
+    assert_same(ours, call(da.from_array(X, chunks=(13, 7))).compute())
+
+
+def test_randomised_svd() -> None:
+    low = X[:, :3] @ X[:3]
+    with dask.config.set({"array.backend": "cuprous"}):
+        u, s, v = da.linalg.svd_compressed(da.from_array(cp.asarray(low), chunks=(10, 10)), 3, seed=0)
+        again = ((u * s) @ v).compute()
+    assert isinstance(again, cp.ndarray)
+    assert_same(again, low, rtol=1e-9, atol=1e-9)
 
 
 def test_there_and_back() -> None:

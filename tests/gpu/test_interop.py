@@ -77,6 +77,52 @@ def test_dtypes_through_torch(torch: Any, dtype: str) -> None:
     assert torch.from_dlpack(a).dtype == t.dtype
 
 
+def test_from_torch_on_another_stream(torch: Any) -> None:
+    """Work on PyTorch's current stream is waited for, whichever it is."""
+    with torch.cuda.stream(torch.cuda.Stream()):
+        t = torch.ones(1 << 24, device="cuda")
+        for _ in range(20):
+            t = t * 1.01
+        a = cp.from_dlpack(t)
+        assert float(a[-1]) == pytest.approx(1.01**20, rel=1e-4)
+
+
+def test_torch_to_the_other_device(torch: Any) -> None:
+    t = torch.arange(4.0, device="cuda")
+    host = cp.from_dlpack(t, device="cpu")
+    assert host.device == "cpu"
+    np.testing.assert_array_equal(host.get(), np.arange(4.0))
+    with pytest.raises(BufferError, match="copy"):
+        cp.from_dlpack(t, device="cpu", copy=False)
+    up = cp.from_dlpack(torch.arange(4.0), device="cuda")
+    assert str(up.device).startswith("cuda")
+    assert float(up.sum()) == 6
+    own = cp.from_dlpack(t, copy=True)
+    own += 1
+    cp._core.synchronize()
+    assert float(t.sum()) == 6
+
+
+def test_torch_by_the_array_interface(torch: Any) -> None:
+    a = cp.arange(6.0)
+    t = torch.as_tensor(a, device="cuda")
+    assert t.data_ptr() == a.address()
+    assert cp.asarray(t).address() == a.address()
+
+
+def test_tensors_with_gradients_are_refused(torch: Any) -> None:
+    with pytest.raises((BufferError, RuntimeError)):
+        cp.from_dlpack(torch.ones(3, device="cuda", requires_grad=True))
+
+
+def test_numpy_by_dlpack_is_a_copy() -> None:
+    a = cp.arange(6.0).reshape(2, 3)
+    host = np.from_dlpack(a.T, device="cpu")
+    np.testing.assert_array_equal(host, np.arange(6.0).reshape(2, 3).T)
+    with pytest.raises((BufferError, ValueError)):
+        np.from_dlpack(a, device="cpu", copy=False)
+
+
 def test_memory_outlives_its_maker(torch: Any) -> None:
     t = torch.from_dlpack(cp.arange(1000.0) * 2)
     kept = [cp.ones(1000) * n for n in range(20)]
@@ -112,6 +158,37 @@ def test_cupy_by_dlpack() -> None:
     assert float(a[0, 1]) == 50
 
 
+def test_from_cupy_by_dlpack() -> None:
+    cupy = need("cupy")
+    c = cupy.arange(24, dtype=cupy.float32).reshape(4, 6)
+    a = cp.from_dlpack(c.T[1::2])
+    assert a.shape == (3, 4)
+    assert a.address() == c.data.ptr + 4
+    a += 100
+    cp._core.synchronize()
+    assert float(c[0, 1]) == 101
+    assert float(c[0, 0]) == 0
+
+
+def test_from_cupy_on_another_stream() -> None:
+    cupy = need("cupy")
+    with cupy.cuda.Stream(non_blocking=True):
+        c = cupy.ones(1 << 24, dtype=cupy.float32)
+        for _ in range(20):
+            c = c * cupy.float32(1.01)
+        a = cp.from_dlpack(c)
+        assert float(a[-1]) == pytest.approx(1.01**20, rel=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint32", "bool", "complex128"])
+def test_dtypes_through_cupy(dtype: str) -> None:
+    cupy = need("cupy")
+    a = cp.from_dlpack(cupy.ones(5, dtype=dtype))
+    assert a.dtype_name == dtype
+    assert cupy.from_dlpack(a).dtype == np.dtype(dtype)
+    assert cupy.asnumpy(cupy.asarray(a)).tolist() == np.ones(5, dtype).tolist()
+
+
 def test_numba_kernels_take_arrays() -> None:
     np.row_stack = getattr(np, "row_stack", np.vstack)  # some Numba releases ask for it, new NumPys lack it
     cuda = need("numba.cuda")
@@ -130,13 +207,39 @@ def test_numba_kernels_take_arrays() -> None:
     assert float(b.sum()) == 10
 
 
-def test_jax_by_dlpack() -> None:
-    jax = need("jax")
-    if jax.default_backend() not in ("gpu", "cuda"):
+@pytest.fixture
+def jax() -> Any:
+    module = need("jax")
+    if module.default_backend() not in ("gpu", "cuda"):
         pytest.skip("this JAX sees no GPU")
+    return module
+
+
+def test_jax_by_dlpack(jax: Any) -> None:
     j = jax.dlpack.from_dlpack(cp.arange(5, dtype=cp.float32) + 1)
     assert float(j.sum()) == 15
     assert float(cp.from_dlpack(j * 2).sum()) == 30
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int32", "uint8", "complex64"])
+def test_dtypes_through_jax(jax: Any, dtype: str) -> None:
+    a = cp.from_dlpack(jax.numpy.ones((2, 3), dtype))
+    assert a.dtype_name == dtype
+    assert a.shape == (2, 3)
+    assert jax.dlpack.from_dlpack(a).dtype == jax.numpy.dtype(dtype)
+
+
+def test_jax_without_a_wait_in_between(jax: Any) -> None:
+    """JAX works on streams of its own, before and after."""
+    j = jax.numpy.ones(1 << 24)
+    for _ in range(20):
+        j = j * 1.01
+    a = cp.from_dlpack(j)
+    assert float(a[-1]) == pytest.approx(1.01**20, rel=1e-4)
+    b = cp.full(1 << 24, 3.0, dtype=cp.float32)
+    for _ in range(20):
+        b = b + 1
+    assert float(jax.dlpack.from_dlpack(b)[-1]) == 23
 
 
 def test_a_cpu_array_is_refused_where_a_gpu_array_is_meant(torch: Any) -> None:

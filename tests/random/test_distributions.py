@@ -44,6 +44,7 @@ CONTINUOUS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "standard_t": ((4.0,), stats.t(4)),
     "beta": ((0.5, 2.0), stats.beta(0.5, 2)),
     "wald": ((2.0, 3.0), stats.invgauss(2 / 3, scale=3)),
+    "vonmises": ((0.0, 1.5), stats.vonmises(1.5)),
 }
 
 DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
@@ -52,6 +53,8 @@ DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
     "negative_binomial": ((4.0, 0.4), stats.nbinom(4, 0.4)),
     "geometric": ((0.3,), stats.geom(0.3)),
     "logseries": ((0.7,), stats.logser(0.7)),
+    "zipf": ((4.0,), stats.zipf(4)),
+    "hypergeometric": ((15, 40, 22), stats.hypergeom(55, 15, 22)),
 }
 
 
@@ -65,8 +68,9 @@ def chi_squared(values: np.ndarray, distribution: Any) -> float:
     expected = distribution.pmf(support) * len(values)
     common = expected >= 10
     counts = np.array([(values == v).sum() for v in support[common]])
-    counts, expected = np.append(counts, len(values) - counts.sum()), expected[common]
-    expected = np.append(expected, len(values) - expected.sum())
+    expected = expected[common]
+    if (rest := len(values) - expected.sum()) > 1e-6:
+        counts, expected = np.append(counts, len(values) - counts.sum()), np.append(expected, rest)
     return float(stats.chisquare(counts, expected).pvalue)
 
 
@@ -186,6 +190,9 @@ def test_integers_of_arrays_of_bounds() -> None:
     assert (values >= low).all() and (values < high).all()
     assert (values[:, 0, 0] == -5).any() and (values[:, 0, 0] == 9).any()
     assert host(default_rng(1).integers([1, 2, 3], endpoint=True)).shape == (3,)
+    assert host(default_rng(1).integers(cp.asarray([1, 5, -7]), cp.asarray([1, 4, -(1 << 63)]))).tolist() == [1, 5, -7]
+    unsigned = cp.full(50, (1 << 64) - 1, dtype="uint64")
+    assert host(default_rng(1).integers(0, unsigned, dtype="uint64", endpoint=True)).max() > 1 << 63
 
 
 def test_parameters_broadcast() -> None:
@@ -252,8 +259,25 @@ MISTAKES: list[tuple[str, tuple[Any, ...], type[Exception]]] = [
     ("laplace", (0, -1), ValueError), ("logistic", (0, -1), ValueError), ("gumbel", (0, -1), ValueError),
     ("rayleigh", (-1,), ValueError), ("weibull", (-1,), ValueError), ("pareto", (0,), ValueError),
     ("power", (0,), ValueError), ("wald", (0, 1), ValueError), ("triangular", (2, 1, 3), ValueError),
-    ("triangular", (1, 4, 3), ValueError), ("triangular", (1, 1, 1), ValueError), ("uniform", (0, np.inf), ValueError),
-    ("dirichlet", ([],), ValueError), ("multinomial", (3, [0.7, 0.6, 0.1]), ValueError),
+    ("triangular", (1, 4, 3), ValueError), ("triangular", (1, 1, 1), ValueError),
+    ("uniform", (0, np.inf), OverflowError), ("dirichlet", ([],), ValueError),
+    ("multinomial", (3, [0.7, 0.6, 0.1]), ValueError),
+    ("multinomial", (3, 0.5), ValueError), ("multinomial", (-3, [0.5, 0.5]), ValueError),
+    ("multinomial", (3, [np.nan, 0.5]), ValueError), ("multinomial", ([1, 2], [0.5, 0.5], 3), ValueError),
+    ("uniform", (1, 0), ValueError), ("normal", (1j,), TypeError), ("normal", ([1j],), TypeError),
+    ("poisson", (1e20,), ValueError), ("negative_binomial", (1e300, 1e-5), ValueError),
+    ("negative_binomial", (np.nan, 0.5), ValueError), ("binomial", (np.nan, 0.5), ValueError),
+    ("dirichlet", ([1, -1],), ValueError), ("integers", (np.nan,), ValueError), ("integers", (np.inf,), OverflowError),
+    ("logseries", (-0.1,), ValueError), ("bytes", (2.5,), TypeError), ("choice", (2.5,), ValueError),
+    ("multivariate_hypergeometric", ([1, 2], 1.5), ValueError),
+    ("vonmises", (0, -1), ValueError), ("vonmises", (0, [1, -1]), ValueError), ("zipf", (1.0,), ValueError),
+    ("zipf", (np.nan,), ValueError), ("zipf", ([2.0, 1.0],), ValueError), ("hypergeometric", (-1, 4, 2), ValueError),
+    ("hypergeometric", (3, 4, 9), ValueError), ("hypergeometric", (10**9, 4, 2), ValueError),
+    ("hypergeometric", (3, [4, -4], 2), ValueError), ("hypergeometric", ([3.5], 4, 2), TypeError),
+    ("multivariate_hypergeometric", ([3, 4], 8), ValueError), ("multivariate_hypergeometric", ([3, -4], 2), ValueError),
+    ("multivariate_hypergeometric", ([3, 4], -1), ValueError), ("multivariate_hypergeometric", (5, 2), ValueError),
+    ("multivariate_hypergeometric", ([3.0, 4.0], 2), ValueError),
+    ("multivariate_hypergeometric", ([3, 4], 2, None, "guess"), ValueError),
     ("integers", (5, 5), ValueError), ("integers", (0, 300, 3, "int8"), ValueError),
     ("integers", (-1, 3, 3, "uint8"), ValueError), ("integers", (0, 3, 3, "float32"), TypeError),
     ("random", (3, "int32"), TypeError), ("standard_normal", (3, "complex64"), TypeError),
@@ -267,12 +291,123 @@ def test_errors(case: int) -> None:
         getattr(default_rng(1), name)(*arguments)
 
 
+#: Scalars that make NaN, as in NumPy: method -> arguments
+NANS: dict[str, tuple[Any, ...]] = {
+    "beta": (1, np.nan), "chisquare": (np.nan,), "exponential": (np.nan,), "f": (np.nan, 1), "gamma": (np.nan,),
+    "gumbel": (0, np.nan), "normal": (0, np.nan), "pareto": (np.nan,), "standard_t": (np.nan,),
+    "triangular": (0, np.nan, 1), "vonmises": (0, [np.nan, np.nan, np.nan]), "wald": (np.nan, 1), "weibull": (np.nan,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NANS)
+def test_nan_makes_nan(name: str) -> None:
+    assert np.isnan(host(getattr(default_rng(1), name)(*NANS[name], size=3))).all()
+
+
+def test_ranges_may_fall_in_the_older_interface() -> None:
+    x = host(RandomState(1).uniform(1.0, 0.0, 100))
+    assert (x > 0).all() and (x <= 1).all()
+
+
 def test_multinomial() -> None:
     counts = host(default_rng(1).multinomial(20, [0.2, 0.3, 0.5], size=(4000,)))
     assert counts.shape == (4000, 3) and counts.dtype == np.int64
     assert (counts.sum(-1) == 20).all() and (counts >= 0).all()
     np.testing.assert_allclose(counts.mean(0), [4, 6, 10], atol=0.15)
     assert host(default_rng(1).multinomial(5, cp.array([0.0, 1.0]))).tolist() == [0, 5]
+    rows = [[0.2, 0.3, 0.5], [0.5, 0.5, 0.0]]
+    counts = host(default_rng(1).multinomial([10, 20], rows, size=(4000, 2)))
+    assert counts.shape == (4000, 2, 3)
+    np.testing.assert_allclose(counts.mean(0), [[2, 3, 5], [10, 10, 0]], atol=0.2)
+    assert default_rng(1).multinomial([[10], [20], [30]], rows).shape == (3, 2, 3)
+
+
+@pytest.mark.parametrize("method", ["marginals", "count"])
+def test_multivariate_hypergeometric(method: str) -> None:
+    colors = np.array([5, 10, 0, 3])
+    x = host(default_rng(1).multivariate_hypergeometric(colors.tolist(), 7, (40, 100), method=method))
+    assert x.shape == (40, 100, 4) and x.dtype == np.int64
+    assert (x.sum(-1) == 7).all() and (x >= 0).all() and (x <= colors).all()
+    theirs = stats.multivariate_hypergeom(colors, 7)
+    np.testing.assert_allclose(x.reshape(-1, 4).mean(0), theirs.mean(), atol=0.06)
+    np.testing.assert_allclose(np.cov(x.reshape(-1, 4).T), theirs.cov(), atol=0.08)
+    assert host(default_rng(1).multivariate_hypergeometric(cp.array([3, 2]), 5)).tolist() == [3, 2]
+    assert default_rng(1).multivariate_hypergeometric([], 0, 3).shape == (3, 0)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-9, 0.3, 30.0, 1e5, 1e12, 1e200])
+def test_vonmises_of_any_concentration(kappa: float) -> None:
+    x = host(default_rng(12).vonmises(3.0, kappa, N))
+    assert (abs(x) <= np.pi).all()
+    off = np.angle(np.exp(1j * (x - 3.0)))
+    if kappa < 1e3:
+        assert stats.kstest(off, stats.vonmises(kappa).cdf if kappa else stats.uniform(-np.pi, 2 * np.pi).cdf)[1] > 1e-3
+    elif kappa < 1e20:
+        assert stats.kstest(off * np.sqrt(kappa), "norm").pvalue > 1e-3
+    else:
+        np.testing.assert_allclose(x, 3.0, rtol=1e-15)
+
+
+def test_vonmises_of_arrays() -> None:
+    mu, kappa = np.array([[0.0], [2.5]]), np.array([0.5, 5.0, 500.0])
+    x = host(default_rng(3).vonmises(cp.asarray(mu), cp.asarray(kappa), (N, 2, 3)))
+    mean = np.exp(1j * x).mean(0)
+    np.testing.assert_allclose(abs(mean[:, 1:]), np.broadcast_to([0.8934, 0.99900], (2, 2)), atol=0.005)
+    np.testing.assert_allclose(np.angle(mean), np.broadcast_to(mu, (2, 3)), atol=0.06)
+
+
+def test_zipf_of_exponents_near_one_and_large() -> None:
+    """Near one most of the distribution lies beyond int64: it is cut off, not piled up."""
+    for a in (1.001, 1.05):
+        x = host(default_rng(1).zipf(a, N)).astype(float)
+        head = np.arange(1, 10**5) ** -a
+        total = head.sum() + (1e5 ** (1 - a) - 2.0 ** (63 * (1 - a))) / (a - 1)
+        assert x.min() == 1
+        for top in (1, 10, 99_999):
+            p = head[:top].sum() / total
+            assert abs((x <= top).mean() - p) < 4 * np.sqrt(p * (1 - p) / N), (a, top)
+    assert host(default_rng(1).zipf([30.0, 1e4, 1e300], (500, 3))).max() == 1
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [(5, 3, 0), (0, 5, 3), (5, 3, 8), (1, 1, 1), (30, 1000, 500), (1000, 30, 900), (10**8, 7, 10**7)],
+)
+def test_hypergeometric_over_the_range_of_its_parameters(parameters: tuple[int, int, int]) -> None:
+    good, bad, sample = parameters
+    x = host(default_rng(6).hypergeometric(good, bad, sample, N))
+    exact = stats.hypergeom(good + bad, good, sample)
+    low, high = max(0, sample - bad), min(good, sample)
+    assert x.min() >= low and x.max() <= high
+    if low < high:
+        assert chi_squared(x, exact) > 1e-3
+
+
+def test_hypergeometric_of_arrays() -> None:
+    good, bad, sample = np.array([[5], [500], [10**6]]), np.array([7, 80]), 9
+    x = host(default_rng(7).hypergeometric(cp.asarray(good), cp.asarray(bad), sample, (N, 3, 2)))
+    exact = stats.hypergeom(good + bad, good, sample)
+    assert (abs(x.mean(0) - exact.mean()) < 5 * exact.std() / np.sqrt(N)).all()
+    np.testing.assert_allclose(x.var(0), exact.var(), rtol=0.1, atol=1e-3)
+    assert default_rng(7).hypergeometric(True, np.uint8(3), 2).dtype == np.int64
+
+
+def test_the_hat_of_hypergeometric_is_wide_enough() -> None:
+    """No point under a distribution's curve lies outside of the rectangle from which candidates are drawn."""
+    from scipy.special import gammaln
+
+    from cuprous.random._rejection import hat_width
+
+    pairs = [(few, many) for many in range(41) for few in range(many + 1)]
+    pairs += [(few, many) for many in (10**3, 10**5, 10**8) for few in (1, 2, 7, 300, 1000)]
+    for few, many in pairs:
+        for m in {*range(min((few + many) // 2, 20) + 1), (few + many) // 20, (few + many) // 2}:
+            total, k = float(few + many), np.arange(min(m, few) + 1.0)
+            mean = m * few / max(total, 1)
+            variance = mean * (many / max(total, 1)) * ((total - m) / max(total - 1, 1))
+            logs = -sum(gammaln(part + 1) for part in (k, few - k, m - k, many - m + k))
+            reach = np.maximum(abs(k - mean - 0.5), abs(k - mean + 0.5)) * np.exp((logs - logs.max()) / 2)
+            assert reach.max() <= hat_width(np.sqrt(variance + 0.5)) / 2, (few, many, m)
 
 
 @pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
@@ -311,5 +446,7 @@ def test_legacy_names() -> None:
     assert cp.random.randn(2, 3, dtype=cp.float32).dtype == np.float32
     assert cp.random.sample(3).shape == cp.random.ranf(3).shape == (3,)
     assert host(state.tomaxint(3)).min() >= 0
+    assert state.multivariate_normal([0.0, 1.0], np.eye(2).tolist(), 5).shape == (5, 2)
+    assert cp.random.vonmises(0.0, 1.0, 3).shape == cp.random.zipf(2.0, 3).shape == (3,)
     with pytest.raises(ValueError, match="low >= high"):
         cp.random.randint(3, 3)

@@ -133,5 +133,5 @@ def test_other_mistakes() -> None:
         rng.permuted(cp.ones(3), out=cp.ones(4))
     with pytest.raises(TypeError, match="dtype"):
         rng.permuted(cp.ones(3), out=cp.ones(3, dtype=int))
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="sequence or an integer"):
         rng.choice(2.5)

@@ -153,6 +153,34 @@ def test_advance_and_jumped() -> None:
     assert Philox4x3210(2).advance(-1).offset == (1 << 64) - 1
 
 
+def test_random_raw_may_skip_its_words() -> None:
+    bits, other = Philox4x3210(5), Philox4x3210(5)
+    assert bits.random_raw(7, output=False) is None
+    other.random_raw(7)
+    assert bits.random_raw() == other.random_raw()
+
+
+def test_the_bit_generator_of_the_module() -> None:
+    before = cp.random.get_bit_generator()
+    try:
+        cp.random.set_bit_generator(Philox4x3210(13))
+        np.testing.assert_array_equal(host(cp.random.rand(3)), host(RandomState(13).rand(3)))
+        with pytest.raises(TypeError, match="Philox4x3210"):
+            cp.random.set_bit_generator(np.random.PCG64(1))  # type: ignore[arg-type]
+    finally:
+        cp.random.set_bit_generator(before)
+
+
+def test_names_of_numpys() -> None:
+    """Everything of numpy.random's is here, but for streams of its own."""
+    absent = {name for name in np.random.__all__ if not hasattr(cp.random, name)}
+    assert absent == {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+    with pytest.raises(AttributeError, match="counter-based"):
+        _ = cp.random.PCG64
+    for ours, theirs in ((Generator, np.random.Generator), (RandomState, np.random.RandomState)):
+        assert {name for name in dir(theirs) if name[0] != "_"} <= set(dir(ours))
+
+
 def test_threads_share_a_generator_without_repeats() -> None:
     rng, seen = default_rng(6), []
 

@@ -63,7 +63,7 @@ def test_doctor_as_json() -> None:
     assert report["ok"] == (done.returncode == 0)
     checks = {check["name"]: check for check in report["checks"]}
     assert checks["kernel on cpu"]["state"] == "ok"
-    assert {"NVRTC", "cuBLASLt", "kernel cache"} <= checks.keys()
+    assert {"NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER", "kernel cache"} <= checks.keys()
     for check in report["checks"]:
         assert check["found"]
         assert check["state"] in ("ok", "note", "broken")

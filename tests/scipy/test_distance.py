@@ -56,9 +56,13 @@ def test_errors() -> None:
     for call, error, text in (
         (lambda: distance.cdist(a[0], a), ValueError, "2-dimensional"),
         (lambda: distance.cdist(a, a[:, :2]), ValueError, "columns"),
-        (lambda: distance.cdist(a, a, "mahalanobis"), NotImplementedError, "mahalanobis"),
+        (lambda: distance.cdist(a, a, "kulsinski"), NotImplementedError, "kulsinski"),
+        (lambda: distance.cdist(a[:1], a[:1], "mahalanobis"), ValueError, "observations"),
+        (lambda: distance.cdist(a, a, "dice", w=cp.ones(99)), ValueError, "Weights"),
+        (lambda: distance.euclidean(a, a), ValueError, "1-D"),
+        (lambda: distance.euclidean(a[0], a[0, :2]), ValueError, "broadcast"),
         (lambda: distance.cdist(a, a, lambda u, v: 0), NotImplementedError, "name"),
-        (lambda: distance.cdist(a, a, "cosine", w=cp.ones(5)), NotImplementedError, "w="),
+        (lambda: distance.cdist(a, a, "chebyshev", w=cp.ones(5)), NotImplementedError, "w="),
         (lambda: distance.cdist(a, a, "minkowski", p=-1), ValueError, "greater than 0"),
         (lambda: distance.cdist(a, a, out=cp.ones(3)), ValueError, "shape"),
         (lambda: distance.squareform(cp.ones(4)), ValueError, "Incompatible"),
@@ -69,3 +73,47 @@ def test_errors() -> None:
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+WEIGHTED = ["euclidean", "sqeuclidean", "cityblock", "cosine", "correlation", "canberra", "braycurtis", "hamming"]
+TRUTHS = ["dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"]
+
+
+@pytest.mark.parametrize("metric", WEIGHTED)
+def test_weights(metric: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y, w = rng.normal(size=(7, 4)), rng.normal(size=(5, 4)), rng.random(4) + 0.1
+    ours = distance.cdist(cp.asarray(x), cp.asarray(y), metric, w=cp.asarray(w)).get()
+    np.testing.assert_allclose(ours, scipy_distance.cdist(x, y, metric, w=w), rtol=1e-10)
+    for weights in ((), (w,)):
+        vectors = [cp.asarray(v) for v in (x[0], y[0], *weights)]
+        expected = getattr(scipy_distance, metric)(x[0], y[0], *weights)
+        np.testing.assert_allclose(float(getattr(distance, metric)(*vectors)), expected, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("metric", TRUTHS)
+def test_truth_values(metric: str) -> None:
+    rng = np.random.default_rng(6)
+    x, y, w = rng.random((6, 9)) < 0.5, rng.random((5, 9)) < 0.5, rng.random(9) + 0.1
+    x[0] = y[0] = False
+    for options in ({}, {"w": w}):
+        given = {k: cp.asarray(v) for k, v in options.items()}
+        ours = distance.cdist(cp.asarray(x), cp.asarray(y), metric, **given).get()
+        np.testing.assert_allclose(ours, scipy_distance.cdist(x, y, metric, **options), rtol=1e-10)
+    mine = float(getattr(distance, metric)(cp.asarray(x[1]), cp.asarray(y[1])))
+    np.testing.assert_allclose(mine, getattr(scipy_distance, metric)(x[1], y[1]), rtol=1e-12)
+
+
+def test_in_terms_of_variances() -> None:
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(9, 4)), rng.normal(size=(5, 4))
+    a, b = cp.asarray(x), cp.asarray(y)
+    np.testing.assert_allclose(distance.cdist(a, b, "mahalanobis").get(), scipy_distance.cdist(x, y, "mahalanobis"))
+    np.testing.assert_allclose(distance.pdist(a, "mahalanobis").get(), scipy_distance.pdist(x, "mahalanobis"))
+    vi, v = np.linalg.inv(np.cov(x.T)), x.var(0)
+    mine = float(distance.mahalanobis(a[0], b[0], cp.asarray(vi)))
+    np.testing.assert_allclose(mine, scipy_distance.mahalanobis(x[0], y[0], vi))
+    np.testing.assert_allclose(float(distance.seuclidean(a[0], b[0], cp.asarray(v))),
+                               scipy_distance.seuclidean(x[0], y[0], v))  # fmt: skip
+    np.testing.assert_allclose(float(distance.minkowski(a[0], b[0], 3)), scipy_distance.minkowski(x[0], y[0], 3))

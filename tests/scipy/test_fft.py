@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 import cuprous as cp
 import cuprous.scipy.fft as ours
 from tests.arrays.test_fft import near, noise
-from tests.conftest import DEVICE
 from tests.support import DTYPES, assert_same, sample
-
-pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="the GPU has no transforms: tests/gpu/test_engine.py")
 
 LINES = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
 PLANES = [f"{name}{end}" for name in LINES for end in ("2", "n")]

@@ -24,7 +24,8 @@ def on_device(xs: Any) -> list[Any]:
     return [cp.asarray(np.ascontiguousarray(x)) for x in xs]
 
 
-@pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero"])
+@pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic",
+                                  "cubic", 2])  # fmt: skip
 @pytest.mark.parametrize("fill", [(1.0, 2.0), "extrapolate", 3.0])
 def test_lines(kind: str, fill: Any) -> None:
     order = RNG.permutation(9)
@@ -37,7 +38,7 @@ def test_lines(kind: str, fill: Any) -> None:
         theirs = scipy_interpolate.interp1d(given, values, kind, **options)(at)
         ours = interpolate.interp1d(cp.asarray(given), cp.asarray(values), kind, **options)(cp.asarray(at))
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
-        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-10, atol=1e-9 if at is outside else 1e-12)
     assert np.isnan(interpolate.interp1d(cp.asarray(X), cp.asarray(X), kind)(cp.array([np.nan])).get()).all()
 
 
@@ -59,16 +60,32 @@ def test_grids(method: str, fill: Any) -> None:
     np.testing.assert_allclose(interpolate.interpn(on_device(GRID), cp.asarray(VALUES), pair, method).get(), theirs)
 
 
+def test_cubic_grids() -> None:
+    places = np.stack([RNG.uniform(g.min() - 0.1, g.max() + 0.1, 30) for g in GRID], -1)
+    theirs = []  # SciPy's own class solves for the coefficients to a tolerance of 1e-5 or so
+    for place in places:
+        value = VALUES
+        for x, at in zip(GRID, place, strict=True):
+            value = scipy_interpolate.make_interp_spline(np.sort(x), value if x[0] < x[1] else value[::-1])(at)
+        theirs.append(value)
+    ours = interpolate.RegularGridInterpolator(on_device(GRID), cp.asarray(VALUES), "cubic", False, None)
+    np.testing.assert_allclose(ours(cp.asarray(places)).get(), theirs, rtol=1e-9, atol=1e-10)
+    at_points = np.stack([g[2:3] for g in GRID], -1)
+    np.testing.assert_allclose(ours(cp.asarray(at_points)).get(), VALUES[2, 2, 2][None], rtol=1e-11)
+
+
 def test_errors() -> None:
     x, y = cp.asarray(X), cp.asarray(Y)
     grid, values = on_device(GRID), cp.asarray(VALUES)
     for call, error, text in (
-        (lambda: interpolate.interp1d(x, x, "cubic"), NotImplementedError, "cubic"),
+        (lambda: interpolate.interp1d(x, x, 4), NotImplementedError, "kind=4"),
+        (lambda: interpolate.interp1d(x[:3], x[:3], "cubic"), ValueError, "at least 4 entries"),
         (lambda: interpolate.interp1d(x, y), ValueError, "equal in length"),
         (lambda: interpolate.interp1d(y, y), ValueError, "one dimension"),
         (lambda: interpolate.interp1d(x, x)(cp.array([-1.0])), ValueError, "below"),
         (lambda: interpolate.interp1d(x, x)(cp.array([99.0])), ValueError, "above"),
-        (lambda: interpolate.RegularGridInterpolator(grid, values, "cubic"), NotImplementedError, "cubic"),
+        (lambda: interpolate.RegularGridInterpolator(grid, values, "pchip"), NotImplementedError, "pchip"),
+        (lambda: interpolate.RegularGridInterpolator([x[:3]], x[:3], "cubic"), ValueError, "at least 4"),
         (lambda: interpolate.RegularGridInterpolator(grid, values, solver=1), NotImplementedError, "solver"),
         (lambda: interpolate.RegularGridInterpolator(grid, values, "odd"), ValueError, "not defined"),
         (lambda: interpolate.RegularGridInterpolator(grid[:2], values[0]), ValueError, "points and"),

@@ -153,6 +153,92 @@ const CUBLASLT: Library = Library {
     types: &["cublasOperation_t", "cublasLtOrder_t", "cublasLtEpilogue_t"],
 };
 
+const CUFFT: Library = Library {
+    file: "cufft",
+    name: "CufftApi",
+    source: "#include <cufftXt.h>\n",
+    functions: &[
+        "cufftCreate",
+        "cufftDestroy",
+        "cufftGetVersion",
+        "cufftSetAutoAllocation",
+        "cufftSetStream",
+        "cufftSetWorkArea",
+        "cufftXtExec",
+        "cufftXtMakePlanMany",
+    ],
+    types: &[],
+};
+
+const CUSOLVER: Library = Library {
+    file: "cusolver",
+    name: "CusolverApi",
+    // As for cuBLASLt, which its header includes.
+    source: "#define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
+             typedef struct { unsigned short x; } __half, __nv_bfloat16;\n\
+             #include <cusolverDn.h>\n",
+    functions: &[
+        "cusolverGetVersion",
+        "cusolverDnCreate",
+        "cusolverDnDestroy",
+        "cusolverDnSetStream",
+        "cusolverDnCreateParams",
+        "cusolverDnDestroyParams",
+        "cusolverDnXpotrf",
+        "cusolverDnXpotrf_bufferSize",
+        "cusolverDnXgetrf",
+        "cusolverDnXgetrf_bufferSize",
+        "cusolverDnXgetrs",
+        "cusolverDnXgeqrf",
+        "cusolverDnXgeqrf_bufferSize",
+        "cusolverDnSorgqr",
+        "cusolverDnSorgqr_bufferSize",
+        "cusolverDnDorgqr",
+        "cusolverDnDorgqr_bufferSize",
+        "cusolverDnCungqr",
+        "cusolverDnCungqr_bufferSize",
+        "cusolverDnZungqr",
+        "cusolverDnZungqr_bufferSize",
+        "cusolverDnXgesvd",
+        "cusolverDnXgesvd_bufferSize",
+        "cusolverDnXgesvdp",
+        "cusolverDnXgesvdp_bufferSize",
+        "cusolverDnXsyevd",
+        "cusolverDnXsyevd_bufferSize",
+        "cusolverDnXsyevBatched",
+        "cusolverDnXsyevBatched_bufferSize",
+        "cusolverDnXgeev",
+        "cusolverDnXgeev_bufferSize",
+    ],
+    types: &[],
+};
+
+const CUSPARSE: Library = Library {
+    file: "cusparse",
+    name: "CusparseApi",
+    source: "#include <cusparse.h>\n",
+    functions: &[
+        "cusparseCreate",
+        "cusparseDestroy",
+        "cusparseGetVersion",
+        "cusparseGetErrorString",
+        "cusparseSetStream",
+        "cusparseCreateConstCsr",
+        "cusparseDestroySpMat",
+        "cusparseCreateConstDnVec",
+        "cusparseCreateDnVec",
+        "cusparseDestroyDnVec",
+        "cusparseCreateConstDnMat",
+        "cusparseCreateDnMat",
+        "cusparseDestroyDnMat",
+        "cusparseSpMV_bufferSize",
+        "cusparseSpMV",
+        "cusparseSpMM_bufferSize",
+        "cusparseSpMM",
+    ],
+    types: &[],
+};
+
 /// Enums that grow with each CUDA release: the members we use.
 const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
     (
@@ -231,7 +317,7 @@ impl ParseCallbacks for HideUnused {
 /// Writes one file for each library.
 pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    for library in [DRIVER, NVRTC, CUBLASLT] {
+    for library in [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE] {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -40,10 +40,15 @@ pub enum FftKind {
     Backward,
     /// [`FftKind::Forward`] of real points, of which the first `n / 2 + 1` values are kept.
     Real,
-    /// [`FftKind::Backward`] of such values, to real points; what stands for zero frequency and, with even `n`, for the
+    /// [`FftKind::Forward`] of real points, all values.
+    Whole,
+    /// [`FftKind::Backward`] of the values of [`FftKind::Real`], to real points; what stands for zero frequency and, with even `n`, for the
     /// highest counts as real.
     Half,
 }
+
+/// Axes that one transform goes along, at most: what libraries do at once.
+pub const FFT_RANK: usize = 3;
 
 /// What a transform of `n` points is divided by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,6 +59,17 @@ pub enum FftScale {
     Root,
     /// `n`.
     Points,
+}
+
+impl FftScale {
+    /// What the values are multiplied with, unless that is nothing.
+    pub fn factor(self, points: i64) -> Option<f64> {
+        match self {
+            FftScale::One => None,
+            FftScale::Root => Some(1.0 / (points as f64).sqrt()),
+            FftScale::Points => Some(1.0 / points as f64),
+        }
+    }
 }
 
 /// What a QR decomposition gives back.
@@ -144,6 +160,15 @@ impl LinalgOp {
     }
 }
 
+/// Elements of a mask that are counted together: see [`CallOp::PackMask`].
+pub const MASK_TILE: i64 = 4096;
+
+/// Words that [`CallOp::PackMask`] makes of a mask of `n` elements, and how many of them, the first, are counts.
+pub fn packed_mask(n: i64) -> (i64, i64) {
+    let tiles = (n + MASK_TILE - 1) / MASK_TILE;
+    (tiles + tiles * (MASK_TILE / 64), tiles)
+}
+
 /// An operation on whole arrays. Operands come through any layout; the output is C-contiguous unless said otherwise.
 /// Floats stand as bits, so that calls can be compared and hashed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -167,6 +192,33 @@ pub enum CallOp {
         /// After equal elements rather than before.
         right: bool,
     },
+    /// Operand 0 in an order in which the element at `kth` of each row (last axis) is where sorting puts it, none
+    /// before it is greater and none behind it less; with `indices` the positions (int64) of such an order.
+    Partition {
+        /// The place that is right.
+        kth: i64,
+        /// The result is positions.
+        indices: bool,
+    },
+    /// Positions (int64) of the first elements of each row (last axis) in order, NaN last, as many as the output has
+    /// room for; with `largest` in falling order, NaN first. Equal elements come in the order of their positions.
+    /// Operand 0 is not complex and its rows have fewer than 2^31 elements.
+    TopK {
+        /// In falling order.
+        largest: bool,
+    },
+    /// The element that sorting puts at `rank` of each row (the last axis, which the output has not). Operand 0 is not
+    /// complex. -0 may come back as 0, and any NaN as another.
+    Select {
+        /// Elements before it.
+        rank: i64,
+    },
+    /// The mask in operand 0 (bool, 1-d) as bits, and what is needed to find them: first (int64) how many elements hold up
+    /// to the end of each tile of [`MASK_TILE`], then the tiles' bits, 64 a word, least significant first.
+    PackMask,
+    /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand 0
+    /// is what [`CallOp::PackMask`] gave; it tells the size of the output.
+    Compact,
     /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
     /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32 or float64).
     Correlate {
@@ -186,26 +238,48 @@ pub enum CallOp {
         /// Elements added in front, per axis.
         before: Dims,
     },
-    /// Discrete Fourier transform along one axis, in float32 or float64: operand 0 has the dtype and the extents that
-    /// the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
+    /// Discrete Fourier transform along `rank` neighbouring axes, in float32 or float64: operand 0 has the dtype and
+    /// the extents that the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
+    /// [`FftKind::Real`] and [`FftKind::Whole`] go along the last of the axes and are followed by
+    /// [`FftKind::Forward`] along the others, [`FftKind::Half`] goes along the last after [`FftKind::Backward`] along
+    /// the others.
     Fft {
         /// What is computed.
         kind: FftKind,
-        /// The axis.
+        /// The last of the axes.
         axis: u8,
-        /// What the result is divided by.
+        /// How many axes: 1 to [`FFT_RANK`].
+        rank: u8,
+        /// What the result is divided by; the points are those of all axes.
         scale: FftScale,
     },
     /// A decomposition. The output is flat: each result in turn for the whole batch, every matrix row-major and real
     /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
     /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
     Linalg(LinalgOp),
+    /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
+    /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
+    /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
+    SparseDot {
+        /// The pattern is that of the transpose: columns are compressed and rows listed.
+        transposed: bool,
+    },
+}
+
+/// Elements of a pattern before its column numbers: `rows + 1`, and as many more as keep the columns aligned.
+pub fn sparse_starts(rows: i64) -> i64 {
+    (rows + 1 + 31) / 32 * 32
 }
 
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
 
 /// Calls by number. A program uses few kinds, so they are kept for good.
-static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Default::default);
+static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(|| {
+    // A node has a byte for the number of a call with three operands, so these are the first.
+    let ternary = [false, true].map(|transposed| CallOp::SparseDot { transposed });
+    let numbers = ternary.iter().cloned().zip(0..).collect();
+    Mutex::new((numbers, ternary.to_vec()))
+});
 
 impl CallOp {
     /// The number that stands for this operation in a node.
@@ -233,10 +307,16 @@ impl CallOp {
             CallOp::Sort => "sort",
             CallOp::ArgSort => "argsort",
             CallOp::SearchSorted { .. } => "searchsorted",
+            CallOp::Partition { .. } => "partition",
+            CallOp::TopK { .. } => "topk",
+            CallOp::Select { .. } => "select",
+            CallOp::PackMask => "pack_mask",
+            CallOp::Compact => "compact",
             CallOp::Correlate { .. } => "correlate",
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",
             CallOp::Linalg(op) => op.name(),
+            CallOp::SparseDot { .. } => "sparse dot",
         }
     }
 }

@@ -18,7 +18,8 @@ pub enum NodeKind {
     /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
     /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
     Scatter,
-    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`.
+    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`, or in `fun` where
+    /// that is the third operand.
     Call,
 }
 
@@ -175,7 +176,7 @@ impl Node {
     /// The interned number of a call's operation.
     pub fn call_id(&self) -> u32 {
         debug_assert_eq!(self.kind, NodeKind::Call);
-        self.ins[2].src.0
+        if self.nin == 3 { u32::from(self.fun) } else { self.ins[2].src.0 }
     }
 
     /// The operands in use.

@@ -227,7 +227,7 @@ macro_rules! for_each_fun {
             (Digamma, "digamma", 1, Float => Same, cpu |a| a.digamma(), cuda "digamma_({0})")
             (Expit, "expit", 1, Float => Same, cpu |a| a.expit(), cuda "expit({0})")
             (Ndtr, "ndtr", 1, Float => Same, cpu |a| a.ndtr(), cuda "ndtr({0})")
-            (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "i0({0})")
+            (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "bessel_i0({0})")
             (Sinc, "sinc", 1, Float => Same, cpu |a| a.sinc(), cuda "sinc({0})")
             // --- selection and conversion: (bool, T, T) -> T; S -> T by value; S -> T by bits, same size
             (Where, "where", 3, All => Special, special)

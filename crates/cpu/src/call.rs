@@ -1,9 +1,10 @@
 //! Calls: routines on whole arrays.
 
+use cuprous_core::call::packed_mask;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{correlate, dot, fft, linalg, pad, scan, search, sort};
+use crate::calls::{compact, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -107,9 +108,11 @@ impl Routine {
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
+            CallOp::SparseDot { .. } => 3,
             _ => 1,
         };
-        if call.ins.len() != arity {
+        let optional = usize::from(call.op == CallOp::Compact && call.ins.len() == 2);
+        if call.ins.len() != arity + optional {
             return Err(bad(call, "wrong number of operands"));
         }
         let (a, out) = (&call.ins[0].1, &call.out.1);
@@ -134,6 +137,44 @@ impl Routine {
             CallOp::Scan { axis, .. } => usize::from(*axis) < a.ndim() && a.shape == out.shape,
             CallOp::Sort => a.ndim() >= 1 && a.shape == out.shape && a.dtype == out.dtype,
             CallOp::ArgSort => a.ndim() >= 1 && a.shape == out.shape && out.dtype == DType::I64,
+            CallOp::Partition { kth, indices } => {
+                a.ndim() >= 1
+                    && a.shape == out.shape
+                    && out.dtype == if *indices { DType::I64 } else { a.dtype }
+                    && (0..a.shape[a.ndim() - 1]).contains(kth)
+            }
+            CallOp::TopK { .. } => {
+                let n = a.ndim();
+                n >= 1
+                    && out.ndim() == n
+                    && a.shape[..n - 1] == out.shape[..n - 1]
+                    && out.shape[n - 1] <= a.shape[n - 1]
+                    && a.shape[n - 1] < 1 << 31
+                    && out.dtype == DType::I64
+                    && !a.dtype.is_complex()
+            }
+            CallOp::Select { rank } => {
+                let n = a.ndim();
+                n >= 1
+                    && a.shape[..n - 1] == out.shape[..]
+                    && (0..a.shape[n - 1]).contains(rank)
+                    && out.dtype == a.dtype
+                    && !a.dtype.is_complex()
+            }
+            CallOp::PackMask => {
+                a.dtype == DType::Bool
+                    && a.ndim() == 1
+                    && out.shape[..] == [packed_mask(a.size).0]
+                    && out.dtype == DType::I64
+            }
+            CallOp::Compact => {
+                let values = call.ins.get(1).map(|b| &b.1);
+                a.ndim() == 1
+                    && a.dtype == DType::I64
+                    && out.ndim() == 1
+                    && values.is_none_or(|v| v.ndim() == 1 && packed_mask(v.size).0 == a.size)
+                    && out.dtype == values.map_or(DType::I64, |v| v.dtype)
+            }
             CallOp::SearchSorted { .. } => {
                 let b = &call.ins[1].1;
                 a.ndim() == 1 && b.dtype == a.dtype && b.shape == out.shape && out.dtype == DType::I64
@@ -153,8 +194,9 @@ impl Routine {
                     && a.dtype == out.dtype
                     && (0..a.ndim()).all(|k| before[k] >= 0 && out.shape[k] >= a.shape[k] + before[k])
             }
-            CallOp::Fft { kind, axis, .. } => fft::fits(*kind, usize::from(*axis), a, out),
+            CallOp::Fft { kind, axis, rank, .. } => fft::fits(*kind, usize::from(*axis), usize::from(*rank), a, out),
             CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
+            CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -186,6 +228,12 @@ impl Routine {
                 CallOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 CallOp::Sort => sort::sort(of(0), out),
                 CallOp::ArgSort => sort::argsort(of(0), out),
+                CallOp::Partition { kth, indices: false } => select::partition(*kth as usize, of(0), out),
+                CallOp::Partition { kth, indices: true } => select::argpartition(*kth as usize, of(0), out),
+                CallOp::TopK { largest } => select::topk(*largest, of(0), out),
+                CallOp::Select { rank } => select::select(*rank as usize, of(0), out),
+                CallOp::PackMask => compact::pack(of(0), out),
+                CallOp::Compact => compact::compact(of(0), (self.call.ins.len() > 1).then(|| of(1)), out),
                 CallOp::SearchSorted { right } => search::search(*right, of(0), of(1), out),
                 CallOp::Correlate { edge, constant, origin } => {
                     correlate::correlate(*edge, f64::from_bits(*constant), origin, of(0), of(1), out)
@@ -193,11 +241,14 @@ impl Routine {
                 CallOp::Pad { edge, constant, before } => {
                     pad::pad(*edge, f64::from_bits(*constant), before, of(0), out)
                 }
-                CallOp::Fft { kind, axis, scale } => fft::fft(*kind, usize::from(*axis), *scale, of(0), out),
+                CallOp::Fft { kind, axis, rank, scale } => {
+                    fft::fft(*kind, usize::from(*axis), usize::from(*rank), *scale, of(0), out)
+                }
                 CallOp::Linalg(op) => {
                     let right = (self.call.ins.len() > 1).then(|| of(1));
                     linalg::run(*op, of(0), right, out)
                 }
+                CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use cuprous_core::call::{Edge, FftKind, FftScale};
+use cuprous_core::call::{Edge, FftKind, FftScale, sparse_starts};
 use cuprous_core::{CallOp, DType, DType::*, Layout, LayoutRef, ScanOp};
 
 fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
@@ -21,7 +21,7 @@ fn transforms_along_an_axis() {
         let x = Noise(3).many(2 * lines * n);
         let l = Layout::contiguous(C128, &shape);
         for (kind, sign) in [(FftKind::Forward, -1.0), (FftKind::Backward, 1.0)] {
-            let op = CallOp::Fft { kind, axis: axis as u8, scale: FftScale::Points };
+            let op = CallOp::Fft { kind, axis: axis as u8, rank: 1, scale: FftScale::Points };
             let got = f64::read(&go(op, &[(f64::bytes(&x), l.clone())], l.clone()));
             for line in 0..lines {
                 let at = |j: usize| 2 * ((line / below * n + j) * below + line % below);
@@ -41,6 +41,37 @@ fn transforms_along_an_axis() {
 }
 
 #[test]
+fn transforms_along_neighbouring_axes_are_those_along_each() {
+    let fft = |kind, axis, rank, a: &(Vec<u8>, LayoutRef), out: LayoutRef| {
+        let op = CallOp::Fft { kind, axis, rank, scale: FftScale::Root };
+        (go(op, std::slice::from_ref(a), out.clone()), out)
+    };
+    for [rows, columns, below] in [[3, 8, 1], [4, 5, 1], [6, 7, 2], [1, 2, 3]] {
+        let half = columns / 2 + 1;
+        let all = Layout::contiguous(C128, &[2, rows, columns, below]);
+        let some = Layout::contiguous(C128, &[2, rows, half, below]);
+        let real = Layout::contiguous(F64, &[2, rows, columns, below]);
+        let points = Noise(5).many(real.size as usize);
+        let x = (f64::bytes(&points), real.clone());
+        let z = (f64::bytes(&points.iter().flat_map(|&re| [re, 0.0]).collect::<Vec<_>>()), all.clone());
+        let near = |got: &[u8], want: &[u8]| {
+            let (got, want) = (f64::read(got), f64::read(want));
+            assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-14), "{rows} {columns} {below}");
+        };
+
+        let along_one = fft(FftKind::Forward, 2, 1, &z, all.clone());
+        let expected = fft(FftKind::Forward, 1, 1, &along_one, all.clone());
+        near(&fft(FftKind::Forward, 2, 2, &z, all.clone()).0, &expected.0);
+        near(&fft(FftKind::Whole, 2, 2, &x, all.clone()).0, &expected.0);
+
+        let halves = fft(FftKind::Real, 2, 2, &x, some.clone());
+        let one = fft(FftKind::Real, 2, 1, &x, some.clone());
+        near(&halves.0, &fft(FftKind::Forward, 1, 1, &one, some.clone()).0);
+        near(&fft(FftKind::Half, 2, 2, &halves, real.clone()).0, &x.0);
+    }
+}
+
+#[test]
 fn transforms_of_extents_that_do_not_fit_are_refused() {
     let half = Layout::contiguous(C64, &[4, 3]);
     for (kind, from, to) in [
@@ -50,7 +81,7 @@ fn transforms_of_extents_that_do_not_fit_are_refused() {
         (FftKind::Forward, half.clone(), Layout::contiguous(C128, &[4, 3])),
         (FftKind::Forward, Layout::contiguous(C64, &[3, 3]), half.clone()),
     ] {
-        let op = CallOp::Fft { kind, axis: 1, scale: FftScale::One };
+        let op = CallOp::Fft { kind, axis: 1, rank: 1, scale: FftScale::One };
         let mut data = vec![vec![0; 1024], vec![0; 1024]];
         assert!(run(vec![call(op, vec![from], to)], &mut data, &[]).is_err(), "{kind:?}");
     }
@@ -349,4 +380,45 @@ fn misfits_are_refused() {
     let l = Layout::contiguous(F64, &[2, 3]);
     let step = call(CallOp::Dot, vec![l.clone(), l.clone()], Layout::contiguous(F64, &[2, 3]));
     assert!(run(vec![step], &mut [vec![0; 48], vec![0; 48], vec![0; 48]], &[]).is_err());
+}
+
+#[test]
+fn products_with_sparse_matrices() {
+    for (rows, columns, width, most) in [(7i64, 5i64, 1i64, 4u64), (4, 9, 3, 3), (3000, 40, 45, 30), (40, 3, 1, 900)] {
+        let mut noise = Noise(11);
+        let (mut starts, mut indices) = (vec![0i32], Vec::new());
+        for _ in 0..rows {
+            let count = (noise.next().abs() * most as f64) as usize;
+            indices.extend((0..count).map(|_| (noise.next().abs() * columns as f64) as i32));
+            starts.push(indices.len() as i32);
+        }
+        starts.resize(sparse_starts(rows) as usize, -1);
+        let pattern = [starts.clone(), indices.clone()].concat();
+        let values = noise.many(indices.len());
+        let l = |n: usize| Layout::contiguous(F64, &[n as i64]);
+        let lp = Layout::contiguous(I32, &[pattern.len() as i64]);
+        for transposed in [false, true] {
+            let (high, low) = if transposed { (rows, columns) } else { (columns, rows) };
+            let dense = noise.many((high * width) as usize);
+            let ins = [
+                (f64::bytes(&values), l(values.len())),
+                (i32::bytes(&pattern), lp.clone()),
+                (f64::bytes(&dense), Layout::contiguous(F64, &[high, width])),
+            ];
+            let out = Layout::contiguous(F64, &[low, width]);
+            let got = f64::read(&go(CallOp::SparseDot { transposed }, &ins, out));
+            let mut want = vec![0.0; (low * width) as usize];
+            for r in 0..rows as usize {
+                for j in starts[r] as usize..starts[r + 1] as usize {
+                    let c = indices[j] as usize;
+                    let (from, to) = if transposed { (r, c) } else { (c, r) };
+                    for k in 0..width as usize {
+                        want[to * width as usize + k] += values[j] * dense[from * width as usize + k];
+                    }
+                }
+            }
+            let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-10, "{rows} x {columns}, {width} columns, transposed {transposed}: {worst}");
+        }
+    }
 }

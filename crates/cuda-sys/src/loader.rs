@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
+use crate::cufft::CufftApi;
+use crate::cusolver::CusolverApi;
+use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
 use crate::nvrtc::NvrtcApi;
 
@@ -38,6 +41,28 @@ const CUBLASLT: Library = Library {
     files: &[
         (13, "libcublasLt.so.13", "cu13/lib", "nvidia-cublas>=13,<14"),
         (12, "libcublasLt.so.12", "cublas/lib", "nvidia-cublas-cu12"),
+    ],
+};
+const CUFFT: Library = Library {
+    name: "cuFFT",
+    files: &[
+        (13, "libcufft.so.12", "cu13/lib", "nvidia-cufft>=12,<13"),
+        (12, "libcufft.so.11", "cufft/lib", "nvidia-cufft-cu12"),
+    ],
+};
+const CUSOLVER: Library = Library {
+    name: "cuSOLVER",
+    files: &[
+        (13, "libcusolver.so.12", "cu13/lib", "nvidia-cusolver>=12,<13"),
+        (12, "libcusolver.so.11", "cusolver/lib", "nvidia-cusolver-cu12"),
+    ],
+};
+
+const CUSPARSE: Library = Library {
+    name: "cuSPARSE",
+    files: &[
+        (13, "libcusparse.so.12", "cu13/lib", "nvidia-cusparse>=12,<13"),
+        (12, "libcusparse.so.12", "cusparse/lib", "nvidia-cusparse-cu12"),
     ],
 };
 
@@ -100,6 +125,27 @@ pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
     // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
+}
+
+/// Fourier transforms.
+pub fn cufft() -> Result<&'static CufftApi, MissingLibrary> {
+    static LOADED: Once<CufftApi> = Once::new();
+    // SAFETY: the file is cuFFT by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUFFT.open(|path| unsafe { CufftApi::new(path) }))
+}
+
+/// Decompositions of matrices.
+pub fn cusolver() -> Result<&'static CusolverApi, MissingLibrary> {
+    static LOADED: Once<CusolverApi> = Once::new();
+    // SAFETY: the file is cuSOLVER by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUSOLVER.open(|path| unsafe { CusolverApi::new(path) }))
+}
+
+/// Products of sparse matrices.
+pub fn cusparse() -> Result<&'static CusparseApi, MissingLibrary> {
+    static LOADED: Once<CusparseApi> = Once::new();
+    // SAFETY: the file is cuSPARSE by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUSPARSE.open(|path| unsafe { CusparseApi::new(path) }))
 }
 
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.

@@ -134,7 +134,7 @@ impl Gpu {
                 Arg::Scalar { .. } => unreachable!("calls have no scalars"),
             }
         }
-        if stage.shared > 48 << 10 {
+        if stage.shared > 16 << 10 {
             f.set_max_dynamic_shared(stage.shared).expect("room");
         }
         let mut pointers = Vec::new();
@@ -207,11 +207,56 @@ fn cases() -> Vec<Case> {
                 }
             }
         }
-        for shape in [&[1_i64][..], &[2], &[100, 50], &[33, 1000], &[3, 4096], &[100_003], &[3, 20_001], &[65, 7]] {
+        for shape in [
+            &[1_i64][..],
+            &[2],
+            &[100, 50],
+            &[33, 1000],
+            &[3, 4096],
+            &[100_003],
+            &[3, 20_001],
+            &[65, 7],
+            &[9, 300],
+            &[70, 200],
+        ] {
             for (l, layout) in layouts(d, shape).into_iter().enumerate() {
                 if l == 0 || shape == [3, 20_001] || shape == [100, 50] || (l > 1 && shape == [100_003]) {
                     case(&mut all, &mut r, CallOp::Sort, std::slice::from_ref(&layout), (d, shape));
                     case(&mut all, &mut r, CallOp::ArgSort, &[layout], (DType::I64, shape));
+                }
+            }
+        }
+        if !d.is_complex() {
+            for (shape, k) in
+                [(&[1_i64][..], 1), (&[300_000], 100), (&[3, 70_001], 5000), (&[9, 4000], 10), (&[3, 5], 5)]
+            {
+                for (l, layout) in layouts(d, shape).into_iter().enumerate().filter(|(l, _)| l % 3 == 0) {
+                    let mut out = shape.to_vec();
+                    out[shape.len() - 1] = k;
+                    case(&mut all, &mut r, CallOp::TopK { largest: l == 0 }, &[layout.clone()], (DType::I64, &out));
+                    let op = CallOp::Select { rank: k - 1 };
+                    case(&mut all, &mut r, op, &[layout], (d, &shape[..shape.len() - 1]));
+                }
+            }
+        }
+        for (n, every) in [(1_usize, 1_u64), (17, 2), (100_000, 3), (10_001, 40)] {
+            let mask: Vec<bool> = (0..n).map(|_| r.next() % every == 0).collect();
+            let words = host::packed(&mask);
+            let size = n as i64;
+            if d == DType::Bool {
+                let shape = [words.len() as i64];
+                for layout in layouts(d, &[size]) {
+                    case(&mut all, &mut r, CallOp::PackMask, &[layout], (DType::I64, &shape));
+                }
+            }
+            let count = mask.iter().filter(|m| **m).count() as i64;
+            if count > 0 {
+                let ins = [Layout::contiguous(DType::I64, &[words.len() as i64]), layouts(d, &[size])[3].clone()];
+                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                for used in [1, 2] {
+                    let out = if used == 1 { DType::I64 } else { d };
+                    case(&mut all, &mut r, CallOp::Compact, &ins[..used], (out, &[count]));
+                    all.last_mut().expect("just added").ins[0] = bytes.clone();
                 }
             }
         }

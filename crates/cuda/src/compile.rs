@@ -1,19 +1,18 @@
 //! From a program to launches: generate, compile what is new (in parallel), load, and lay out the arguments.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt::Write;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use cuprous_plan::{Program, Step};
 
-use crate::cache::{CacheKey, DiskCache};
+use crate::cache::CacheKey;
 use crate::codegen::{self, Arch, Options, Stage};
 use crate::device::{Counters, Gpu};
 use crate::driver::{Function, Module};
-use crate::error::{Result, translate};
+use crate::error::Result;
 use crate::nvrtc::{self, CompileOptions};
 use crate::routines::{self, Planned};
 use crate::run::Loaded;
@@ -28,7 +27,7 @@ fn options(program: &Program) -> Options {
     Options { aligned: program.aligned, ..Options::default() }
 }
 
-fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
+pub(crate) fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
     let options = options(program);
     Ok(match step {
         Step::Kernel(kernel) => codegen::generate(kernel, arch, options).into(),
@@ -56,7 +55,7 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
 /// What one thread made of a source, once it has.
 type Compiled = Option<Result<Arc<[u8]>>>;
 
-fn compile_options(target: &str) -> CompileOptions {
+pub(crate) fn compile_options(target: &str) -> CompileOptions {
     let mut nvrtc_options = CompileOptions::new(target);
     for flag in Options::default().compiler_flags() {
         match flag.strip_prefix("--fmad=") {
@@ -65,62 +64,6 @@ fn compile_options(target: &str) -> CompileOptions {
         }
     }
     nvrtc_options
-}
-
-/// Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU. Cubins go to the user's cache, so a GPU of
-/// one of the targets finds them there.
-#[derive(Debug)]
-pub struct Checker {
-    /// For each the alternatives.
-    targets: Vec<Vec<String>>,
-    cache: DiskCache,
-    /// The sources that passed.
-    seen: Mutex<HashSet<String>>,
-}
-
-impl Checker {
-    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code.
-    pub fn new(targets: &str) -> Checker {
-        let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
-        Checker { targets, cache: DiskCache::open_default(), seen: Mutex::default() }
-    }
-
-    /// Compiles all code of a program for each target.
-    ///
-    /// # Errors
-    /// The first source that does not compile.
-    pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
-        self.compile(program).map_err(translate)
-    }
-
-    fn compile(&self, program: &Program) -> Result<()> {
-        let identity = nvrtc::identity()?;
-        for alternatives in &self.targets {
-            for step in &program.steps {
-                if matches!(step, Step::Call(call) if !routines::has_code(&call.op)) {
-                    continue;
-                }
-                let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
-                let first = code(&alternatives[0])?;
-                let mut hash = DefaultHasher::new();
-                first.kernels.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
-                let target = &alternatives[(hash.finish() % alternatives.len() as u64) as usize];
-                for stage in &code(target)?.kernels.stages {
-                    let source = stage.source();
-                    let new = format!("{target}\n{source}");
-                    if !self.seen.lock().unwrap_or_else(|e| e.into_inner()).insert(new) {
-                        continue;
-                    }
-                    let options = compile_options(target);
-                    let key = CacheKey::new(&source, &options, &identity);
-                    if self.cache.get(&key).is_none() {
-                        self.cache.put(&key, &nvrtc::compile(&source, &stage.name, &options)?.cubin);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Functions of some stages, compiled in parallel where they are not known yet.
@@ -184,7 +127,8 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         .zip(&sources)
         .map(|(stage, source)| {
             let function = loaded[source].0;
-            if stage.shared > 48 << 10 {
+            // Beyond 48 KiB, the kernel's own included, it must be asked for.
+            if stage.shared > 16 << 10 {
                 function.set_max_dynamic_shared(stage.shared)?;
             }
             Ok(function)

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cuprous_core::{Buffer, CallOp, Error, Memory};
+use cuprous_core::{Buffer, Error, Memory};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, Program};
 
@@ -12,6 +12,9 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cufft;
+use crate::cusolver::Cusolver;
+use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
@@ -33,6 +36,9 @@ pub(crate) struct Gpu {
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
+    ffts: Mutex<cufft::Plans>,
+    solver: Mutex<Option<Cusolver>>,
+    sparse: Mutex<Option<Cusparse>>,
 }
 
 /// What `stats()` shows of this device.
@@ -92,6 +98,9 @@ impl CudaDevice {
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
             blas: Mutex::new(None),
+            ffts: Mutex::default(),
+            solver: Mutex::new(None),
+            sparse: Mutex::new(None),
         })))
     }
 }
@@ -123,6 +132,36 @@ impl Gpu {
         }
         let (library, workspace) = blas.as_mut().expect("just made");
         f(library, *workspace)
+    }
+
+    /// A plan for Fourier transforms. Its tables do not come from the pool, which therefore gives back what is free
+    /// where there is no memory for them.
+    pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
+        lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
+            Err(error) if error.is_out_of_memory() => {
+                lock(&self.pool).free_all_blocks()?;
+                cufft::Plan::new(self.context, batch)
+            }
+            plan => plan,
+        })
+    }
+
+    /// cuSOLVER, loaded on first use.
+    pub(crate) fn with_solver<T>(&self, f: impl FnOnce(&mut Cusolver) -> Result<T>) -> Result<T> {
+        let mut solver = lock(&self.solver);
+        match solver.as_mut() {
+            Some(library) => f(library),
+            None => f(solver.insert(Cusolver::new(self.context)?)),
+        }
+    }
+
+    /// cuSPARSE, loaded on first use.
+    pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
+        let mut sparse = lock(&self.sparse);
+        if sparse.is_none() {
+            *sparse = Some(Cusparse::new(self.context)?);
+        }
+        f(sparse.as_mut().expect("just made"))
     }
 }
 
@@ -159,10 +198,6 @@ impl CudaDevice {
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
         "cuda"
-    }
-
-    fn can(&self, call: &CallOp) -> bool {
-        crate::routines::has_code(call)
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
@@ -206,6 +241,7 @@ impl Device for CudaDevice {
 
     fn trim(&self) {
         let _ = self.0.context.make_current();
+        lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
     }
 

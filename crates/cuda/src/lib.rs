@@ -1,9 +1,13 @@
 //! The CUDA device: driver, run-time compiler, memory, copies, graphs and library calls.
 
 pub mod cache;
+mod checker;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+mod cufft;
+pub mod cusolver;
+mod cusparse;
 mod device;
 pub mod driver;
 pub mod error;
@@ -18,7 +22,7 @@ mod status;
 #[cfg(test)]
 mod gpu_tests;
 
-pub use compile::Checker;
+pub use checker::Checker;
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};
 pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};

@@ -226,7 +226,7 @@ fn numbered(source: &str, line: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Tells the loader where the wheels are; false where NVRTC is not there, so that the test has nothing to do.

@@ -45,6 +45,22 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     }
     all.push(same(&CallOp::Sort, &[100, 50]));
     all.push(same(&CallOp::Sort, &[1_000_000]));
+    all.push(same(&CallOp::Sort, &[100, 1000]));
+    if !d.is_complex() {
+        for largest in [false, true] {
+            let topk = |shape: &[i64], out: &[i64]| {
+                call_on(arch, CallOp::TopK { largest }, &[(d, shape)], DType::I64, out, false)
+            };
+            all.push(topk(&[100, 3000], &[100, 5]));
+            all.push(topk(&[1_000_000], &[10_000]));
+        }
+        all.push(call_on(arch, CallOp::Select { rank: 7 }, &[(d, &[1_000_000])], d, &[], false));
+    }
+    if d == DType::Bool {
+        all.push(call_on(arch, CallOp::PackMask, &[(d, &[10_000])], DType::I64, &[3 * 65], false));
+    }
+    let packed = (DType::I64, &[65][..]);
+    all.push(call_on(arch, CallOp::Compact, &[packed, (d, &[10])], d, &[5], false));
     for shape in [&[3000_i64][..], &[2, 100_000]] {
         all.push(call(CallOp::ArgSort, &[(d, shape)], DType::I64, shape, false));
     }

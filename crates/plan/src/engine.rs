@@ -559,9 +559,14 @@ impl Engine {
             t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
         }
         let product = op == CallOp::Dot;
-        operands[2].src = Src(op.intern());
+        let number = op.intern();
+        let fun =
+            if ins.len() == 3 { u8::try_from(number).expect("calls of three operands are numbered first") } else { 0 };
+        if ins.len() < 3 {
+            operands[2].src = Src(number);
+        }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out = t.push(NodeKind::Call, fun, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
         let waits = product && t.bytes - before > BIG_PRODUCT;
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)

@@ -129,6 +129,9 @@ impl Memo {
                 }
                 (Feed::Const(layout), Operand::Weak(n)) => {
                     let n = if by_value { beyond_integers(*n, layout.dtype, operands) } else { *n };
+                    if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) {
+                        return Err(Error::value("Integers to negative integer powers are not allowed."));
+                    }
                     tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
                 (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
@@ -200,9 +203,6 @@ fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
         // NumPy's where() wraps integers that do not fit; operators refuse them.
         if !fits && fun != Fun::Where {
             return Err(Error::overflow(format!("Python integer {i} out of bounds for {}", dtype.name())));
-        }
-        if fun == Fun::Power && i < 0 && dtype.is_int() {
-            return Err(Error::value("Integers to negative integer powers are not allowed."));
         }
     }
     Ok(Scalar::new(number, dtype))

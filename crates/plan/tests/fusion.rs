@@ -291,7 +291,7 @@ fn a_call_that_the_device_has_no_code_for_is_refused_at_once() {
     let b = bench(21);
     let x = b.array(&[4]);
     let y = b.one(Fun::Exp, &x);
-    let op = CallOp::Fft { kind: FftKind::Real, axis: 0, scale: FftScale::One };
+    let op = CallOp::Fft { kind: FftKind::Real, axis: 0, rank: 1, scale: FftScale::One };
     let error = b.engine.call(op, &[&y], DType::C64, &[3]).err().unwrap();
     assert_eq!(error.kind, ErrorKind::NotImplemented);
     assert!(error.message.starts_with("[fft]") && error.message.contains("recorder"), "{error}");

@@ -34,52 +34,62 @@ impl PyArray {
 #[pymethods]
 impl PyArray {
     // --- attributes
+    /// Extents of the axes.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.shape())
     }
 
+    /// Bytes from one element to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let bytes = self.0.dtype().size() as i64;
         PyTuple::new(py, self.0.layout.strides.iter().map(|s| s * bytes))
     }
 
+    /// Elements from one to the next along each axis.
     #[getter]
     fn element_strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.layout.strides)
     }
 
+    /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
         self.0.layout.ndim()
     }
 
+    /// Number of elements.
     #[getter]
     fn size(&self) -> i64 {
         self.0.layout.size
     }
 
+    /// Bytes of an element.
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.dtype().size()
     }
 
+    /// Bytes of all elements.
     #[getter]
     fn nbytes(&self) -> i64 {
         self.0.layout.size * self.0.dtype().size() as i64
     }
 
+    /// The elements' type, as NumPy's dtype (bfloat16 is ml_dtypes').
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         numpy::dtype(py, self.0.dtype())
     }
 
+    /// The name of the elements' type.
     #[getter]
     fn dtype_name(&self) -> &'static str {
         self.0.dtype().name()
     }
 
+    /// A view with its axes in reverse order.
     #[getter]
     #[pyo3(name = "T")]
     fn transposed(slf: &Bound<'_, Self>) -> PyArray {
@@ -88,41 +98,50 @@ impl PyArray {
         PyArray::view(slf, array.view(array.layout.permute(&axes)))
     }
 
+    /// Of a view the array whose memory it shows; None for an array that was the first to show its memory.
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Py<PyArray>> {
         self.1.as_ref().map(|base| base.clone_ref(py))
     }
 
+    /// Whether the elements lie in C order, without gaps.
     #[getter]
     fn is_c_contiguous(&self) -> bool {
         self.0.layout.is_c_contiguous()
     }
 
+    /// Whether the elements lie in Fortran's order, without gaps.
     #[getter]
     fn is_f_contiguous(&self) -> bool {
         self.0.layout.is_f_contiguous()
     }
 
+    /// Whether somebody else may see the memory: what touches it runs at once.
     #[getter]
     fn is_external(&self) -> bool {
         self.0.storage.is_external()
     }
 
+    /// The device that holds the elements: "cpu" or "cuda".
     #[getter]
     fn device_name(&self) -> &'static str {
         devices::of(&self.0).device.name()
     }
 
+    /// Address of the first element, after running what is pending. The memory counts as shared with the outside
+    /// from then on: whatever touches it runs at once.
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.0);
         let buffer = py.detach(|| engine.export(&self.0.storage)).or_raise()?;
         Ok(buffer.address() + self.0.layout.offset as u64 * self.0.dtype().size() as u64)
     }
 
+    /// Whether two arrays show the same memory, at whatever place.
     fn shares_storage(&self, other: &PyArray) -> bool {
         std::sync::Arc::ptr_eq(&self.0.storage, &other.0.storage)
     }
 
+    /// First and last byte (exclusive) that the view touches, relative to its memory.
     fn span(&self) -> (i64, i64) {
         let bytes = self.0.dtype().size() as i64;
         match self.0.layout.span() {
@@ -132,6 +151,11 @@ impl PyArray {
     }
 
     // --- values
+    /// The one element as a Python scalar; or the one at an index, of the flattened array or of every axis.
+    ///
+    /// Raises:
+    ///     ValueError: if there is not exactly one.
+    ///     IndexError: for an index out of bounds.
     #[pyo3(signature = (*args))]
     fn item(slf: &Bound<'_, Self>, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
         let array = &slf.get().0;
@@ -285,6 +309,10 @@ impl PyArray {
     }
 
     // --- shape
+    /// The elements in another shape, of which one extent may be -1: a view where strides can say it, otherwise a copy.
+    ///
+    /// Raises:
+    ///     ValueError: if the shape has another number of elements.
     #[pyo3(signature = (*shape, order = "C"))]
     fn reshape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<PyArray> {
         let array = &slf.get().0;
@@ -311,6 +339,10 @@ impl PyArray {
         Ok(if shared { PyArray::view(slf, result) } else { PyArray::own(result) })
     }
 
+    /// A view with its axes permuted; reversed if no order is given.
+    ///
+    /// Raises:
+    ///     ValueError: if the order is no permutation of the axes.
     #[pyo3(signature = (*axes))]
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
         let array = &slf.get().0;
@@ -328,6 +360,10 @@ impl PyArray {
         Ok(PyArray::view(slf, array.view(array.layout.permute(&order))))
     }
 
+    /// A copy, computed when needed. Order "K" keeps the order of the axes in memory.
+    ///
+    /// Raises:
+    ///     ValueError: for another order than "C", "F", "A" or "K".
     #[pyo3(signature = (order = "C"))]
     fn copy(slf: &Bound<'_, Self>, order: &str) -> PyResult<PyArray> {
         let array = &slf.get().0;

@@ -1,10 +1,14 @@
 //! For tests on machines without a GPU: the CPU device, with all CUDA code that a GPU would run compiled beside it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuprous_core::{Buffer, Result};
 use cuprous_cpu::CpuDevice;
+use cuprous_cuda::Checker;
 use cuprous_plan::{Device, Executable, Program};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
 
 /// The environment variable that asks for it: targets such as `sm_80,sm_90`, or `sm_80|sm_90` for one of them.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
@@ -12,17 +16,27 @@ const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 /// Runs programs on the CPU and compiles them for GPUs as well; what does not compile is an error.
 struct Checked {
     cpu: CpuDevice,
-    checker: cuprous_cuda::Checker,
+    checker: &'static Checker,
 }
+
+/// The process's checker, once there is one.
+static CHECKER: OnceLock<Checker> = OnceLock::new();
 
 /// The CPU device, checked where the environment asks for it.
 pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
         Ok(targets) if !targets.is_empty() => {
-            Arc::new(Checked { cpu: CpuDevice::new(), checker: cuprous_cuda::Checker::new(&targets) })
+            Arc::new(Checked { cpu: CpuDevice::new(), checker: CHECKER.get_or_init(|| Checker::new(&targets)) })
         }
         _ => Arc::new(CpuDevice::new()),
     }
+}
+
+/// Compiles the kernels that wait; from now on so many wait for one another. Nothing where nothing is checked.
+#[pyfunction]
+pub(crate) fn check_in_batches(py: Python<'_>, size: usize) -> PyResult<()> {
+    let Some(checker) = CHECKER.get() else { return Ok(()) };
+    py.detach(|| checker.in_batches(size)).or_raise()
 }
 
 impl Device for Checked {

@@ -1,6 +1,6 @@
 //! The module's functions: arguments in, engine calls out.
 
-use cuprous_core::call::{Edge, FftKind, FftScale, ScanOp};
+use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
 use cuprous_plan::engine::checked_bytes;
@@ -295,7 +295,7 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
 }
 
 /// Records a routine on whole arrays.
-fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
+pub(crate) fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
     finish(py, engine, engine.whole(op, &arrays, dtype, shape))
@@ -323,6 +323,82 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
         return Err(PyValueError::new_err("[searchsorted] the sorted array must be 1-d and of the values' dtype"));
     }
     whole(py, CallOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
+}
+
+/// Rows, and whether a place is in them.
+fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
+    match a.0.shape().last() {
+        Some(&n) if (0..n).contains(&place) => Ok(()),
+        _ => Err(PyValueError::new_err(format!(
+            "[{op}] no element {place} in rows of shape {}",
+            cuprous_core::layout::show(a.0.shape())
+        ))),
+    }
+}
+
+#[pyfunction]
+pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) -> PyResult<PyArray> {
+    in_row("partition", a, kth)?;
+    let dtype = if indices { DType::I64 } else { a.0.dtype() };
+    whole(py, CallOp::Partition { kth, indices }, &[a], dtype, a.0.shape())
+}
+
+/// What has rows of real numbers, short enough for 32-bit places.
+fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
+    let fits = a.0.shape().last().is_some_and(|&n| n < 1 << 31) && !a.0.dtype().is_complex();
+    if fits {
+        return Ok(a.0.shape().into());
+    }
+    Err(PyValueError::new_err(format!(
+        "[{op}] needs real numbers and rows of fewer than 2**31 elements: got {}{}",
+        a.0.dtype().name(),
+        cuprous_core::layout::show(a.0.shape())
+    )))
+}
+
+#[pyfunction]
+pub(crate) fn topk(py: Python<'_>, a: &PyArray, k: i64, largest: bool) -> PyResult<PyArray> {
+    let mut shape = real_rows("topk", a)?;
+    in_row("topk", a, k.max(1) - 1)?;
+    if let Some(n) = shape.last_mut() {
+        *n = k.max(0);
+    }
+    whole(py, CallOp::TopK { largest }, &[a], DType::I64, &shape)
+}
+
+#[pyfunction]
+pub(crate) fn select(py: Python<'_>, a: &PyArray, rank: i64) -> PyResult<PyArray> {
+    let mut shape = real_rows("select", a)?;
+    in_row("select", a, rank)?;
+    shape.pop();
+    whole(py, CallOp::Select { rank }, &[a], a.0.dtype(), &shape)
+}
+
+#[pyfunction]
+pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
+    let layout = &mask.0.layout;
+    if layout.ndim() != 1 || layout.dtype != DType::Bool {
+        return Err(PyValueError::new_err("[pack_mask] the mask must be 1-d and bool"));
+    }
+    whole(py, CallOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
+}
+
+/// `n` elements of a packed mask, of which `count` hold.
+#[pyfunction]
+pub(crate) fn compact(
+    py: Python<'_>,
+    packed: &PyArray,
+    n: i64,
+    count: i64,
+    values: Option<&PyArray>,
+) -> PyResult<PyArray> {
+    let fits = packed.0.shape() == [packed_mask(n).0] && packed.0.dtype() == DType::I64;
+    if !fits || !(0..=n).contains(&count) || values.is_some_and(|v| v.0.shape() != [n]) {
+        return Err(PyValueError::new_err("[compact] mask, count and values do not fit together"));
+    }
+    let dtype = values.map_or(DType::I64, |v| v.0.dtype());
+    let ins: smallvec::SmallVec<[&PyArray; 2]> = [packed].into_iter().chain(values).collect();
+    whole(py, CallOp::Compact, &ins, dtype, &[count])
 }
 
 fn edge_argument(name: &str) -> PyResult<Edge> {
@@ -384,57 +460,6 @@ pub(crate) fn pad(
     checked_bytes(&shape, a.0.dtype()).or_raise()?;
     let op = CallOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
     whole(py, op, &[a], a.0.dtype(), &shape)
-}
-
-#[pyfunction]
-pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axis: i64, n: i64, divisor: &str) -> PyResult<PyArray> {
-    let kind = match kind {
-        "forward" => FftKind::Forward,
-        "backward" => FftKind::Backward,
-        "real" => FftKind::Real,
-        "half" => FftKind::Half,
-        _ => return Err(PyValueError::new_err(format!("no Fourier transform is called {kind:?}"))),
-    };
-    let scale = match divisor {
-        "one" => FftScale::One,
-        "root" => FftScale::Root,
-        "points" => FftScale::Points,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "a transform is divided by \"one\", \"root\" or \"points\", not {divisor:?}"
-            )));
-        }
-    };
-    let dtype = match (kind, a.0.dtype()) {
-        (FftKind::Real, DType::F32) => DType::C64,
-        (FftKind::Real, DType::F64) => DType::C128,
-        (FftKind::Half, d @ (DType::C64 | DType::C128)) => d.component(),
-        (FftKind::Forward | FftKind::Backward, d @ (DType::C64 | DType::C128)) => d,
-        (_, d) => return Err(PyTypeError::new_err(format!("[fft] {kind:?} of {}", d.name()))),
-    };
-    let ndim = a.0.layout.ndim();
-    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
-    let (reads, writes) = match kind {
-        FftKind::Forward | FftKind::Backward => (n, n),
-        FftKind::Real => (n, n / 2 + 1),
-        FftKind::Half => (n / 2 + 1, n),
-    };
-    if n < 1 || a.0.shape()[axis] != reads {
-        return Err(PyValueError::new_err(format!("[fft] {} elements for {n} points", a.0.shape()[axis])));
-    }
-    let engine = devices::of(&a.0);
-    // Lines are transformed as they lie in memory, and so does the result; what lies apart is brought together first.
-    let order = record::lying(&a.0).unwrap_or_else(|| (0..ndim).collect());
-    let back = record::inverse(&order);
-    let mut lines = PyArray::own(a.0.view(a.0.layout.permute(&order)));
-    if !lines.0.layout.is_c_contiguous() {
-        lines = finish(py, engine, engine.cast(&lines.0, lines.0.dtype()))?;
-    }
-    let mut shape: Dims = lines.0.shape().into();
-    shape[back[axis]] = writes;
-    checked_bytes(&shape, dtype).or_raise()?;
-    let out = whole(py, CallOp::Fft { kind, axis: back[axis] as u8, scale }, &[&lines], dtype, &shape)?.0;
-    Ok(PyArray::own(out.view(out.layout.permute(&back))))
 }
 
 /// The decomposition of that name.
@@ -500,6 +525,51 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     checked_bytes(&[elements], dtype).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
     whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
+}
+
+#[pyfunction]
+pub(crate) fn sparse_dot(
+    py: Python<'_>,
+    values: &PyArray,
+    pattern: &PyArray,
+    dense: &PyArray,
+    rows: i64,
+    transposed: bool,
+) -> PyResult<PyArray> {
+    let (dtype, shape) = (values.0.dtype(), dense.0.shape());
+    let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && matches!(pattern.0.dtype(), DType::I32 | DType::I64);
+    let fit = shape.len() == 2 && rows >= 0 && {
+        let compressed = if transposed { shape[0] } else { rows };
+        pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
+    };
+    if !known || !fit || values.0.layout.ndim() != 1 || dense.0.dtype() != dtype {
+        return Err(PyValueError::new_err(format!(
+            "[sparse dot] values {} {}, pattern {} {} and dense matrix {} {} do not fit together for {rows} rows",
+            dtype.name(),
+            cuprous_core::layout::show(values.0.shape()),
+            pattern.0.dtype().name(),
+            cuprous_core::layout::show(pattern.0.shape()),
+            dense.0.dtype().name(),
+            cuprous_core::layout::show(shape)
+        )));
+    }
+    let out = [rows, shape[1]];
+    checked_bytes(&out, dtype).or_raise()?;
+    if values.0.layout.size == 0 || shape[0] == 0 {
+        let engine = devices::of(&values.0);
+        return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
+    }
+    // Libraries read arrays without gaps.
+    let plain = |a: &PyArray| {
+        if a.0.layout.is_c_contiguous() {
+            return Ok(PyArray::own(a.0.clone()));
+        }
+        let engine = devices::of(&a.0);
+        finish(py, engine, engine.cast(&a.0, a.0.dtype()))
+    };
+    let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
+    whole(py, CallOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
 }
 
 // --- running

@@ -43,11 +43,13 @@ impl PyUfunc {
         &self.doc
     }
 
+    /// Number of operands.
     #[getter]
     fn nin(&self) -> usize {
         self.nin
     }
 
+    /// Number of results.
     #[getter]
     fn nout(&self) -> usize {
         1

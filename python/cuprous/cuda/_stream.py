@@ -140,7 +140,11 @@ class Event:
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
-    """Milliseconds between two events."""
+    """Milliseconds between two events.
+
+    Raises:
+        ValueError: for an event that was made with `disable_timing=True`.
+    """
     if start_event.disable_timing or end_event.disable_timing:
         raise ValueError("[get_elapsed_time] an event was made with disable_timing=True; make it without")
     end_event.synchronize()

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms: `numpy.fft` for device arrays.
 
 float16, bfloat16, float32 and complex64 are transformed in single precision, everything else in double precision.
-Transforms run on the CPU so far; on a GPU they raise NotImplementedError.
+On a GPU cuFFT computes them.
 """
 
 from cuprous.fft._frequencies import fftfreq, fftshift, ifftshift, rfftfreq

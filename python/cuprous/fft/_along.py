@@ -1,4 +1,4 @@
-"""One transform along one axis: what `numpy.fft` and `scipy.fft` have in common.
+"""One transform along some axes: what `numpy.fft` and `scipy.fft` have in common.
 
 `forward` is the sign of the exponent (minus) and decides, with `norm`, what the result is divided by.
 """
@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from cuprous import _core
 from cuprous._args import astype, ndarray
 
-#: (array, points, axis, forward, norm) -> transformed
-Kernel: TypeAlias = "Callable[[ndarray, int | None, int, bool, str | None], ndarray]"
+#: (array, points along each axis, the axes, forward, norm) -> transformed; no axis is named twice
+Kernel: TypeAlias = "Callable[[ndarray, Sequence[Any], Sequence[int], bool, str | None], ndarray]"
 #: What a forward transform is divided by, and a backward one.
 _DIVISORS = {
     "backward": ("one", "points"),
@@ -71,30 +71,43 @@ def _complex(a: ndarray) -> ndarray:
     return astype(a, "complex64" if a.dtype_name in _SINGLE else "complex128")
 
 
-def complex_to_complex(a: ndarray, n: int | None, axis: int, forward: bool, norm: str | None) -> ndarray:
-    """n points (all of them by default) to n values."""
-    n = count(n, a.shape[axis])
-    by = divisor(norm, forward)
-    return _core.fft(_complex(fitted(a, n, axis)), "forward" if forward else "backward", axis, n, by)
+def _ready(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> ndarray:
+    """With so many elements along each axis (all of them by default)."""
+    for n, axis in zip(points, axes, strict=True):
+        a = fitted(a, count(n, a.shape[axis]), axis)
+    return a
 
 
-def real_to_half(a: ndarray, n: int | None, axis: int, forward: bool, norm: str | None) -> ndarray:
-    """n real points to the first n // 2 + 1 values, of which the others are the conjugates.
+def complex_to_complex(
+    a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None
+) -> ndarray:
+    """n points (all of them by default) to n values, along each of the axes."""
+    a = _ready(a, points, axes)
+    kind = ("forward" if is_complex(a) else "whole") if forward else "backward"
+    a = _real(a) if kind == "whole" else _complex(a)
+    return _core.fft(a, kind, axes, a.shape[axes[-1]], divisor(norm, forward))
+
+
+def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None) -> ndarray:
+    """n real points along the last of the axes to the first n // 2 + 1 values, of which the others are the conjugates;
+    then complex_to_complex along the other axes.
 
     Raises:
         TypeError: for complex points.
     """
-    n = count(n, a.shape[axis])
+    a = _ready(a, points, axes)
+    by = divisor(norm, forward)
     if is_complex(a):
         raise TypeError(f"[fft] points must be real, not {a.dtype_name}; take .real, or use fft")
-    half = _core.fft(_real(fitted(a, n, axis)), "real", axis, n, divisor(norm, forward))
+    half = _core.fft(_real(a), "real", axes, a.shape[axes[-1]], by)
     return half if forward else _core.map("conjugate", half)
 
 
-def half_to_real(a: ndarray, n: int | None, axis: int, forward: bool, norm: str | None) -> ndarray:
-    """n // 2 + 1 values, of which the others are the conjugates, to n real points (an even number by default)."""
-    n = count(n, 2 * (a.shape[axis] - 1))
-    values = _complex(fitted(a, n // 2 + 1, axis))
+def half_to_real(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None) -> ndarray:
+    """complex_to_complex along all axes but the last; then n // 2 + 1 values along that, of which the others are the
+    conjugates, to n real points (an even number by default)."""
+    n = count(points[-1], 2 * (a.shape[axes[-1]] - 1))
+    values = _complex(_ready(a, [*points[:-1], n // 2 + 1], axes))
     if forward and is_complex(a):
         values = _core.map("conjugate", values)
-    return _core.fft(values, "half", axis, n, divisor(norm, forward))
+    return _core.fft(values, "half", axes, n, divisor(norm, forward))

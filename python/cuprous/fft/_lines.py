@@ -11,7 +11,7 @@ def _along(
 ) -> ndarray:
     """A transform along one axis, with NumPy's dtype: real results of half precision are of half precision."""
     a = array(a)
-    result = kernel(a, n, normalize_axis(axis, a.ndim), forward, norm)
+    result = kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
     if a.dtype_name in ("float16", "bfloat16") and result.dtype_name == "float32":
         result = astype(result, a.dtype_name)
     return result if out is None else write_exactly(out, result, "fft")

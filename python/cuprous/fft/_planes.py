@@ -1,4 +1,4 @@
-"""`numpy.fft`'s transforms along several axes: one after the other."""
+"""`numpy.fft`'s transforms along several axes: together, or one after the other where one is named twice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cuprous._args import ArrayLike, array, ndarray, write_exactly
+from cuprous._args import ArrayLike, array, ndarray, normalize_axis, write_exactly
+from cuprous.fft import _along as one
 from cuprous.fft._lines import fft, ifft, irfft, rfft
 
 #: A sequence of points along axes: -1 for all of them, None for the transform's own default.
@@ -39,11 +40,21 @@ def _axes_and_points(
 
 
 def _all(
-    transform: Callable[..., ndarray], a: ndarray, points: list[Any], axes: list[int], norm: str | None
+    transform: Callable[..., ndarray], a: ndarray, points: Sequence[Any], axes: Sequence[int], norm: str | None
 ) -> ndarray:
     for n, axis in zip(points, axes, strict=True):
         a = transform(a, n, axis, norm)
     return a
+
+
+def _together(
+    kernel: one.Kernel, forward: bool, a: ndarray, points: list[Any], axes: list[int], norm: str | None
+) -> ndarray | None:
+    """Along several axes at once; None where there are fewer than two, or one is named twice."""
+    places = [normalize_axis(axis, a.ndim) for axis in axes]
+    if len(places) < 2 or len(set(places)) < len(places):
+        return None
+    return kernel(a, points, places, forward, norm)
 
 
 def _written(out: ndarray | None, result: ndarray) -> ndarray:
@@ -69,7 +80,8 @@ def fftn(
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    return _written(out, _all(fft, a, points[::-1], axes[::-1], norm))
+    result = _together(one.complex_to_complex, True, a, points, axes, norm)
+    return _written(out, _all(fft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def ifftn(
@@ -79,7 +91,8 @@ def ifftn(
     """Inverse of `fftn`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    return _written(out, _all(ifft, a, points[::-1], axes[::-1], norm))
+    result = _together(one.complex_to_complex, False, a, points, axes, norm)
+    return _written(out, _all(ifft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def rfftn(
@@ -89,8 +102,10 @@ def rfftn(
     """`rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    half = rfft(a, points[-1], axes[-1], norm)
-    return _written(out, _all(fft, half, points[-2::-1], axes[-2::-1], norm))
+    result = _together(one.real_to_half, True, a, points, axes, norm)
+    if result is None:
+        result = _all(fft, rfft(a, points[-1], axes[-1], norm), points[-2::-1], axes[-2::-1], norm)
+    return _written(out, result)
 
 
 def irfftn(
@@ -100,8 +115,10 @@ def irfftn(
     """Inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
-    half = _all(ifft, a, points[:-1], axes[:-1], norm)
-    return _written(out, irfft(half, points[-1], axes[-1], norm))
+    result = _together(one.half_to_real, False, a, points, axes, norm)
+    if result is None:
+        result = irfft(_all(ifft, a, points[:-1], axes[:-1], norm), points[-1], axes[-1], norm)
+    return _written(out, result)
 
 
 def fft2(

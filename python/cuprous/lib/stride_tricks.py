@@ -33,6 +33,9 @@ def sliding_window_view(
 
     It is writable whether `writeable` asks for it or not, as CuPy's; and there are no subclasses that `subok` could
     pass on.
+
+    Raises:
+        ValueError: for a window greater than the array, or of another number of axes.
     """
     x = array(x)
     windows = as_shape(window_shape)

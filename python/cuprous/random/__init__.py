@@ -7,6 +7,8 @@ called.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cuprous.random._bits import BitGenerator, Philox4x3210
 from cuprous.random._generator import Generator, default_rng
 from cuprous.random._legacy import RandomState
@@ -25,11 +27,13 @@ gamma = _state.gamma
 geometric = _state.geometric
 get_state = _state.get_state
 gumbel = _state.gumbel
+hypergeometric = _state.hypergeometric
 laplace = _state.laplace
 logistic = _state.logistic
 lognormal = _state.lognormal
 logseries = _state.logseries
 multinomial = _state.multinomial
+multivariate_normal = _state.multivariate_normal
 negative_binomial = _state.negative_binomial
 noncentral_chisquare = _state.noncentral_chisquare
 noncentral_f = _state.noncentral_f
@@ -55,8 +59,10 @@ standard_normal = _state.standard_normal
 standard_t = _state.standard_t
 triangular = _state.triangular
 uniform = _state.uniform
+vonmises = _state.vonmises
 wald = _state.wald
 weibull = _state.weibull
+zipf = _state.zipf
 
 
 def get_random_state() -> RandomState:
@@ -75,19 +81,51 @@ def set_random_state(rs: RandomState) -> None:
     _state._bits = rs._bits
 
 
+def get_bit_generator() -> BitGenerator:
+    """The bit generator of this module's functions."""
+    return _state._bits
+
+
+def set_bit_generator(bitgen: BitGenerator) -> None:
+    """Makes this module's functions draw from that bit generator.
+
+    Raises:
+        TypeError: if it is none of ours.
+    """
+    if not isinstance(bitgen, BitGenerator):
+        raise TypeError(f"bitgen must be a cuprous BitGenerator such as Philox4x3210, not {type(bitgen)}")
+    _state._bits = bitgen
+
+
 def reset_states() -> None:
     """Seeds the shared state anew from the operating system."""
     _state.seed(None)
 
+
+def __getattr__(name: str) -> Any:
+    """NumPy's `SeedSequence`, which seeds ours too, and a word about its bit generators."""
+    if name == "SeedSequence":
+        from numpy.random import SeedSequence
+
+        return SeedSequence
+    why = ": streams are counter-based here; use Philox4x3210 or default_rng" if name in _NUMPYS else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
+
+
+#: Bit generators of NumPy's whose streams there are none of here.
+_NUMPYS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 
 __all__ = [
     "BitGenerator",
     "Generator",
     "Philox4x3210",
     "RandomState",
+    "SeedSequence",
     "default_rng",
+    "get_bit_generator",
     "get_random_state",
     "reset_states",
+    "set_bit_generator",
     "set_random_state",
 ]
 __all__ += [name for name, value in list(globals().items()) if getattr(value, "__self__", None) is _state]

@@ -130,15 +130,18 @@ class BitGenerator:
             self._children += n_children
         return [type(self)(mix((self.key, i))) for i in range(first, first + n_children)]
 
-    def random_raw(self, size: Any = None) -> Any:
-        """Raw 64-bit words: an int, or a uint64 array of that shape."""
+    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+        """Raw 64-bit words: an int, or a uint64 array of that shape; without `output` they are skipped."""
         from cuprous.random._shapes import shape_of
 
         shape = () if size is None else shape_of(size)[0]
         count = 1
         for n in shape:
             count *= n
-        words = _core.random("random_bits64", shape, self.key, self.take(-(-count // 2)))
+        first = self.take(-(-count // 2))
+        if not output:
+            return None
+        words = _core.random("random_bits64", shape, self.key, first)
         return words.item() if size is None else words
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ parameters are checked and arrays are not."""
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -23,6 +24,8 @@ from cuprous.random._shapes import (
 
 _map = _core.map
 _LOW_WORD = (1 << 32) - 1
+#: The largest mean of a Poisson variate that fits into int64 with ten deviations to spare, as in NumPy.
+_LARGEST_MEAN = 2.0**63 - 10 * 2.0**31.5
 _Bytes = bytes
 
 
@@ -42,10 +45,11 @@ class Discrete(Continuous):
         low, high = parameter(low), parameter(high)
         shape = common_shape(size, low, high)
         if isinstance(low, ndarray) or isinstance(high, ndarray):
+            some = low <= high if endpoint else low < high
             low, high = (_as_words(v) for v in (low, high))
-            span = high - low + (1 if endpoint else 0)
+            span = _map("where", some, high - low + (1 if endpoint else 0), 1)  # empty ranges give their lower bound
             return to_dtype(self._wide_product(span, shape) + low, name)
-        low, high = _integral(low, "low"), _integral(high, "high") - (0 if endpoint else 1)
+        low, high = int(low), int(high) - (0 if endpoint else 1)
         lowest, highest = (0, 1) if name == "bool" else (_dtypes.lowest(name), _dtypes.highest(name))
         check(low >= lowest, f"low is out of bounds for {name}")
         check(high <= highest, f"high is out of bounds for {name}")
@@ -76,8 +80,9 @@ class Discrete(Continuous):
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Poisson with mean `lam`."""
-        lam, name = parameter(lam), _integer_dtype(dtype)
-        non_negative(lam, "lam")
+        lam, name = parameter(lam), integer_dtype(dtype)
+        non_negative(lam, "lam", nan=False)
+        check(isinstance(lam, ndarray) or lam <= _LARGEST_MEAN, "lam value too large")
         return to_dtype(self._poisson(lam, common_shape(size, lam)), name)
 
     def _poisson(self, lam: Any, shape: tuple[int, ...]) -> ndarray:
@@ -88,8 +93,8 @@ class Discrete(Continuous):
 
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Successes in `n` trials of probability `p`."""
-        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
-        non_negative(n, "n")
+        n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
+        non_negative(n, "n", nan=False)
         probability(p)
         return to_dtype(self._binomial(n, p, common_shape(size, n, p)), name)
 
@@ -106,16 +111,18 @@ class Discrete(Continuous):
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) / p)."""
-        n, p, name = parameter(n), parameter(p), _integer_dtype(dtype)
-        positive(n, "n")
+        n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
+        positive(n, "n", nan=False)
         probability(p, above_zero=True)
+        if not isinstance(n, ndarray) and not isinstance(p, ndarray):
+            check((1 - p) / p * (n + 10 * math.sqrt(n)) <= _LARGEST_MEAN, "n too large or p too small")
         p = in_dtype(p, "float64")
         shape = common_shape(size, n, p)
         return to_dtype(self._poisson(self._gamma(n, shape) * ((1.0 - p) / p), shape), name)
 
     def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Trials up to and including the first success, by inversion; at most 2**63 - 1025."""
-        p, name = parameter(p), _integer_dtype(dtype)
+        p, name = parameter(p), integer_dtype(dtype)
         probability(p, above_zero=True)
         shape = common_shape(size, p)
         rate: Any
@@ -128,9 +135,9 @@ class Discrete(Continuous):
 
     def logseries(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Logarithmic series (Kemp, "Efficient generation of logarithmically distributed variables", 1981, LK)."""
-        p, name = parameter(p), _integer_dtype(dtype)
+        p, name = parameter(p), integer_dtype(dtype)
         if not isinstance(p, ndarray):
-            check(0 < p < 1, "p <= 0, p >= 1 or p contains NaNs")
+            check(0 <= p < 1, "p <= 0, p >= 1 or p contains NaNs")
         shape = common_shape(size, p)
         u, v = self._unit(shape), self._open_unit(shape, "float64")
         p = in_dtype(p, "float64")
@@ -139,49 +146,24 @@ class Discrete(Continuous):
         value = _map("floor", _map("log", v) / _map("log", q)) + 1.0
         return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Counts of `n` trials over len(pvals) outcomes, as a chain of binomials; int64, outcomes on the last axis.
-
-        Raises:
-            ValueError: if the probabilities are negative or sum to more than one (they are read on the host).
-        """
-        p = pvals.reshape(-1).copy() if isinstance(pvals, ndarray) else pvals
-        values = [float(v) for v in (_core.to_numpy(p) if isinstance(p, ndarray) else p)]
-        check(all(v >= 0 for v in values), "pvals < 0, pvals > 1 or pvals contains NaNs")
-        check(sum(values[:-1]) <= 1.0 + 1e-12, "sum(pvals[:-1]) > 1.0")
-        n = parameter(n)
-        non_negative(n, "n")
-        shape = common_shape(size, n)
-        result = _core.empty((*shape, len(values)), "int64")
-        left: Any = _core.full(shape, n, "int64") if not isinstance(n, ndarray) else n + _core.full(shape, 0, "int64")
-        remaining = 1.0
-        for k, v in enumerate(values[:-1]):
-            counts = self._binomial(left, min(v / remaining, 1.0) if remaining > 0 else 0.0, shape)
-            _core.update(result[..., k], counts)
-            left = left - counts
-            remaining -= v
-        if values:
-            _core.update(result[..., len(values) - 1], left)
-        return result
-
     def bytes(self, length: int) -> _Bytes:
         """That many random bytes."""
+        length = operator.index(length)
         check(length >= 0, "length must be non-negative")
         words, _ = shape_of(-(-length // 4))
         return _core.to_bytes(self._draw("random_bits32", words, False))[:length]
 
 
-def _integer_dtype(dtype: Any) -> str:
+def integer_dtype(dtype: Any) -> str:
+    """The name of a dtype that counts can have.
+
+    Raises:
+        TypeError: for any other.
+    """
     name = "int64" if dtype is None else _dtypes.name_of(dtype)
     if _dtypes.kind(name) not in "iuf":
         raise TypeError(f"Unsupported dtype {name!r} for a discrete distribution")
     return name
-
-
-def _integral(value: Any, name: str) -> int:
-    if isinstance(value, float) and (math.isinf(value) or math.isnan(value)):
-        raise OverflowError(f"cannot convert float {name} to integer")
-    return int(value)
 
 
 def _as_words(value: Any) -> ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from cuprous import _core
 from cuprous.random._bits import BitGenerator, Philox4x3210, Seed
 from cuprous.random._selection import Selection
 from cuprous.random._shapes import (
@@ -64,7 +63,7 @@ class Generator(Selection):
         return draw if out is None else write(out, draw)
 
     def standard_exponential(
-        self, size: Any = None, dtype: Any = None, method: str = "inv", out: ndarray | None = None
+        self, size: Any = None, dtype: Any = None, method: str = "zig", out: ndarray | None = None
     ) -> ndarray:
         """Exponential with mean 1. Both of NumPy's methods, "inv" and "zig", invert the distribution function here."""
         check(method in ("inv", "zig"), f"method must be 'inv' or 'zig', not {method!r}")
@@ -80,6 +79,16 @@ class Generator(Selection):
         if out is not None:
             size = out_shape(out, size, name)
         return write(out, to_dtype(self._gamma(shape, common_shape(size, shape)), name))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
+        """Uniform on [low, high).
+
+        Raises:
+            ValueError: if `high` is below `low`, which only `RandomState` takes.
+        """
+        low, high = parameter(low), parameter(high)
+        check(isinstance(low, ndarray) or isinstance(high, ndarray) or not high < low, "high - low < 0")
+        return super().uniform(low, high, size, dtype)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64", endpoint: bool = False
@@ -106,63 +115,11 @@ class Generator(Selection):
         """
         return self._choice(a, size, replace, p, axis)
 
-    def multivariate_normal(
-        self,
-        mean: Any,
-        cov: Any,
-        size: Any = None,
-        check_valid: str = "warn",
-        tol: float = 1e-8,
-        *,
-        method: str = "svd",
-    ) -> ndarray:
-        """Normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or "cholesky").
-
-        Raises:
-            ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
-            numpy.linalg.LinAlgError: if "cholesky" meets a covariance that is not positive definite.
-        """
-        import numpy as np
-
-        check(method in ("svd", "eigh", "cholesky"), "method must be one of {'eigh', 'svd', 'cholesky'}")
-        check(check_valid in ("warn", "raise", "ignore"), "check_valid must equal 'warn', 'raise', or 'ignore'")
-        m, c = (_core.to_numpy(v) if isinstance(v, ndarray) else np.asarray(v) for v in (mean, cov))
-        check(m.ndim == 1, "mean must be 1 dimensional")
-        check(c.ndim == 2 and c.shape[0] == c.shape[1], "cov must be 2 dimensional and square")
-        check(m.size == c.shape[0], "mean and cov must have same length")
-        factor = _factor(c.astype(np.float64), check_valid, tol, method)
-        z = self._normal((*shape_of(size)[0], m.size), "float64")
-        product = _core.dot(z.reshape(-1, m.size), _core.from_numpy(factor))
-        return product.reshape(z.shape) + _core.from_numpy(m.astype(np.float64))
-
     def __repr__(self) -> str:
         return f"Generator({type(self._bits).__name__})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._bits,)
-
-
-def _factor(cov: Any, check_valid: str, tol: float, method: str) -> Any:
-    """A matrix A with AᵀA = cov."""
-    import numpy as np
-
-    if method == "cholesky":
-        return np.linalg.cholesky(cov).T
-    if method == "eigh":
-        values, vectors = np.linalg.eigh(cov)
-        valid = bool((values >= -tol).all())
-        factor = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    else:
-        _, values, right = np.linalg.svd(cov)
-        valid = np.allclose((right.T * values) @ right, cov, rtol=tol, atol=tol)
-        factor = np.sqrt(values)[:, None] * right
-    if not valid and check_valid != "ignore":
-        if check_valid == "raise":
-            raise ValueError("covariance is not symmetric positive-semidefinite.")
-        import warnings
-
-        warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=3)
-    return factor
 
 
 def default_rng(seed: Seed | BitGenerator | Generator = None) -> Generator:

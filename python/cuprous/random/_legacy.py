@@ -24,7 +24,11 @@ class RandomState(Selection):
         self._bits.state = {"bit_generator": type(self._bits).__name__, "state": {"key": key_of(seed), "counter": 0}}
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
-        """The stream and the place in it, as `set_state` takes it."""
+        """The stream and the place in it, as `set_state` takes it.
+
+        Raises:
+            NotImplementedError: for `legacy=True`: there is no Mersenne twister here.
+        """
         if legacy:
             raise NotImplementedError("[get_state] legacy=True: there is no Mersenne twister here")
         return self._bits.state

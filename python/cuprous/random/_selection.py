@@ -8,13 +8,13 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import array, is_scalar, normalize_axis
-from cuprous.random._discrete import Discrete
 from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
+from cuprous.random._vectors import Vectors
 
 _map = _core.map
 
 
-class Selection(Discrete):
+class Selection(Vectors):
     """`choice`, `permutation`, `permuted` and `shuffle`."""
 
     def _order(self, n: int) -> ndarray:
@@ -27,6 +27,7 @@ class Selection(Discrete):
             a, source = source.item(), None
         shape, count = shape_of(size)
         if source is None:
+            check(hasattr(a, "__index__"), f"a must be a sequence or an integer, not {type(a)}")
             n = operator.index(a)
             check(n > 0 or (n == 0 and count == 0), "a must be a positive integer unless no samples are taken")
         else:

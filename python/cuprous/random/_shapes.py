@@ -22,12 +22,22 @@ def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
 
 
 def parameter(value: Any) -> Any:
-    """A distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote)."""
-    if isinstance(value, ndarray) or type(value) in (float, int):
+    """A distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
+
+    Raises:
+        TypeError: for complex numbers.
+    """
+    if type(value) in (float, int):
         return value
     if is_scalar(value):
-        return value.item() if hasattr(value, "item") else value
-    return array(value)
+        value = value.item() if hasattr(value, "item") else value
+        found = type(value).__name__
+    else:
+        value = array(value)
+        found = value.dtype_name
+    if found.startswith("complex"):
+        raise TypeError(f"parameters of distributions are real, not {found}")
+    return value
 
 
 def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
@@ -78,16 +88,17 @@ def check(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def non_negative(value: Any, name: str) -> None:
-    """Raises ValueError for a negative or NaN scalar. Arrays are not read: that would wait for the device."""
+def non_negative(value: Any, name: str, nan: bool = True) -> None:
+    """Raises ValueError for a negative scalar, and for NaN unless `nan` (which then makes NaN). Arrays are not read:
+    that would wait for the device."""
     if not isinstance(value, ndarray):
-        check(value >= 0, f"{name} < 0")
+        check(not value < 0 if nan else value >= 0, f"{name} < 0" if nan else f"{name} < 0 or {name} is NaN")
 
 
-def positive(value: Any, name: str) -> None:
-    """Raises ValueError for a scalar that is not above zero."""
+def positive(value: Any, name: str, nan: bool = True) -> None:
+    """Raises ValueError for a scalar that is not above zero, as `non_negative` does."""
     if not isinstance(value, ndarray):
-        check(value > 0, f"{name} <= 0")
+        check(not value <= 0 if nan else value > 0, f"{name} <= 0" if nan else f"{name} <= 0 or {name} is NaN")
 
 
 def probability(value: Any, name: str = "p", above_zero: bool = False) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from cuprous import _core
 
-_MODULES = ("fft", "interpolate", "ndimage", "signal", "spatial", "special", "stats")
+_MODULES = ("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "special", "stats")
 
 
 def get_array_module(*args: Any) -> ModuleType:
-    """`cuprous.scipy` if an argument is a Cuprous array, otherwise SciPy."""
-    if any(isinstance(arg, _core.ndarray) for arg in args):
+    """`cuprous.scipy` if an argument is a Cuprous array or sparse matrix, otherwise SciPy."""
+    if any(isinstance(arg, _core.ndarray) or type(arg).__module__.startswith("cuprous.") for arg in args):
         import cuprous.scipy
 
         return cuprous.scipy

@@ -1,13 +1,17 @@
 //! The routines behind calls, one file a kind.
 
+pub(crate) mod compact;
 pub(crate) mod correlate;
 pub(crate) mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod pad;
+pub(crate) mod radix;
 pub(crate) mod scan;
 pub(crate) mod search;
+pub(crate) mod select;
 pub(crate) mod sort;
+pub(crate) mod sparse;
 
 use cuprous_core::{DType, Fun, Result};
 use smallvec::SmallVec;

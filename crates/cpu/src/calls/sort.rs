@@ -6,29 +6,50 @@ use cuprous_core::{DType, Result};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
+use super::radix::{self, Item};
 use super::{Flat, PARALLEL, Ptr, gather};
 use crate::call::View;
 
 /// Rows at least this long are sorted by several threads.
 const LONG: usize = 1 << 16;
 
+/// Rows at least this long are sorted by digits.
+const DIGITS: usize = 1 << 12;
+
 /// NumPy's order of sorting.
 pub(crate) trait Key: Copy + Send + Sync {
     fn order(&self, o: &Self) -> Ordering;
     /// Equal keys are indistinguishable, so that an unstable sort will do.
     const PLAIN: bool;
+    /// Unsigned words in this order, of the key's size, from which it comes back. Words that stand for -0 come just
+    /// before those of 0, and any NaN after all numbers.
+    type Word: Item;
+    /// The word of -0, if there is one; `None` for keys without words.
+    const ZERO: Option<Option<u64>>;
+    fn word(self) -> Self::Word;
+    fn of_word(word: Self::Word) -> Self;
+    /// A word that equal keys share, and all NaN.
+    fn equal_word(self) -> Self::Word;
 }
 
 macro_rules! int_key {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $word:ty);*) => {$(
         impl Key for $t {
             const PLAIN: bool = true;
             #[inline(always)]
             fn order(&self, o: &$t) -> Ordering { self.cmp(o) }
+            type Word = $word;
+            const ZERO: Option<Option<u64>> = Some(None);
+            #[inline(always)]
+            fn word(self) -> $word { self as $word ^ <$t>::MIN as $word }
+            #[inline(always)]
+            fn of_word(word: $word) -> $t { (word ^ <$t>::MIN as $word) as $t }
+            #[inline(always)]
+            fn equal_word(self) -> $word { self.word() }
         }
     )*};
 }
-int_key!(u8 i8 u16 i16 u32 i32 u64 i64);
+int_key!(u8, u8; i8, u8; u16, u16; i16, u16; u32, u32; i32, u32; u64, u64; i64, u64);
 
 /// NaN last; equal zeros stay equal.
 #[inline(always)]
@@ -37,19 +58,52 @@ fn float_order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
 }
 
 macro_rules! float_key {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $word:ty);*) => {$(
         impl Key for $t {
             const PLAIN: bool = false;
             #[inline(always)]
             fn order(&self, o: &$t) -> Ordering { float_order(self, o) }
+            type Word = $word;
+            const ZERO: Option<Option<u64>> = Some(Some(<$t>::INFINITY.to_bits() as u64));
+            #[inline(always)]
+            fn word(self) -> $word {
+                const SIGN: $word = 1 << (<$word>::BITS - 1);
+                let bits = self.to_bits();
+                let turned = if bits & SIGN != 0 { !bits } else { bits | SIGN };
+                // Codes of NaN with a sign would be the least; all turn by so many, and they are the greatest.
+                turned.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
+            }
+            #[inline(always)]
+            fn of_word(word: $word) -> $t {
+                const SIGN: $word = 1 << (<$word>::BITS - 1);
+                let turned = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
+                <$t>::from_bits(if turned & SIGN != 0 { turned ^ SIGN } else { !turned })
+            }
+            #[inline(always)]
+            fn equal_word(self) -> $word {
+                let word = self.word();
+                let (zero, last) = (<$t>::INFINITY.to_bits(), <$t>::INFINITY.word());
+                if word > last { <$word>::MAX } else if word == zero { word + 1 } else { word }
+            }
         }
     )*};
 }
-float_key!(f32 f64 f16 bf16);
+float_key!(f32, u32; f64, u64; f16, u16; bf16, u16);
 
 /// Complex numbers are sorted by (re, im), with NumPy's classes: no NaN, NaN in im, in re, in both.
 impl<T: PartialOrd + Copy + Send + Sync> Key for [T; 2] {
     const PLAIN: bool = false;
+    type Word = u64;
+    const ZERO: Option<Option<u64>> = None;
+    fn word(self) -> u64 {
+        unreachable!("complex numbers have no words")
+    }
+    fn of_word(_: u64) -> Self {
+        unreachable!("complex numbers have no words")
+    }
+    fn equal_word(self) -> u64 {
+        unreachable!("complex numbers have no words")
+    }
     #[inline(always)]
     fn order(&self, o: &Self) -> Ordering {
         let nan = |v: &T| v.partial_cmp(v).is_none();
@@ -100,15 +154,16 @@ pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
 fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) {
     // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
     let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
-    let one = |row: &mut [T]| match T::PLAIN {
-        true => row.sort_unstable_by(T::order),
-        false => row.sort_by(T::order),
+    let one = |row: &mut [T]| match (T::ZERO, T::PLAIN) {
+        (Some(zero), _) if n >= DIGITS => sort_by_digits(row, zero),
+        (_, true) => row.sort_unstable_by(T::order),
+        (_, false) => row.sort_by(T::order),
     };
     if n >= LONG && rows < 2 * rayon::current_num_threads() {
         for row in all.chunks_mut(n) {
-            match T::PLAIN {
-                true => row.par_sort_unstable_by(T::order),
-                false => row.par_sort_by(T::order),
+            match T::ZERO {
+                Some(zero) => sort_by_digits(row, zero),
+                None => row.par_sort_by(T::order),
             }
         }
     } else if all.len() as i64 >= PARALLEL {
@@ -116,6 +171,13 @@ fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) {
     } else {
         all.chunks_mut(n.max(1)).for_each(one);
     }
+}
+
+fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) {
+    let mut words: Vec<T::Word> = row.par_iter().with_min_len(LONG).map(|k| k.word()).collect();
+    let mut room = vec![T::Word::default(); row.len()];
+    radix::sort(&mut words, &mut room, zero);
+    row.par_iter_mut().zip(&words).with_min_len(LONG).for_each(|(to, word)| *to = T::of_word(*word));
 }
 
 /// # Safety
@@ -129,6 +191,14 @@ pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
     Ok(())
 }
 
+fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) {
+    let mut pairs: Vec<(T::Word, u32)> =
+        keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)).collect();
+    let mut room = vec![(T::Word::default(), 0); pairs.len()];
+    radix::sort(&mut pairs, &mut room, None);
+    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
+}
+
 fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
     // SAFETY: both have `rows·n` elements; the output is ours alone.
     let (keys, index) = unsafe {
@@ -138,6 +208,9 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
         )
     };
     let one = |(row, keys): (&mut [i64], &[T]), parallel: bool| {
+        if n >= DIGITS && T::ZERO.is_some() {
+            return argsort_by_digits(row, keys);
+        }
         // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
         // so an unstable sort of them is stable.
         let mut pairs: Vec<(T, u32)> = keys.iter().zip(0u32..).map(|(&k, i)| (k, i)).collect();

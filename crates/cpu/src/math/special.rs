@@ -135,8 +135,8 @@ fn horner(t: f64, c: &[f64]) -> f64 {
 /// (Abramowitz and Stegun 9.6.12, 9.7.1).
 pub(crate) fn i0(v: f64) -> f64 {
     let a = v.abs();
-    if a.is_nan() {
-        return v;
+    if !a.is_finite() {
+        return a; // NaN, and the limit: the series below would be ∞ / ∞
     }
     if a < 30.0 {
         let q = 0.25 * a * a;

@@ -71,11 +71,52 @@ fn works() -> Vec<Work> {
     }
     add("cumsum bf16 1e8", &sum, line(DType::BF16), DType::BF16, vec![plain, registers], 0.093, 0.12);
     add("cumsum i8 1e8", &sum, line(DType::I8), DType::I8, vec![plain], 0.047, 0.1);
-    let sorts = [(18, 1), (18, 2), (19, 2), (17, 2)];
-    let sorts = sorts.map(|(radix_items, radix_back)| CallTuning { radix_items, radix_back, ..plain }).to_vec();
-    add("sort f32 1e8", &CallOp::Sort, line(f), f, sorts.clone(), 0.84, 2.7);
-    add("argsort f32 1e8", &CallOp::ArgSort, line(f), DType::I64, sorts, 2.1, 6.0);
+    let shapes = [
+        // threads, items, blocks, back, way, ahead, counters, room
+        (384, 18, 3, 2, 0, 1, 256, 32),
+        (384, 18, 3, 2, 0, 0, 512, 64),
+        (384, 18, 3, 2, 1, 1, 1024, 128),
+        (384, 18, 4, 2, 0, 1, 512, 64),
+        (384, 22, 3, 2, 0, 1, 512, 64),
+        (384, 22, 3, 4, 0, 1, 512, 64),
+        (384, 22, 2, 2, 0, 1, 512, 64),
+        (256, 24, 4, 2, 0, 1, 512, 64),
+        (256, 24, 5, 2, 0, 1, 512, 64),
+        (512, 16, 3, 2, 0, 1, 512, 64),
+        (512, 14, 3, 2, 0, 1, 512, 64),
+        (320, 22, 4, 2, 0, 1, 512, 64),
+        (256, 18, 6, 2, 0, 1, 512, 64),
+    ];
+    let shape = |s: (u32, u32, u32, u32, u32, u32, u32, usize)| CallTuning {
+        radix_threads: s.0,
+        radix_items: s.1,
+        radix_blocks: s.2,
+        radix_back: s.3,
+        radix_way: s.4,
+        radix_ahead: s.5,
+        radix_counters: s.6,
+        radix_room: s.7 << 10,
+        ..plain
+    };
+    let sorts = shapes.map(shape).to_vec();
+    let some = sorts.clone();
+    add("sort f32 1e8", &CallOp::Sort, line(f), f, sorts, 0.84, 2.7);
+    add("argsort f32 1e8", &CallOp::ArgSort, line(f), DType::I64, some, 2.1, 6.0);
     add("sort f64 1e8", &CallOp::Sort, line(DType::F64), DType::F64, vec![plain], 3.2, 9.0);
+    add("sort i8 1e8", &CallOp::Sort, line(DType::I8), DType::I8, vec![plain], 0.07, 0.3);
+    for (rows, n) in [(100_000, 100), (10_000, 1000), (1_000_000, 16), (2_500, 4000), (1_250, 8000), (1_000, 10_000)] {
+        let floor = 8e-3 * (rows * n) as f64 / 4.3e6;
+        add("sort of rows f32", &CallOp::Sort, vec![(f, vec![rows, n])], f, vec![plain], floor, floor * 3.0);
+        add(
+            "argsort of rows f32",
+            &CallOp::ArgSort,
+            vec![(f, vec![rows, n])],
+            DType::I64,
+            vec![plain],
+            floor,
+            floor * 3.0,
+        );
+    }
     add("correlate 15x15", &window(15, 15), image(15, 15), f, vec![plain], 0.11, 0.5);
     add("correlate 3x3", &window(3, 3), image(3, 3), f, vec![plain], 0.031, 0.06);
     add("correlate 1x25", &window(1, 25), image(1, 25), f, vec![plain], 0.031, 0.05);
@@ -176,12 +217,16 @@ fn time(gpu: &mut Gpu, work: &Work, call: &Call, tuning: CallTuning, buffers: &H
         radix_items,
         radix_blocks,
         radix_back,
+        radix_way,
+        radix_ahead,
+        radix_counters,
+        radix_room,
         column_outputs,
         column_blocks,
         row_outputs,
     } = tuning;
     println!(
-        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} stream {stream_threads}x{stream_vectors}x{stream_stages} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_back} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
+        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} stream {stream_threads}x{stream_vectors}x{stream_stages} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_back} way {radix_way} ahead {radix_ahead} histogram {radix_counters}/{radix_room} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
         work.name,
         whole[0],
         work.floor,

@@ -15,6 +15,7 @@ mod types;
 use cuprous_plan::kernel::Kernel;
 
 pub use calls::{CallTuning, generate_call, generate_call_tuned};
+pub(crate) use calls::{Made, Source, fft, linalg};
 pub use pack::generate_pack;
 pub use prelude::Part;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};

@@ -8,7 +8,7 @@ CUPROUS_REAL(erf_, erf(a))
 CUPROUS_REAL(erfc_, erfc(a))
 CUPROUS_REAL(erfinv_, erfinv(a))
 CUPROUS_REAL(ndtr, normcdf(a))
-CUPROUS_REAL(i0, cyl_bessel_i0(a))
+CUPROUS_REAL(bessel_i0, cyl_bessel_i0(a)) // `i0` is the first index of generated code
 // e^-|a| cannot overflow.
 CUPROUS_REAL(expit, a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)))
 CUPROUS_REAL(sinc, a == 0 ? (T)1 : sinpi(a) / ((T)3.14159265358979323846 * a))

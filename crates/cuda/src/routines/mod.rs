@@ -4,11 +4,14 @@
 //! a graph captures them anew only where that changed.
 
 mod dot;
+mod fft;
+mod linalg;
+mod sparse;
 
 use std::fmt;
 use std::sync::Arc;
 
-use cuprous_core::{CallOp, Scalar};
+use cuprous_core::Scalar;
 use cuprous_plan::Call;
 
 use crate::codegen::{Arch, Generated, Options, generate_call};
@@ -74,14 +77,18 @@ impl Planned {
     }
 }
 
-/// False for what libraries do that are not called yet.
-pub(crate) fn has_code(call: &CallOp) -> bool {
-    !matches!(call, CallOp::Fft { .. } | CallOp::Linalg(_))
-}
-
 /// A call by a library, or by generated code.
 pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
+        return Ok(Planned::routine(product));
+    }
+    if let Some(planned) = fft::transform(call, arch, options) {
+        return Ok(planned);
+    }
+    if let Some(planned) = linalg::decomposition(call, arch, options) {
+        return Ok(planned);
+    }
+    if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
     }
     generate_call(call, arch, options)

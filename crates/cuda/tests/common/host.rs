@@ -30,6 +30,15 @@ pub fn have_compiler() -> bool {
     found
 }
 
+/// Code in which dynamic shared memory has a size.
+fn sized(code: &str) -> String {
+    let line = |line: &str| match line.contains("extern __shared__") {
+        true => line.replace("extern __shared__", "static").replace("[];", "[1 << 16];"),
+        false => line.into(),
+    };
+    code.lines().map(|l| line(l) + "\n").collect()
+}
+
 /// The C++ program that runs all cases.
 fn program(cases: &[Case], dir: &Path) -> String {
     let convert = std::fs::read_to_string(host_dir().join("convert.cuh")).expect("the shim is there");
@@ -51,9 +60,9 @@ fn program(cases: &[Case], dir: &Path) -> String {
         for (k, stage) in g.stages.iter().enumerate() {
             let _ = writeln!(text, "namespace c{c}_s{k} {{");
             for part in &stage.prelude {
-                text += if *part == Part::Convert.text() { &convert } else { part };
+                text += &if *part == Part::Convert.text() { convert.clone() } else { sized(part) };
             }
-            text += &stage.code.replace("extern \"C\" ", "").replace("extern __shared__", "static");
+            text += &sized(&stage.code.replace("extern \"C\" ", ""));
             text += "}\n";
             let args: Vec<String> = stage
                 .args

@@ -18,7 +18,7 @@ INT(int8,int8) INT(int16,int16) INT(int32,int32) INT(int64,int64) INT(uint8,uint
 #define FLT(s,T) REAL(s,T) INEX(s,T) U1(cbrt_##s,T,cbrt_(a[i])) U1(hypot_##s,T,hypot_(a[i],b[i])) U1(copysign_##s,T,copysign_(a[i],b[i])) U1(nextafter_##s,T,nextafter_(a[i],b[i])) U1(spacing_##s,T,spacing(a[i])) U1(heaviside_##s,T,heaviside(a[i],b[i])) U1(logaddexp_##s,T,logaddexp(a[i],b[i])) U1(logaddexp2_##s,T,logaddexp2(a[i],b[i])) U1(arctan2_##s,T,atan2_(a[i],b[i])) U1(degrees_##s,T,degrees(a[i])) U1(radians_##s,T,radians(a[i])) U1(floor_##s,T,floor_(a[i])) U1(ceil_##s,T,ceil_(a[i])) U1(trunc_##s,T,trunc_(a[i]))
 FLT(float16,half) FLT(float32,float) FLT(float64,double)
 NUM(complex64,complex64) INEX(complex64,complex64) NUM(complex128,complex128) INEX(complex128,complex128)
-#define SP(s,T) U1(digamma_##s,T,digamma_(a[i])) U1(gamma_##s,T,gamma_(a[i])) U1(gammaln_##s,T,gammaln_(a[i])) U1(expit_##s,T,expit(a[i])) U1(sinc_##s,T,sinc(a[i])) U1(ndtr_##s,T,ndtr(a[i])) U1(i0_##s,T,i0(a[i]))
+#define SP(s,T) U1(digamma_##s,T,digamma_(a[i])) U1(gamma_##s,T,gamma_(a[i])) U1(gammaln_##s,T,gammaln_(a[i])) U1(expit_##s,T,expit(a[i])) U1(sinc_##s,T,sinc(a[i])) U1(ndtr_##s,T,ndtr(a[i])) U1(i0_##s,T,bessel_i0(a[i]))
 SP(float32,float) SP(float64,double)
 #define C(s,T,d,D) extern "C" void cast_##s##_##d(const T*a,const T*b,D*o,long k){for(long i=0;i<k;i++)o[i]=cast<D>(a[i]);}
 #define CS(s,T) C(s,T,bool,bool) C(s,T,int8,int8) C(s,T,int16,int16) C(s,T,int32,int32) C(s,T,int64,int64) C(s,T,uint8,uint8) C(s,T,uint16,uint16) C(s,T,uint32,uint32) C(s,T,uint64,uint64) C(s,T,float16,half) C(s,T,float32,float) C(s,T,float64,double) C(s,T,complex64,complex64)

@@ -143,9 +143,14 @@ template <class T> T __shfl_down_sync(unsigned, T x, int by, int = 32) {
     unsigned from = host::lane() + by;
     return host::exchange(x, from > 31 ? host::lane() : from);
 }
+// Every lane's bit at once: a meeting of the warp before and after they are read.
 inline unsigned __ballot_sync(unsigned, bool yes) {
-    unsigned all = 0;
-    for (int l = 0; l < 32; l++) if (host::exchange((int)yes, l)) all |= 1u << l;
+    unsigned self = host::now, all = 0;
+    host::slots[self] = yes;
+    host::pause(host::warp);
+    for (int l = 0; l < 32; l++) if (host::slots[self - self % 32 + l]) all |= 1u << l;
+    host::pause(host::warp);
+    threadIdx = host::threads[host::now].index;
     return all;
 }
 inline int __any_sync(unsigned m, bool yes) { return __ballot_sync(m, yes) != 0; }
@@ -157,6 +162,8 @@ template <class T> unsigned __match_any_sync(unsigned, T x) {
 }
 inline unsigned __activemask() { return 0xffffffffu; }
 
+template <class T> T min(T a, T b) { return a < b ? a : b; }
+template <class T> T max(T a, T b) { return a > b ? a : b; }
 template <class T, class U> T atomicAdd(T* p, U x) { T old = *p; *p = old + (T)x; return old; }
 template <class T> T atomicMax(T* p, T x) { T old = *p; if (x > old) *p = x; return old; }
 template <class T> T atomicMin(T* p, T x) { T old = *p; if (x < old) *p = x; return old; }

@@ -161,7 +161,7 @@ fn devices(checks: &mut Vec<Check>) -> Result<usize, ()> {
 }
 
 /// NVIDIA's libraries. Missing ones are broken only where there is a GPU that wants them.
-fn libraries(wanted: bool) -> [Check; 2] {
+fn libraries(wanted: bool) -> [Check; 5] {
     let describe = |name: &str, loaded: Result<String, sys::MissingLibrary>, file: &str| match loaded {
         Ok(version) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -182,7 +182,38 @@ fn libraries(wanted: bool) -> [Check; 2] {
         Ok(get) => version_text(unsafe { get() }),
         Err(error) => error.to_string(),
     });
-    [describe("NVRTC", nvrtc_version, "libnvrtc.so"), describe("cuBLASLt", cublaslt_version, "libcublasLt.so")]
+    let cufft_version = sys::cufft().map(|api| match &api.cufftGetVersion {
+        Ok(get) => {
+            let mut version = 0;
+            // SAFETY: it writes one number.
+            let status = unsafe { get(&raw mut version) };
+            let known = status == sys::cufft::cufftResult::CUFFT_SUCCESS;
+            // 12500 is 12.5.0.
+            let parts = [version / 1000, version / 100 % 10, version % 100];
+            if known { parts.map(|n| n.to_string()).join(".") } else { format!("version unknown: {status:?}") }
+        }
+        Err(error) => error.to_string(),
+    });
+    let cusolver_version = sys::cusolver().map(|api| match &api.cusolverGetVersion {
+        Ok(get) => {
+            let mut version = 0;
+            // SAFETY: the call writes one number.
+            let status = unsafe { get(&raw mut version) };
+            match usize::try_from(version) {
+                Ok(version) if status.0 == 0 => format!("{}.{}.{}", version / 1000, version / 100 % 10, version % 100),
+                _ => format!("status {}", status.0),
+            }
+        }
+        Err(error) => error.to_string(),
+    });
+    let cusparse_version = sys::cusparse().map(|_| "found".into());
+    [
+        describe("NVRTC", nvrtc_version, "libnvrtc.so"),
+        describe("cuBLASLt", cublaslt_version, "libcublasLt.so"),
+        describe("cuFFT", cufft_version, "libcufft.so"),
+        describe("cuSOLVER", cusolver_version, "libcusolver.so"),
+        describe("cuSPARSE", cusparse_version, "libcusparse.so"),
+    ]
 }
 
 /// 130100 is 13.1.0; before version 13 it was 120803 for 12.8.3.

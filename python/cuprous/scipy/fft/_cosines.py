@@ -51,14 +51,14 @@ def _cosine_1(x: ndarray) -> ndarray:
     if n == 0:
         raise RuntimeError("zero-length FFT requested: type 1 needs two points or more")
     whole = concatenate([x, x[..., -2:0:-1]], -1)
-    return _parts(_core.fft(whole, "real", x.ndim - 1, n, "one"))[0]
+    return _parts(_core.fft(whole, "real", (x.ndim - 1,), n, "one"))[0]
 
 
 def _cosine_2(x: ndarray) -> ndarray:
     """2 sum of x[j] cos(pi k (2j+1) / (2N))."""
     n = x.shape[-1]
     folded = concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1)
-    half = _core.fft(folded, "real", x.ndim - 1, n, "one") * _turns(x.dtype_name, n // 2 + 1, 0, -math.pi / (2 * n))
+    half = _core.fft(folded, "real", (x.ndim - 1,), n, "one") * _turns(x.dtype_name, n // 2 + 1, 0, -math.pi / (2 * n))
     re, im = _parts(half * 2)
     return concatenate([re, -im[..., (n - 1) // 2 : 0 : -1]], -1)
 
@@ -69,7 +69,7 @@ def _cosine_3(x: ndarray) -> ndarray:
     m = n // 2 + 1
     mirrored = concatenate([_zero(x), x[..., n - 1 : n - m : -1]], -1)  # x[N] counts as zero
     half = (x[..., :m] - mirrored * 1j) * _turns(x.dtype_name, m, 0, math.pi / (2 * n))
-    folded = _core.fft(half, "half", x.ndim - 1, n, "one")
+    folded = _core.fft(half, "half", (x.ndim - 1,), n, "one")
     result = _core.empty(x.shape, x.dtype_name)
     _core.update(result[..., ::2], folded[..., : (n + 1) // 2])
     _core.update(result[..., 1::2], folded[..., : (n - 1) // 2 : -1])
@@ -81,11 +81,11 @@ def _cosine_4(x: ndarray) -> ndarray:
     n, axis = x.shape[-1], x.ndim - 1
     if n % 2:
         points = x * _turns(x.dtype_name, n, 0, -math.pi / (2 * n))
-        values = _core.fft(fitted(points, 2 * n, axis), "forward", axis, 2 * n, "one")[..., :n]
+        values = _core.fft(fitted(points, 2 * n, axis), "forward", (axis,), 2 * n, "one")[..., :n]
         return _parts(values * _turns(x.dtype_name, n, -math.pi / (4 * n), -math.pi / (2 * n)) * 2)[0]
     turns = _turns(x.dtype_name, n // 2, -math.pi / (8 * n), -math.pi / n)
     points = (x[..., ::2] + x[..., ::-2] * 1j) * turns
-    re, im = _parts(_core.fft(points, "forward", axis, n // 2, "one") * turns * 2)
+    re, im = _parts(_core.fft(points, "forward", (axis,), n // 2, "one") * turns * 2)
     result = _core.empty(x.shape, x.dtype_name)
     _core.update(result[..., ::2], re)
     _core.update(result[..., ::-2], -im)
@@ -96,7 +96,7 @@ def _sine_1(x: ndarray) -> ndarray:
     """2 sum of x[j] sin(pi (k+1) (j+1) / (N+1))."""
     n = x.shape[-1]
     whole = concatenate([_zero(x), x, _zero(x), -x[..., ::-1]], -1)
-    return -_parts(_core.fft(whole, "real", x.ndim - 1, 2 * (n + 1), "one"))[1][..., 1 : n + 1]
+    return -_parts(_core.fft(whole, "real", (x.ndim - 1,), 2 * (n + 1), "one"))[1][..., 1 : n + 1]
 
 
 def _sine_2(x: ndarray) -> ndarray:

@@ -56,7 +56,7 @@ def _lines(name: str, kernel: Kernel, forward: bool, doc: str) -> Any:
     ) -> ndarray:  # fmt: skip
         check(workers, plan)
         a = array(x)
-        return kernel(a, n, normalize_axis(axis, a.ndim), forward, norm)
+        return kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
 
     return named(transform, name, doc)
 
@@ -71,15 +71,13 @@ def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) 
         check(workers, plan)
         a = array(x)
         points, chosen = axes_and_points(a, s, axes)
-        # What holds half a spectrum is the last axis: the first to be made, the last to be read.
-        steps = [(kernel if i == len(chosen) - 1 else complex_to_complex, i) for i in range(len(chosen))]
-        if kernel is not complex_to_complex and not chosen:
-            raise ValueError("at least 1 axis must be transformed")
+        if not chosen:
+            if kernel is not complex_to_complex:
+                raise ValueError("at least 1 axis must be transformed")
+            return a
         if kernel is half_to_real and s is None:
             points[-1] = 2 * (points[-1] - 1)
-        for step, i in steps if kernel is half_to_real else steps[::-1]:
-            a = step(a, points[i], chosen[i], forward, norm)
-        return a
+        return kernel(a, points[: len(chosen)], chosen, forward, norm)
 
     return named(transform, name, doc)
 

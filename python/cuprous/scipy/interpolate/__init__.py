@@ -1,6 +1,46 @@
-"""Functions through points, with `scipy.interpolate`'s names: piecewise constant and linear ones."""
+"""Functions through points, with `scipy.interpolate`'s names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy._absent import absent
+from cuprous.scipy.interpolate._bsplines import BSpline, make_interp_spline
+from cuprous.scipy.interpolate._cubic import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
 from cuprous.scipy.interpolate._line import interp1d
+from cuprous.scipy.interpolate._pieces import PPoly
 
-__all__ = ["RegularGridInterpolator", "interp1d", "interpn"]
+_SCATTERED = "points without a grid: use scipy.interpolate's on array.get()"
+_SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
+#: The nearest alternative to functions of SciPy's that there are none of here.
+ALTERNATIVES = {
+    "BarycentricInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
+    "CloughTocher2DInterpolator": _SCATTERED,
+    "KroghInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
+    "LinearNDInterpolator": _SCATTERED,
+    "NearestNDInterpolator": _SCATTERED,
+    "RBFInterpolator": _SCATTERED,
+    "RectBivariateSpline": "use RegularGridInterpolator with method='cubic'",
+    "UnivariateSpline": _SMOOTH,
+    "griddata": _SCATTERED,
+    "make_smoothing_spline": _SMOOTH,
+    "splev": "use BSpline",
+    "splrep": "use make_interp_spline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return absent(__name__, name, ALTERNATIVES)
+
+
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """`PchipInterpolator(xi, yi, axis)(x)`, or its derivative of order `der` (of each of several orders, as a list)."""
+    pieces = PchipInterpolator(xi, yi, axis)
+    return pieces(x, der) if isinstance(der, int) else [pieces(x, nu) for nu in der]
+
+
+__all__ = [
+    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
+    "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+]  # fmt: skip

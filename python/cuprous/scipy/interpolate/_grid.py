@@ -9,6 +9,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core, _dtypes
 from cuprous._args import array, broadcast_shapes
+from cuprous.scipy.interpolate._bsplines import basis, make_interp_spline
 
 ndarray = _core.ndarray
 
@@ -19,12 +20,13 @@ class RegularGridInterpolator:
     Args:
         points: rising (or falling) coordinates, one vector an axis.
         values: array whose first axes are the grid's.
-        method: "linear" or "nearest" (halves down).
+        method: "linear" (or "slinear"), "nearest" (halves down) or "cubic" (not-a-knot splines, exactly; SciPy's are
+            solved to a tolerance).
         bounds_error: whether to raise outside of the grid, which waits for the device.
         fill_value: the value there otherwise; None extrapolates.
 
     Raises:
-        NotImplementedError: for other methods (splines), `solver` and `solver_args`.
+        NotImplementedError: for other methods ("quintic", "pchip"), `solver` and `solver_args`.
         ValueError: for points that do not fit the values, and when called outside of the grid with `bounds_error`.
     """
 
@@ -51,7 +53,12 @@ class RegularGridInterpolator:
                 if not bool(cp.all(step < 0)):
                     raise ValueError(f"The points in dimension {i} must be strictly ascending or descending")
                 grid[i], values = p[::-1].copy(), cp.flip(values, i)
+        if self.method == "cubic" and any(p.size < 4 for p in grid):
+            i = next(i for i, p in enumerate(grid) if p.size < 4)
+            raise ValueError(f"There are {grid[i].size} points in dimension {i}, but method cubic requires at least 4 "
+                             "points per dimension.")  # fmt: skip
         self.grid = tuple(grid)
+        self._coefficients: Any = None
         self.values = values if _dtypes.kind(values.dtype_name) in "fc" else _core.cast(values, "float64")
 
     def __call__(self, xi: Any, method: str | None = None) -> ndarray:
@@ -71,10 +78,13 @@ class RegularGridInterpolator:
             parts.append((low, high, t))
         if self.bounds_error and outside.size and bool(cp.any(outside)):
             raise ValueError("One of the requested xi is out of bounds")
+        result: Any = None
+        if method == "cubic":
+            result = self._spline_at(columns)
+            return self._filled(result, columns, outside, shape)
         count = len(columns)
         tail = self.values.shape[count:]
         column = [columns[0].size] + [1] * len(tail)
-        result: Any = None
         if method == "nearest":
             result = self.values[tuple(cp.where(t <= 0.5, low, high) for low, high, t in parts)]
         else:
@@ -86,6 +96,32 @@ class RegularGridInterpolator:
                 value = self.values[tuple(part[side] for side, part in zip(corner, parts, strict=True))]
                 value = value * weight.reshape(column)
                 result = value if result is None else result + value
+        return self._filled(result, columns, outside, shape)
+
+    def _spline_at(self, columns: list[ndarray]) -> ndarray:
+        """The tensor product of the axes' splines."""
+        if self._coefficients is None:
+            c, knots = self.values, []
+            for axis, p in enumerate(self.grid):
+                spline = make_interp_spline(p, c, 3, axis=axis)
+                c = cp.moveaxis(spline.c, 0, axis)
+                knots.append(spline.t)
+            self._coefficients = (c, knots)
+        c, knots = self._coefficients
+        column = [columns[0].size] + [1] * (c.ndim - len(knots))
+        sides = [basis(t, 3, x) for t, x in zip(knots, columns, strict=True)]
+        result: Any = None
+        for corner in itertools.product(range(4), repeat=len(knots)):
+            weight: Any = None
+            for i, (_, weights) in zip(corner, sides, strict=True):
+                weight = weights[i] if weight is None else weight * weights[i]
+            value = c[tuple(low + i for i, (low, _) in zip(corner, sides, strict=True))] * weight.reshape(column)
+            result = value if result is None else result + value
+        return result
+
+    def _filled(self, result: ndarray, columns: list[ndarray], outside: ndarray, shape: tuple[int, ...]) -> ndarray:
+        tail = self.values.shape[len(self.grid) :]
+        column = [columns[0].size] + [1] * len(tail)
         if not self.bounds_error and self.fill_value is not None:
             result = _core.map("where", outside.reshape(column), self.fill_value, result)
         missing = cp.isnan(sum(columns[1:], columns[0]))
@@ -109,9 +145,9 @@ class RegularGridInterpolator:
 
 
 def _known(method: str) -> str:
-    if method in ("linear", "nearest"):
+    if method in ("linear", "slinear", "nearest", "cubic"):
         return method
-    if method in ("slinear", "cubic", "quintic", "pchip"):
+    if method in ("quintic", "pchip"):
         raise NotImplementedError(f"[RegularGridInterpolator] method={method!r} is not supported")
     raise ValueError(f"Method '{method}' is not defined")
 

@@ -8,9 +8,11 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core, _dtypes
 from cuprous._args import array, normalize_axis
+from cuprous.scipy.interpolate._bsplines import make_interp_spline
 
 ndarray = _core.ndarray
 _KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero")
+_DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 
 
 class interp1d:
@@ -19,7 +21,8 @@ class interp1d:
     Args:
         x: where the points are.
         y: their values along `axis`.
-        kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero") or "next".
+        kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero"), "next", or a
+            spline: "slinear", "quadratic", "cubic" or its degree.
         axis: the axis of `y`.
         copy: whether `y` is copied, so that later writes to it have no effect; `x` always is.
         bounds_error: whether to raise outside of the points, which waits for the device; None means unless
@@ -28,16 +31,20 @@ class interp1d:
         assume_sorted: whether `x` rises; otherwise the points are sorted.
 
     Raises:
-        NotImplementedError: for other kinds (splines).
-        ValueError: for points that do not fit together, and when called outside of the points with `bounds_error`.
+        NotImplementedError: for unknown kinds and degrees above 3.
+        ValueError: for points that do not fit together or are too few, and when called outside of the points with
+            `bounds_error`.
     """
 
     def __init__(
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True, bounds_error: bool | None = None,
         fill_value: Any = math.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
-        if kind not in _KINDS:
-            raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {', '.join(_KINDS)}")
+        degree = kind if isinstance(kind, int) else _DEGREES.get(kind)
+        if kind not in _KINDS if degree is None else not 0 <= degree <= 3:
+            known = ", ".join((*_KINDS, *_DEGREES))
+            raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {known}")
+        kind = "zero" if degree == 0 else kind
         x, y = array(x), array(y)
         if copy:
             y = y.copy()
@@ -50,6 +57,8 @@ class interp1d:
             raise ValueError("x and y arrays must be equal in length along interpolation axis.")
         if x.size == 0:
             raise ValueError("x and y arrays must have at least 1 entry")
+        if degree and x.size <= degree:
+            raise ValueError(f"x and y arrays must have at least {degree + 1} entries")
         rows = cp.moveaxis(y, self.axis, 0)
         if not assume_sorted:
             order = cp.argsort(x, stable=True)
@@ -57,6 +66,7 @@ class interp1d:
         self.x = _core.cast(x, "float64")
         self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
         self._kind = "previous" if kind == "zero" else kind
+        self._spline = make_interp_spline(self.x, self._rows, degree, check_finite=False) if degree else None
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if extrapolates and bounds_error:
             raise ValueError("Cannot extrapolate and raise at the same time.")
@@ -91,6 +101,8 @@ class interp1d:
 
     def _evaluated(self, flat: ndarray) -> ndarray:
         x, last = self.x, self.x.size - 1
+        if self._spline is not None:
+            return self._spline(flat)
         if self._kind in ("nearest", "nearest-up"):
             halves = (x[1:] + x[:-1]) * 0.5
             side = "left" if self._kind == "nearest" else "right"

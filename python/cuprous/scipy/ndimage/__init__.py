@@ -19,6 +19,12 @@ from cuprous.scipy.ndimage._distance import (
     distance_transform_cdt,
     distance_transform_edt,
 )
+from cuprous.scipy.ndimage._fourier import (
+    fourier_ellipsoid,
+    fourier_gaussian,
+    fourier_shift,
+    fourier_uniform,
+)
 from cuprous.scipy.ndimage._gaussian import (
     gaussian_filter,
     gaussian_filter1d,
@@ -95,13 +101,8 @@ from cuprous.scipy.ndimage._structures import (
 )
 
 _EACH = "functions are not called once an element: compose it of the other filters"
-_FREQUENCIES = "multiply by the filter's response yourself"
 #: The nearest alternative to every function of SciPy's that there is none of here.
 ALTERNATIVES = {
-    "fourier_ellipsoid": _FREQUENCIES,
-    "fourier_gaussian": _FREQUENCIES,
-    "fourier_shift": _FREQUENCIES,
-    "fourier_uniform": _FREQUENCIES,
     "generic_filter": _EACH,
     "generic_filter1d": _EACH,
     "geometric_transform": "compute the coordinates of all elements and use map_coordinates",
@@ -134,6 +135,10 @@ __all__ = [
     "distance_transform_edt",
     "extrema",
     "find_objects",
+    "fourier_ellipsoid",
+    "fourier_gaussian",
+    "fourier_shift",
+    "fourier_uniform",
     "gaussian_filter",
     "gaussian_filter1d",
     "gaussian_gradient_magnitude",

@@ -1,14 +1,16 @@
-"""Convolution and correlation of signals of any rank, as direct sums: one native correlation (two or four for complex
-numbers). Floating results are those of SciPy's method="direct"; float32 is summed in float32."""
+"""Convolution and correlation of signals of any rank. Direct sums are one native correlation (two or four for complex
+numbers), float32 summed in float32; large operands are multiplied as Fourier transforms."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core, _dtypes
 from cuprous._args import array
 from cuprous.scipy.ndimage._linear import _any_weights, _flipped
+from cuprous.scipy.signal._fourier import faster, fftconvolve
 
 ndarray = _core.ndarray
 _EDGES = {"fill": "constant", "wrap": "wrap", "symm": "reflect"}
@@ -78,11 +80,17 @@ def _swapped(a: ndarray, v: ndarray, mode: str) -> bool:
     raise ValueError("For 'valid' mode, one must be at least as large as the other in every dimension")
 
 
-def _method(name: str, method: str) -> None:
+def _by_transforms(a: ndarray, v: ndarray, mode: str, method: str) -> bool:
+    """Whether to convolve by Fourier transforms: if told, or if "auto" and of floats for which that is faster."""
     if method not in ("auto", "direct", "fft"):
         raise ValueError("Acceptable method flags are 'auto', 'direct', or 'fft'.")
-    if method == "fft":
-        raise NotImplementedError(f"[{name}] method='fft' is not supported; 'auto' and 'direct' sum directly")
+    return method == "fft" or (method == "auto" and choose_conv_method(a, v, mode) == "fft")
+
+
+def _transformed(a: ndarray, v: ndarray, mode: str) -> ndarray:
+    name = _core.promote_types(a.dtype_name, v.dtype_name)
+    result = fftconvolve(a, v, mode)
+    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
@@ -92,14 +100,13 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
         in1: array of shape n.
         in2: array of shape k.
         mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        method: "auto" or "direct", which are the same here.
+        method: "direct" (sums), "fft" (Fourier transforms; results of integers are rounded), or "auto": see
+            `choose_conv_method`.
 
     Raises:
         ValueError: for arrays of different rank, an unknown mode or method, and "valid" where neither fits.
-        NotImplementedError: for method "fft".
     """
     a, v = array(in1), array(in2)
-    _method("convolve", method)
     if a.ndim != v.ndim:
         raise ValueError("volume and kernel should have the same dimensionality")
     _check(mode)
@@ -109,7 +116,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
         return _core.empty((0,), _core.promote_types(a.dtype_name, v.dtype_name))
     if _swapped(a, v, mode):
         a, v = v, a
-    return _convolved(a, v, mode)
+    return _transformed(a, v, mode) if _by_transforms(a, v, mode, method) else _convolved(a, v, mode)
 
 
 def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
@@ -125,7 +132,6 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> n
     Arguments and errors as for `convolve`.
     """
     a, v = array(in1), array(in2)
-    _method("correlate", method)
     if a.ndim != v.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     _check(mode)
@@ -135,9 +141,10 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> n
         return a * v
     if a.size == 0 or v.size == 0:
         return _core.empty((0,), _core.promote_types(a.dtype_name, v.dtype_name))
-    if _swapped(a, v, mode):
-        return _convolved(_flipped(v), a, mode)
-    return _convolved(a, _flipped(v), mode)
+    first, second = (_flipped(v), a) if _swapped(a, v, mode) else (a, _flipped(v))
+    if _by_transforms(first, second, mode, method):
+        return _transformed(first, second, mode)
+    return _convolved(first, second, mode)
 
 
 def _plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, correlation: bool) -> ndarray:
@@ -150,9 +157,14 @@ def _plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, correla
     known = {"pad": "fill", "circular": "wrap", "symmetric": "symm"}.get(boundary, boundary)
     if mode == "same":
         return _same(a, v, _EDGES[known], fillvalue, correlation)
-    if known != "fill" or fillvalue != 0:
-        raise NotImplementedError(f"[{'correlate2d' if correlation else 'convolve2d'}] boundary={boundary!r} with "
-                                  f"fillvalue={fillvalue!r} needs mode='same'")  # fmt: skip
+    if mode == "full" and (known != "fill" or fillvalue != 0) and a.size and v.size:
+        beyond = [(n - 1, n - 1) for n in v.shape]
+        name = _core.promote_types(a.dtype_name, v.dtype_name)
+        if known == "fill":
+            a = cp.pad(_core.cast(a, name), beyond, mode="constant", constant_values=fillvalue)
+        else:
+            a = cp.pad(a, beyond, mode="wrap" if known == "wrap" else "symmetric")
+        mode = "valid"
     return correlate(a, v, mode) if correlation else convolve(a, v, mode)
 
 
@@ -180,12 +192,11 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
         in2: matrix.
         mode: as for `convolve`.
         boundary: what lies beyond the edges of `in1`: "fill" (or "pad"), "wrap" (or "circular"), "symm" (or
-            "symmetric"); others than zeros only for the mode "same".
+            "symmetric").
         fillvalue: the value there for "fill".
 
     Raises:
         ValueError: for arrays that are no matrices, and unknown modes and boundaries.
-        NotImplementedError: for a boundary with another mode than "same".
     """
     return _plane(in1, in2, mode, boundary, fillvalue, False)
 
@@ -196,12 +207,16 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
 
 
 def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = False) -> str:
-    """ "direct": the one there is.
+    """ "fft" or "direct", by counting operations; "direct" for integers, whose sums are exact, and on GPUs, where it
+    was not measured which is faster.
 
     Raises:
+        ValueError: for an unknown mode.
         NotImplementedError: for `measure`.
     """
     if measure:
-        raise NotImplementedError("[choose_conv_method] measure=True is not supported: there is one method")
+        raise NotImplementedError("[choose_conv_method] measure=True is not supported: operations are counted")
     _check(mode)
-    return "direct"
+    a, v = array(in1), array(in2)
+    floats = all(_dtypes.kind(x.dtype_name) in "fc" and x.device_name == "cpu" for x in (a, v))
+    return "fft" if floats and a.ndim == v.ndim and a.size and v.size and faster(a.shape, v.shape) else "direct"

@@ -1,4 +1,4 @@
-"""Filters along an axis: medians, local polynomials, trends, and weighted sums of what came before."""
+"""Filters along an axis: medians, local polynomials, trends."""
 
 from __future__ import annotations
 
@@ -151,35 +151,3 @@ def savgol_filter(
         last = ends(lines[..., n - window_length :], range(window_length - half, window_length))
         result = cp.concatenate([first, result[..., half : n - half], last], axis=-1)
     return cp.moveaxis(result, -1, axis)
-
-
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> ndarray:
-    """Weighted sums of the present and former elements along an axis: a filter with a finite response.
-
-    Args:
-        b: weights, read on the host.
-        a: a scalar or one number that divides them.
-        x: array.
-        axis: the axis.
-        zi: not supported.
-
-    Raises:
-        NotImplementedError: for `zi`, and for more than one number in `a` (feedback).
-        ValueError: for empty weights, and a zero in `a`.
-    """
-    if zi is not None:
-        raise NotImplementedError("[lfilter] zi= is not supported")
-    numerator, denominator = host(b).reshape(-1), host(a).reshape(-1)
-    if numerator.size == 0 or denominator.size == 0:
-        raise ValueError("filter coefficients must not be empty")
-    if denominator.size > 1 and (denominator[1:] != 0).any():
-        raise NotImplementedError("[lfilter] a= with feedback is not supported; use scipy.signal's on array.get()")
-    if denominator[0] == 0:
-        raise ValueError("a[0] must not be zero")
-    signal = array(x)
-    name = _core.promote_types(_dtypes.inexact(signal.dtype_name), _dtypes.name_of(numerator.dtype))
-    weights = _core.from_numpy(numerator / denominator[0])
-    size = weights.size
-    wide = _core.cast(signal, name)
-    # Origin at the newest element; zeros came before.
-    return convolve1d(wide, weights, axis, mode="constant", origin=-(size // 2))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
-from cuprous.scipy.special import i0
+from cuprous.scipy.signal._slepian import dpss
+from cuprous.scipy.special import i0, sinc
 
 ndarray = _core.ndarray
 _map = _core.map
@@ -167,8 +169,141 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
     return _map("where", edge < width, (1.0 - _map("cos", edge * (math.pi / width))) * 0.5, 1.0)
 
 
+def barthann(M: int, sym: bool = True) -> ndarray:
+    """Bartlett's and Hann's windows, mixed."""
+    n, full = _from_centre(M, sym)
+    if M <= 1:
+        return boxcar(M)
+    x = _map("absolute", n) * (1.0 / (full - 1))
+    return 0.62 - x * 0.48 + _map("cos", x * (2.0 * math.pi)) * 0.38
+
+
+def lanczos(M: int, *, sym: bool = True) -> ndarray:
+    """The main lobe of a sinc."""
+    n, full = _from_centre(M, sym)
+    return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
+
+
+def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
+    """Roots of running sums of Kaiser's window, so that squares of overlapping halves add up to one.
+
+    Raises:
+        ValueError: for an odd length, and windows that are not symmetric.
+    """
+    if not sym:
+        raise ValueError("Kaiser-Bessel Derived windows are only defined for symmetric shapes")
+    if M < 1:
+        return boxcar(0)
+    if M % 2:
+        raise ValueError("Kaiser-Bessel Derived windows are only defined for even number of points")
+    sums = cp.cumsum(kaiser(M // 2 + 1, beta))
+    half = _map("sqrt", sums[:-1] / sums[-1])
+    return cp.concatenate([half, cp.flip(half)])
+
+
+def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
+    """Taylor's window: `nbar` lobes near the main one are `sll` decibels below it (W. G. Carrara et al., "Spotlight
+    Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the middle 1."""
+    n, full = _from_centre(M, sym)
+    if M <= 1:
+        return boxcar(M)
+    a = math.acosh(10.0 ** (sll / 20.0)) / math.pi
+    squares = [m * m for m in range(1, nbar)]
+    stretch = nbar * nbar / (a * a + (nbar - 0.5) ** 2)
+    x = n * (1.0 / full)
+    value, middle = _core.full(n.shape, 1.0, "float64"), 1.0
+    for m, square in enumerate(squares, 1):
+        weight = -((-1) ** m) * math.prod(1.0 - square / stretch / (a * a + (j - 0.5) ** 2) for j in range(1, nbar))
+        weight /= 2.0 * math.prod(1.0 - square / other for other in squares if other != square)
+        value = value + _map("cos", x * (2.0 * math.pi * m)) * (2.0 * weight)
+        middle += 2.0 * weight
+    return value / middle if norm else value
+
+
+def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
+    """Dolph's and Chebyshev's window, whose side lobes all lie `at` decibels below the main one: the transform of a
+    Chebyshev polynomial."""
+    count, full = _points(M, sym)
+    if count <= 1:
+        return boxcar(M)
+    order = full - 1
+    beta = math.cosh(math.acosh(10.0 ** (abs(at) / 20.0)) / order)
+    x = _map("cos", _places(full) * (math.pi / full)) * beta
+    size = _map("absolute", x)
+    inside = _map("cos", _map("arccos", _map("minimum", size, 1.0)) * float(order))
+    outside = _map("cosh", _map("arccosh", _map("maximum", size, 1.0)) * float(order))
+    value = _map("where", size > 1.0, outside, inside)
+    value = value if order % 2 == 0 else _map("where", x < 0.0, -value, value)
+    if full % 2:
+        half = cp.real(cp.fft.fft(value))[: (full + 1) // 2]
+        window = cp.concatenate([cp.flip(half[1:]), half])
+    else:
+        turn = _places(full) * (math.pi / full)
+        half = cp.real(cp.fft.fft(value * (_map("cos", turn) + 1j * _map("sin", turn))))[: full // 2 + 1]
+        window = cp.concatenate([cp.flip(half[1:]), half[1:]])
+    return (window / cp.max(window))[:count].copy()
+
+
+#: Windows by the names that `get_window` takes, and whether they need parameters.
+_NAMES: dict[str, tuple[Any, bool]] = {
+    name: (window, needs)
+    for window, needs, names in (
+        (barthann, False, "barthann brthan bth"), (bartlett, False, "bartlett bart brt"),
+        (blackman, False, "blackman black blk"), (blackmanharris, False, "blackmanharris blackharr bkh"),
+        (bohman, False, "bohman bman bmn"), (boxcar, False, "boxcar box ones rect rectangular"),
+        (chebwin, True, "chebwin cheb"), (cosine, False, "cosine halfcosine"),
+        (dpss, True, "dpss"),
+        (exponential, False, "exponential poisson"), (flattop, False, "flattop flat flt"),
+        (gaussian, True, "gaussian gauss gss"), (general_cosine, True, "general_cosine"),
+        (general_gaussian, True, "general_gaussian general_gauss ggs"),
+        (general_hamming, True, "general_hamming"), (hamming, False, "hamming hamm ham"), (hann, False, "hann han"),
+        (kaiser, True, "kaiser ksr"), (kaiser_bessel_derived, True, "kaiser_bessel_derived kbd"),
+        (lanczos, False, "lanczos sinc"), (nuttall, False, "nuttall nutl nut"), (parzen, False, "parzen parz par"),
+        (taylor, False, "taylor taylorwin"), (triang, False, "triangle triang tri"), (tukey, False, "tukey tuk"),
+    )
+    for name in names.split()
+}  # fmt: skip
+
+
+def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
+    """A window by name.
+
+    Args:
+        window: a name; a tuple of a name and parameters; or a number, the beta of Kaiser's window. Names may end in
+            "_periodic" or "_symmetric", which overrides `fftbins`.
+        Nx: its length.
+        fftbins: whether it is periodic, for spectra, rather than symmetric, for filters.
+
+    Raises:
+        ValueError: for a name that is not known, and missing parameters.
+    """
+    if Nx < 1:
+        raise ValueError(f"Parameter Nx={Nx!r} is not a positive integer")
+    sym = not fftbins
+    parameters: tuple[Any, ...] = ()
+    if isinstance(window, (int, float)) and not isinstance(window, bool):
+        return kaiser(Nx, float(window), sym=sym)
+    if isinstance(window, tuple):
+        name, parameters = window[0], window[1:]
+    elif isinstance(window, str):
+        name = window
+    else:
+        raise ValueError(f"{type(window)} as window type is not supported.")
+    for ending, value in (("_periodic", False), ("_symmetric", True)):
+        if name.endswith(ending):
+            name, sym = name.removesuffix(ending), value
+    if name.replace(" ", "_") not in _NAMES:
+        raise ValueError(f"Unknown window type: {name!r}")
+    function, needs = _NAMES[name.replace(" ", "_")]
+    if needs and not parameters:
+        raise ValueError(f"The '{name}' window needs one or more parameters -- pass a tuple.")
+    result: ndarray = function(Nx, *parameters, sym=sym)
+    return result
+
+
 __all__ = [
-    "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "cosine", "exponential", "flattop", "gaussian",
-    "general_cosine", "general_gaussian", "general_hamming", "hamming", "hann", "kaiser", "nuttall", "parzen",
-    "triang", "tukey",
+    "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin", "cosine", "dpss",
+    "exponential", "flattop", "gaussian", "general_cosine", "general_gaussian", "general_hamming", "get_window",
+    "hamming", "hann", "kaiser", "kaiser_bessel_derived", "lanczos", "nuttall", "parzen", "taylor", "triang",
+    "tukey",
 ]  # fmt: skip

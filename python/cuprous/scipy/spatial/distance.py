@@ -1,5 +1,4 @@
-"""Distances between all pairs of rows. A metric is a sum (or maximum) over columns of a function of two elements, so
-that differences and fold are one kernel without temporaries; the formulas are those of SciPy's documentation."""
+"""Distances of two vectors, and between all pairs of rows."""
 
 from __future__ import annotations
 
@@ -10,78 +9,21 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._args import array, is_numpy_array, unsupported
+from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total
 
 ndarray = _core.ndarray
 _map = _core.map
-
-
-def _sum(terms: ndarray) -> ndarray:
-    return _core.reduce("sum", terms, [terms.ndim - 1])
-
-
-def _absolute(a: ndarray) -> ndarray:
-    return _map("absolute", a)
-
-
-def _sqeuclidean(u: ndarray, v: ndarray) -> ndarray:
-    return _sum((u - v) * (u - v))
-
-
-def _cosine(u: ndarray, v: ndarray) -> ndarray:
-    return 1.0 - _sum(u * v) / (_map("sqrt", _sum(u * u)) * _map("sqrt", _sum(v * v)))
-
-
-def _correlation(u: ndarray, v: ndarray) -> ndarray:
-    n = float(u.shape[-1])
-    return _cosine(*(x - (_core.reduce("sum", x, [x.ndim - 1], True) / n) for x in (u, v)))
-
-
-def _canberra(u: ndarray, v: ndarray) -> ndarray:
-    total = _absolute(u) + _absolute(v)
-    return _sum(_map("where", total == 0.0, 0.0, _absolute(u - v) / total))
-
-
-def _jensenshannon(u: ndarray, v: ndarray) -> ndarray:
-    p, q = (x / _core.reduce("sum", x, [x.ndim - 1], True) for x in (u, v))
-    middle = (p + q) * 0.5
-
-    def part(x: ndarray) -> ndarray:
-        return _map("where", x > 0.0, x * _map("log", x / middle), _map("where", x == 0.0, 0.0, math.nan))
-
-    return _map("sqrt", _map("maximum", (_sum(part(p)) + _sum(part(q))) * 0.5, 0.0))
-
-
-#: Metrics without arguments, of float64 rows (…, n).
-_METRICS: dict[str, Callable[[ndarray, ndarray], ndarray]] = {
-    "euclidean": lambda u, v: _map("sqrt", _sqeuclidean(u, v)),
-    "sqeuclidean": _sqeuclidean,
-    "cityblock": lambda u, v: _sum(_absolute(u - v)),
-    "chebyshev": lambda u, v: _core.reduce("max", _absolute(u - v), [max(u.ndim, v.ndim) - 1]),
-    "cosine": _cosine,
-    "correlation": _correlation,
-    "canberra": _canberra,
-    "braycurtis": lambda u, v: _sum(_absolute(u - v)) / _sum(_absolute(u + v)),
-    "hamming": lambda u, v: _sum(_core.cast(u != v, "float64")) / float(u.shape[-1]),
-    "jensenshannon": _jensenshannon,
-}
-_ALIASES = {
-    "euclid": "euclidean", "eu": "euclidean", "e": "euclidean", "sqe": "sqeuclidean", "sqeuclid": "sqeuclidean",
-    "cblock": "cityblock", "cb": "cityblock", "c": "cityblock", "cheby": "chebyshev",
-    "chebychev": "chebyshev", "ch": "chebyshev", "cos": "cosine", "co": "correlation", "matching": "hamming",
-    "hamm": "hamming", "ha": "hamming", "h": "hamming", "js": "jensenshannon", "m": "minkowski", "mi": "minkowski",
-    "pnorm": "minkowski", "se": "seuclidean", "s": "seuclidean",
-}  # fmt: skip
 
 
 def _minkowski(p: float, w: ndarray | None) -> Callable[[ndarray, ndarray], ndarray]:
     if p <= 0:
         raise ValueError("p must be greater than 0")
     if p == math.inf:
-        return _METRICS["chebyshev"]
+        return METRICS["chebyshev"]
 
     def metric(u: ndarray, v: ndarray) -> ndarray:
-        powers = _map("power", _absolute(u - v), float(p))
-        return _map("power", _sum(powers if w is None else powers * w), 1.0 / p)
+        powers = _map("power", absolute(u - v), float(p))
+        return _map("power", total(powers if w is None else powers * w), 1.0 / p)
 
     return metric
 
@@ -90,7 +32,7 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
             ) -> Callable[[ndarray, ndarray], ndarray]:  # fmt: skip
     if not isinstance(metric, str):
         raise NotImplementedError(f"[{name}] metric= must be a name; compose functions of whole arrays otherwise")
-    known = _ALIASES.get(metric.lower(), metric.lower())
+    known = ALIASES.get(metric.lower(), metric.lower())
     given = {key: value for key, value in arguments.items() if value is not None}
     if known == "minkowski":
         w = given.pop("w", None)
@@ -102,16 +44,65 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
         v2 = _core.cast(array(variance), "float64")
 
         def found(u: ndarray, v: ndarray) -> ndarray:
-            return _map("sqrt", _sum((u - v) * (u - v) / v2))
+            return _map("sqrt", total((u - v) * (u - v) / v2))
 
-    elif known in _METRICS:
-        found = _METRICS[known]
+    elif known == "mahalanobis":
+        inverse = given.pop("VI", None)
+        if inverse is None:
+            inverse = _inverse_covariance(rows)
+        vi = _core.cast(array(inverse), "float64")
+
+        def found(u: ndarray, v: ndarray) -> ndarray:
+            d = u - v
+            return _map("sqrt", total(cp.matmul(d, vi.T) * d))
+
+    elif known in TRUTHS or (known in WEIGHTED and "w" in given):
+        chosen: Any = TRUTHS.get(known) or WEIGHTED[known]
+        w = given.pop("w", None)
+        weights = None if w is None else _weights(w, rows[0].shape[-1])
+
+        def found(u: ndarray, v: ndarray) -> ndarray:
+            distances: ndarray = chosen(u, v, weights)
+            return distances
+
+    elif known in METRICS:
+        found = METRICS[known]
     else:
-        raise NotImplementedError(f"[{name}] metric={metric!r} is not supported; there are "
-                                  f"{', '.join([*_METRICS, 'minkowski', 'seuclidean'])}")  # fmt: skip
+        names = ", ".join([*METRICS, *TRUTHS, "mahalanobis", "minkowski", "seuclidean"])
+        raise NotImplementedError(f"[{name}] metric={metric!r} is not supported; there are {names}")
     if given:
         raise NotImplementedError(f"[{name}] {next(iter(given))}= is not supported for metric={metric!r}")
     return found
+
+
+def _weights(w: Any, columns: int) -> ndarray:
+    weights = _core.cast(array(w), "float64")
+    if weights.shape != (columns,):
+        raise ValueError(f"Weights must have same size as input vector. {weights.size} vs. {columns}.")
+    return weights
+
+
+def _inverse_covariance(rows: list[ndarray]) -> ndarray:
+    """By Gauss' and Jordan's elimination, step by step for all columns at once: the matrix is small and positive.
+
+    Raises:
+        ValueError: for no more rows than columns, whose covariance has no inverse.
+    """
+    x = cp.concatenate(rows)
+    m, n = x.shape
+    if m <= n:
+        raise ValueError(f"The number of observations ({m}) is too small; the covariance matrix is singular. For "
+                         f"observations with {n} dimensions, at least {n + 1} observations are required.")  # fmt: skip
+    d = x - cp.mean(x, axis=0, keepdims=True)
+    a = cp.matmul(d.T, d) / float(m - 1)
+    index = cp.arange(n)
+    for k in range(n):
+        pivot, row, column = a[k, k], a[k : k + 1, :], a[:, k : k + 1]
+        swept = a - column * row / pivot
+        swept = _map("where", (index == k)[:, None], row / pivot, swept)
+        swept = _map("where", (index == k)[None, :], -column / pivot, swept)
+        a = _map("where", _map("logical_and", (index == k)[:, None], (index == k)[None, :]), 1.0 / pivot, swept)
+    return a
 
 
 def _rows(x: Any, name: str) -> ndarray:
@@ -141,7 +132,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         XA: m rows.
         XB: n rows of the same length.
         metric: "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra",
-            "braycurtis", "hamming", "jensenshannon", "minkowski" (with `p` and `w`) or "seuclidean" (with `V`).
+            "braycurtis", "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis"
+            (with `VI`), or of truth values "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule".
+            All but "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
         out: float64 array of shape (m, n) that receives the result.
 
     Returns:
@@ -214,4 +207,58 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
     return a[cp.triu_indices(a.shape[0], 1)]
 
 
-__all__ = ["cdist", "pdist", "squareform"]
+def _vectors(u: Any, v: Any) -> tuple[ndarray, ndarray]:
+    found = []
+    for x in (u, v):
+        a = array(x)
+        if a.ndim != 1:
+            raise ValueError("Input vector should be 1-D.")
+        found.append(a if a.dtype_name == "float64" else _core.cast(a, "float64"))
+    if found[0].shape != found[1].shape:
+        raise ValueError(f"operands could not be broadcast together with shapes {found[0].shape} {found[1].shape}")
+    return found[0], found[1]
+
+
+def _single(name: str) -> Callable[..., ndarray]:
+    def distance(u: Any, v: Any, w: Any = None) -> ndarray:
+        a, b = _vectors(u, v)
+        return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
+
+    distance.__name__ = distance.__qualname__ = name
+    distance.__doc__ = f"The distance {name!r} of two vectors, possibly with weights; see `cdist`."
+    return distance
+
+
+canberra, cityblock, correlation, cosine, dice, euclidean, hamming, jaccard, rogerstanimoto, russellrao = map(
+    _single,
+    ("canberra", "cityblock", "correlation", "cosine", "dice", "euclidean", "hamming", "jaccard", "rogerstanimoto",
+     "russellrao"),
+)  # fmt: skip
+braycurtis, chebyshev, sokalsneath, sqeuclidean, yule = map(
+    _single, ("braycurtis", "chebyshev", "sokalsneath", "sqeuclidean", "yule")
+)
+
+
+def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
+    """The p-norm of the difference of two vectors, possibly with weights."""
+    a, b = _vectors(u, v)
+    return _metric("minkowski", "minkowski", [a], {"p": p, "w": w})(a, b)
+
+
+def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
+    """The Euclidean distance of two vectors in standard deviations: `V` are the variances."""
+    a, b = _vectors(u, v)
+    return _metric("seuclidean", "seuclidean", [a], {"V": V})(a, b)
+
+
+def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
+    """The distance of two vectors in terms of an inverse covariance matrix."""
+    a, b = _vectors(u, v)
+    return _metric("mahalanobis", "mahalanobis", [a], {"VI": VI})(a, b)
+
+
+__all__ = [
+    "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
+    "hamming", "jaccard", "mahalanobis", "minkowski", "pdist", "rogerstanimoto", "russellrao", "seuclidean",
+    "sokalsneath", "sqeuclidean", "squareform", "yule",
+]  # fmt: skip

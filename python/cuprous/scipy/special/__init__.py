@@ -2,12 +2,14 @@
 
 They work as SciPy's ufuncs do: scalars, lists and arrays broadcast, `out=` receives the result. They compute in float32
 for float32 and bfloat16, otherwise in float64; Python scalars do not promote; complex numbers raise TypeError.
+Incomplete functions, distributions and integrals compute in float64 for float32 too, and return float32.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from cuprous.scipy.special._extra import diric, fresnel, multigammaln, sici
 from cuprous.scipy.special._function import SpecialFunction
 from cuprous.scipy.special._more import comb, factorial, perm, polygamma
 from cuprous.scipy.special._more import zeta as _hurwitz
@@ -26,7 +28,8 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 
 __all__ = [
-    "SpecialFunction", "comb", "factorial", "log_softmax", "logsumexp", "perm", "polygamma", "softmax", "zeta",
+    "SpecialFunction", "comb", "diric", "factorial", "fresnel", "log_softmax", "logsumexp", "multigammaln", "perm",
+    "polygamma", "sici", "softmax", "zeta",
     *FUNCTIONS,
 ]  # fmt: skip
 

@@ -7,8 +7,13 @@ from collections.abc import Callable
 from cuprous import _core
 from cuprous.scipy.special import _bessel as b
 from cuprous.scipy.special import _composed as c
+from cuprous.scipy.special import _distributions as d
+from cuprous.scipy.special import _extra as e
+from cuprous.scipy.special import _incomplete as i
+from cuprous.scipy.special import _integrals as t
 from cuprous.scipy.special import _more as m
 from cuprous.scipy.special import _normal as n
+from cuprous.scipy.special import _quantiles as q
 from cuprous.scipy.special._function import SpecialFunction, ndarray
 
 _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
@@ -23,7 +28,7 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("digamma", 1, "digamma", "The derivative of gammaln."),
     ("psi", 1, "digamma", "The derivative of gammaln."),
     ("beta", 2, c.beta, "gamma(a) gamma(b) / gamma(a + b)."),
-    ("betaln", 2, c.betaln, "The logarithm of |beta(a, b)|."),
+    ("betaln", 2, i.betaln, "The logarithm of |beta(a, b)|."),
     ("binom", 2, c.binom, "The binomial coefficient of n over k, also of real numbers."),
     ("expit", 1, "expit", "The logistic function 1 / (1 + exp(-x))."),
     ("logit", 1, c.logit, "log(p / (1 - p)), the inverse of expit."),
@@ -74,6 +79,34 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("gammasgn", 1, m.gammasgn, "The sign of gamma(x)."),
     ("boxcox1p", 2, m.boxcox1p, "The Box-Cox transform of 1 + x."),
     ("inv_boxcox1p", 2, m.inv_boxcox1p, "The inverse of boxcox1p."),
+    ("gammainc", 2, i.gammainc, "The regularized lower incomplete gamma function P(a, x)."),
+    ("gammaincc", 2, i.gammaincc, "The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x)."),
+    ("gammaincinv", 2, q.gammaincinv, "x with gammainc(a, x) = y."),
+    ("gammainccinv", 2, q.gammainccinv, "x with gammaincc(a, x) = y."),
+    ("betainc", 3, i.betainc, "The regularized incomplete beta function I_x(a, b)."),
+    ("betaincc", 3, i.betaincc, "1 - betainc(a, b, x)."),
+    ("betaincinv", 3, q.betaincinv, "x with betainc(a, b, x) = y."),
+    ("betainccinv", 3, q.betainccinv, "x with betaincc(a, b, x) = y."),
+    ("stdtr", 2, d.stdtr, "Student's distribution function: stdtr(df, t)."),
+    ("stdtrit", 2, q.stdtrit, "Student's quantile: t with stdtr(df, t) = p."),
+    ("fdtr", 3, d.fdtr, "Fisher's distribution function: fdtr(dfn, dfd, x)."),
+    ("fdtrc", 3, d.fdtrc, "1 - fdtr(dfn, dfd, x)."),
+    ("fdtri", 3, q.fdtri, "Fisher's quantile: x with fdtr(dfn, dfd, x) = p."),
+    ("chdtr", 2, d.chdtr, "The chi-square distribution function: chdtr(v, x)."),
+    ("chdtrc", 2, d.chdtrc, "1 - chdtr(v, x)."),
+    ("chdtri", 2, q.chdtri, "x with chdtrc(v, x) = p."),
+    ("gdtr", 3, d.gdtr, "The gamma distribution function of rate a and shape b: gdtr(a, b, x)."),
+    ("gdtrc", 3, d.gdtrc, "1 - gdtr(a, b, x)."),
+    ("pdtr", 2, d.pdtr, "The Poisson distribution function: at most k events of mean m."),
+    ("pdtrc", 2, d.pdtrc, "1 - pdtr(k, m)."),
+    ("bdtr", 3, d.bdtr, "The binomial distribution function: at most k of n, each of probability p."),
+    ("bdtrc", 3, d.bdtrc, "1 - bdtr(k, n, p)."),
+    ("kolmogorov", 1, d.kolmogorov, "Kolmogorov's limit distribution: the probability of more than y."),
+    ("expi", 1, t.expi, "The exponential integral Ei."),
+    ("exp1", 1, t.exp1, "The exponential integral E1; NaN for x < 0."),
+    ("expn", 2, t.expn, "The exponential integral E_n(x)."),
+    ("poch", 2, e.poch, "gamma(z + m) / gamma(z)."),
+    ("agm", 2, e.agm, "The arithmetic-geometric mean."),
 )
 
 

@@ -1,5 +1,11 @@
-"""Numbers that describe samples, with `scipy.stats`' names. Distributions and p-values are not here."""
+"""Numbers that describe samples, tests with p-values, and distributions, with `scipy.stats`' names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy._absent import absent
+from cuprous.scipy.stats._distributions import DISTRIBUTIONS
 from cuprous.scipy.stats._moments import (
     gmean,
     hmean,
@@ -12,10 +18,50 @@ from cuprous.scipy.stats._moments import (
     zmap,
     zscore,
 )
-from cuprous.scipy.stats._order import iqr, rankdata, trim_mean
-from cuprous.scipy.stats._relations import entropy, linregress, pearsonr
+from cuprous.scipy.stats._order import iqr, median_abs_deviation, mode, rankdata, trim_mean
+from cuprous.scipy.stats._relations import entropy, linregress, pearsonr, spearmanr
+from cuprous.scipy.stats._tests import (
+    bartlett,
+    chisquare,
+    describe,
+    f_oneway,
+    jarque_bera,
+    kurtosistest,
+    levene,
+    normaltest,
+    skewtest,
+    ttest_1samp,
+    ttest_ind,
+    ttest_ind_from_stats,
+    ttest_rel,
+)
+
+globals().update(DISTRIBUTIONS)
+
+_EXACT = "its p-values are counted one by one: use scipy.stats' on array.get()"
+#: The nearest alternative to functions of SciPy's that there are none of here.
+ALTERNATIVES = {
+    "binomtest": "use special.bdtr",
+    "fisher_exact": _EXACT,
+    "gaussian_kde": "use scipy.stats' on array.get()",
+    "kendalltau": _EXACT,
+    "ks_1samp": "use special.kolmogorov for many elements",
+    "ks_2samp": "use special.kolmogorov for many elements",
+    "kstest": "use special.kolmogorov for many elements",
+    "mannwhitneyu": _EXACT,
+    "shapiro": "use normaltest",
+    "wilcoxon": _EXACT,
+}
+
+
+def __getattr__(name: str) -> Any:
+    return absent(__name__, name, ALTERNATIVES)
+
 
 __all__ = [
-    "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "moment", "pearsonr", "pmean", "rankdata", "sem",
-    "skew", "trim_mean", "variation", "zmap", "zscore",
+    "bartlett", "chisquare", "describe", "entropy", "f_oneway", "gmean", "hmean", "iqr", "jarque_bera", "kurtosis",
+    "kurtosistest", "levene", "linregress", "median_abs_deviation", "mode", "moment", "normaltest", "pearsonr",
+    "pmean", "rankdata", "sem", "skew", "skewtest", "spearmanr", "trim_mean", "ttest_1samp", "ttest_ind",
+    "ttest_ind_from_stats", "ttest_rel", "variation", "zmap", "zscore",
+    *DISTRIBUTIONS,
 ]  # fmt: skip

@@ -1,8 +1,8 @@
-"""What depends on the order of the elements: ranks, trimmed means, the interquartile range."""
+"""What depends on the order of the elements: ranks, trimmed means, the interquartile range, the most frequent value."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import cuprous as cp
 from cuprous import _core
@@ -53,34 +53,101 @@ def trim_mean(
     return _kept(_map("where", spoiled, float("nan"), value), a, axis, keepdims)
 
 
+class ModeResult(NamedTuple):
+    """What `mode` finds."""
+
+    mode: Any
+    count: Any
+
+
+def _runs(ordered: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Along the last axis of sorted values: the first and last place of the equal ones around each, and whether each is
+    the first of them."""
+    n = ordered.shape[-1]
+    index = _core.broadcast_to(cp.arange(n), ordered.shape)
+    edge = cp.ones((*ordered.shape[:-1], 1), bool)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    new, ends = cp.concatenate([edge, differs], axis=-1), cp.concatenate([differs, edge], axis=-1)
+    axis = ordered.ndim - 1
+    first = _core.scan("max", _map("where", new, index, 0), axis)
+    last = cp.flip(_core.scan("min", cp.flip(_map("where", ends, index, n), -1).copy(), axis), -1)
+    return first, last, new
+
+
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> ndarray:
     """The ranks of the elements, from 1; equal ones share their "average", "min" or "max" rank, or its number among
-    different ones ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks NaN.
+    different ones ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks of its sample NaN.
 
     Raises:
         ValueError: for an unknown method.
-        NotImplementedError: for an axis of an array with more than one.
+        AxisError: if there is no such axis.
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
     given = array(a)
-    if axis is not None and given.ndim > 1:
-        raise NotImplementedError("[rankdata] axis= is not supported for arrays of several axes")
-    x, _ = sample(given, None, "rankdata", nan_policy)
-    raw = given.reshape([x.size])
-    order = cp.argsort(raw, stable=True)
+    x, along = sample(given, axis, "rankdata", nan_policy)
+    raw = cp.moveaxis(given.reshape([x.size]) if axis is None else given, along, -1)
+    if x.size == 0:
+        return _core.empty(x.shape, "float64")
+    order = cp.argsort(raw, axis=-1, stable=True)
     if method == "ordinal":
-        ranks = cp.argsort(order, stable=True) + 1
+        ranks = cp.arange(1, raw.shape[-1] + 1)
     else:
-        ordered = _core.gather(raw.copy(), order)
-        left = cp.searchsorted(ordered, raw, side="left")
-        right = cp.searchsorted(ordered, raw, side="right")
+        first, last, new = _runs(cp.take_along_axis(raw, order, axis=-1))
         if method == "average":
-            ranks = (left + right + 1) / 2.0
+            ranks = (first + last) / 2.0 + 1.0
         elif method == "dense":
-            new = cp.concatenate([cp.ones(min(1, x.size), bool), ordered[1:] != ordered[:-1]])
-            ranks = _core.gather(cp.cumsum(new), left) if x.size else left
+            ranks = cp.cumsum(new, axis=-1)
         else:
-            ranks = left + 1 if method == "min" else right
-    ranks = cp.astype(ranks, "float64")
-    return _map("where", cp.any(cp.isnan(x)), float("nan"), ranks)
+            ranks = (first if method == "min" else last) + 1
+    places = cp.argsort(order, axis=-1, stable=True)
+    ranks = cp.take_along_axis(_core.broadcast_to(cp.astype(ranks, "float64"), raw.shape), places, axis=-1)
+    spoiled = cp.any(cp.isnan(cp.moveaxis(x, along, -1)), axis=-1, keepdims=True)
+    return cp.moveaxis(_map("where", spoiled, float("nan"), ranks), -1, along)
+
+
+def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+    """The most frequent value along an axis (the least of several), and how often it occurs. NaN makes the value NaN
+    and the count 0.
+
+    Raises:
+        TypeError: for complex numbers.
+    """
+    given = array(a)
+    x, along = sample(given, axis, "mode", nan_policy)
+    raw = cp.moveaxis(given.reshape([x.size]) if axis is None else given, along, -1)
+    shape = raw.shape[:-1]
+    if raw.shape[-1] == 0:
+        value, count = cp.full(shape, float("nan")), cp.zeros(shape, "int64")
+    else:
+        ordered = cp.sort(raw, axis=-1)
+        first, last, _ = _runs(ordered)
+        counts = last - first + 1
+        place = cp.expand_dims(cp.argmax(counts, axis=-1), -1)
+        value, count = (cp.squeeze(cp.take_along_axis(v, place, axis=-1), -1) for v in (ordered, counts))
+        if raw.dtype_name == x.dtype_name:
+            spoiled = cp.any(cp.isnan(raw), axis=-1)
+            value, count = _map("where", spoiled, float("nan"), value), _map("where", spoiled, 0, count)
+    return ModeResult(_kept(value, a, axis, keepdims), _kept(count, a, axis, keepdims))
+
+
+def median_abs_deviation(
+    x: Any, axis: int | None = 0, center: Any = None, scale: Any = 1.0, nan_policy: str = "propagate", *,
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The median distance from the median (or what the function `center` of array and axis gives), divided by `scale`
+    ("normal": of a normal distribution of standard deviation 1).
+
+    Raises:
+        TypeError: for a centre that cannot be called.
+        ValueError: for a scale that is not known.
+    """
+    if center is not None and not callable(center):
+        raise TypeError(f"The argument 'center' must be callable. The given value {center!r} is not callable.")
+    if isinstance(scale, str):
+        if scale.lower() != "normal":
+            raise ValueError(f"{scale} is not a valid scale value.")
+        scale = 0.6744897501960817
+    values, along = sample(x, axis, "median_abs_deviation", nan_policy)
+    middle = cp.expand_dims((cp.median if center is None else center)(values, axis=along), along)
+    return _kept(cp.median(_map("absolute", values - middle), axis=along) / float(scale), x, axis, keepdims)

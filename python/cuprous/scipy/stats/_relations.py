@@ -1,32 +1,38 @@
-"""Relations between two samples: entropy, correlation, regression. They give statistics but no p-values."""
+"""Relations between two samples: entropy, correlation, regression."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import cuprous as cp
 from cuprous import _core
 from cuprous.scipy.special import entr, rel_entr
 from cuprous.scipy.stats._moments import _kept, ndarray, sample
+from cuprous.scipy.stats._order import rankdata
+from cuprous.scipy.stats._results import PearsonRResult, SignificanceResult, check_alternative, student_pvalue
 
 _map = _core.map
 
 
-class _Result:
-    """A result with SciPy's attributes, but for the p-value, which raises NotImplementedError."""
+class _Line(NamedTuple):
+    slope: Any
+    intercept: Any
+    rvalue: Any
+    pvalue: Any
+    stderr: Any
 
-    def __init__(self, name: str, **values: ndarray) -> None:
-        self._name = name
-        self.__dict__.update(values)
 
-    @property
-    def pvalue(self) -> NoReturn:
-        """Not supported."""
-        raise NotImplementedError(f"[{self._name}] pvalue is not supported; use scipy.stats with array.get()")
+class LinregressResult(_Line):
+    """What `linregress` finds: five fields, and `intercept_stderr`."""
 
-    def __getattr__(self, name: str) -> ndarray:  # for type checkers: attributes are set above
-        raise AttributeError(f"{self._name}'s result has no attribute {name!r}")
+    intercept_stderr: Any
+
+    def __new__(cls, *fields: Any, intercept_stderr: Any = None) -> LinregressResult:
+        """From the five fields."""
+        made = super().__new__(cls, *fields)
+        made.intercept_stderr = intercept_stderr
+        return made
 
 
 def entropy(
@@ -55,32 +61,101 @@ def _centred(x: ndarray, axis: int) -> ndarray:
     return x - cp.mean(x, axis=axis, keepdims=True)
 
 
-def pearsonr(x: Any, y: Any, *, axis: int | None = 0) -> Any:
-    """Pearson's coefficient of correlation along an axis, as `.statistic`; NaN for constant samples.
+def _correlated(r: ndarray, count: int, alternative: str) -> ndarray:
+    """How probable a more extreme coefficient of so many pairs is, if there is no correlation."""
+    if count < 3:
+        check_alternative(alternative)
+        return r * 0.0 + 1.0
+    t = r * _map("sqrt", (count - 2.0) / ((1.0 - r) * (1.0 + r)))
+    return student_pvalue(count - 2.0, t, alternative)
+
+
+def pearsonr(
+    x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: int | None = 0
+) -> PearsonRResult:
+    """Pearson's coefficient of correlation along an axis, and its p-value; NaN for constant samples.
+
+    Args:
+        x: samples.
+        y: samples of the same shape.
+        alternative: "two-sided", "less" or "greater".
+        method: None.
+        axis: the axis.
 
     Raises:
-        ValueError: for samples of different length or with fewer than two elements.
-        NotImplementedError: by `.pvalue`.
+        ValueError: for samples of different length or with fewer than two elements, and another alternative.
+        NotImplementedError: for a `method`.
     """
+    if method is not None:
+        raise NotImplementedError(f"[pearsonr] method={method!r} is not supported")
     a, along = sample(x, axis, "pearsonr")
     b, _ = sample(y, axis, "pearsonr")
     if a.shape[along] != b.shape[along]:
         raise ValueError("`x` and `y` must have the same length along `axis`.")
     if a.shape[along] < 2:
         raise ValueError("`x` and `y` must have length at least 2.")
+    r = _coefficient(a, b, along)
+    result = PearsonRResult(r, _correlated(r, a.shape[along], alternative))
+    result._count, result._alternative = a.shape[along], alternative
+    return result
+
+
+def _coefficient(a: ndarray, b: ndarray, along: int) -> ndarray:
     u, v = _centred(a, along), _centred(b, along)
     u, v = (d / _map("sqrt", cp.sum(d * d, axis=along, keepdims=True)) for d in (u, v))
     r = _map("minimum", _map("maximum", cp.sum(u * v, axis=along), -1.0), 1.0)
     constant = _map("logical_or", *(cp.max(s, axis=along) == cp.min(s, axis=along) for s in (a, b)))
-    return _Result("pearsonr", statistic=_map("where", constant, math.nan, r))
+    return _map("where", constant, math.nan, r)
 
 
-def linregress(x: Any, y: Any) -> Any:
-    """The least squares line through points: `.slope`, `.intercept`, `.rvalue`, `.stderr` and `.intercept_stderr`.
+def spearmanr(
+    a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
+) -> SignificanceResult:
+    """Pearson's correlation of ranks: of two samples, or of all pairs of a matrix' columns (rows for axis 1).
+
+    Args:
+        a: vector, or matrix of samples along `axis`.
+        b: the same; its samples join those of `a`.
+        axis: 0 or 1; None for all elements of `a` and of `b`.
+        nan_policy: "propagate".
+        alternative: "two-sided", "less" or "greater".
+
+    Returns:
+        The coefficient and its p-value, or matrices of them for more than two samples.
 
     Raises:
-        ValueError: for empty samples, and samples of different length.
-        NotImplementedError: by `.pvalue`.
+        ValueError: for another axis, arrays of more than two axes, samples of different length, and less than two.
+    """
+    if axis is not None and axis > 1:
+        raise ValueError(f"spearmanr only handles 1-D or 2-D arrays, supplied axis argument {axis}, please use only "
+                         "values 0, 1 or None for axis")  # fmt: skip
+    columns = []
+    for given in (a,) if b is None else (a, b):
+        x, along = sample(given, axis, "spearmanr", nan_policy)
+        if x.ndim > 2:
+            raise ValueError("spearmanr only handles 1-D or 2-D arrays")
+        columns.append(x.reshape([x.shape[0], 1]) if x.ndim == 1 else x if along == 0 else x.T)
+    if len({c.shape[0] for c in columns}) != 1:
+        raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+    values = cp.concatenate(columns, axis=1)
+    n, k = values.shape
+    if k < 2:
+        raise ValueError("`spearmanr` needs at least 2 variables to compare")
+    ranks = rankdata(values, axis=0)
+    if k == 2:
+        r = _coefficient(ranks[:, 0], ranks[:, 1], 0) if n > 1 else cp.full((), math.nan)
+    else:
+        r = _coefficient(ranks[:, :, None], ranks[:, None, :], 0)
+        r = _map("where", cp.eye(k, dtype=bool), _map("where", cp.isnan(r), r, 1.0), r)
+    return SignificanceResult(r, _correlated(r, n, alternative))
+
+
+def linregress(x: Any, y: Any, alternative: str = "two-sided") -> LinregressResult:
+    """The least squares line through points: slope, intercept, coefficient of correlation, the p-value of no slope, and
+    the standard errors of slope and intercept.
+
+    Raises:
+        ValueError: for empty samples, samples of different length, and another alternative.
     """
     a, _ = sample(x, None, "linregress")
     b, _ = sample(y, None, "linregress")
@@ -96,7 +171,6 @@ def linregress(x: Any, y: Any) -> Any:
     r = _map("where", scale == 0.0, 0.0, _map("minimum", _map("maximum", xy / scale, -1.0), 1.0))
     error = _map("sqrt", (1.0 - r * r) * yy / xx / (n - 2.0)) if n > 2 else slope * 0.0
     intercept = cp.mean(b) - slope * cp.mean(a)
-    return _Result(
-        "linregress", slope=slope, intercept=intercept, rvalue=r, stderr=error,
-        intercept_stderr=error * _map("sqrt", xx + cp.mean(a) * cp.mean(a)),
-    )  # fmt: skip
+    p = _correlated(r, n, alternative) if n != 2 else _map("where", b[0] == b[1], 1.0, slope * 0.0)
+    other = error * _map("sqrt", xx + cp.mean(a) * cp.mean(a))
+    return LinregressResult(slope, intercept, r, p, error, intercept_stderr=other)

@@ -3,14 +3,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuprous_core::{Result, Vectors};
+use faer::Spec;
 use faer::diag::DiagMut;
-use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::evd::{self, ComputeEigenvectors, SelfAdjointEvdParams};
 use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::traits::RealField;
 use num_complex::Complex;
 
 use super::number::{Number, rescaled, scaled};
 use super::{Job, Place, matrix, transfer};
+
+/// The size from which a symmetric tridiagonal matrix is divided and conquered.
+const DIVIDED: usize = 32;
 
 fn wanted(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
@@ -68,7 +72,9 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
 pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) -> Result<()> {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
-    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, wanted(vectors), par, Default::default());
+    let mut parameters = Spec::<SelfAdjointEvdParams, T>::default();
+    parameters.recursion_threshold = DIVIDED;
+    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, wanted(vectors), par, parameters);
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         let from = job.a.source(index);
@@ -94,7 +100,7 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
                 vectors.then(|| matrix(v, n, n)),
                 par,
                 stack,
-                Default::default(),
+                parameters,
             )
         });
         if !fine || values.iter().any(|w| w.size().is_nan()) {

@@ -1,12 +1,12 @@
 //! Decompositions in a fixed number of steps: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
-use faer::Conj;
 use faer::dyn_stack::StackReq;
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
 use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::{Conj, Par};
 
 use super::number::Number;
 use super::{Job, Place, matrix, transfer};
@@ -47,7 +47,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
 }
 
 /// What LU needs of faer's stack.
-fn lu_stack<T: Number>(n: usize, k: usize, par: faer::Par) -> StackReq {
+fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     StackReq::any_of(&[
         lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
         lu_solve::solve_in_place_scratch::<usize, T>(n, k, par),
@@ -112,11 +112,18 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
     )
 }
 
+/// Elements of a matrix up to which reflections are applied one by one.
+const SMALL_QR: usize = 48 * 48;
+
+/// Elements of a matrix from which threads share the forming of Q: where faer lets them share the rest.
+const THREADED_QR: usize = 192 * 256;
+
 /// A = Q R, by Householder reflections.
 pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
-    let block = qr::recommended_block_size::<T>(m, n);
+    // Single reflections need no products of matrices.
+    let block = if m * n <= SMALL_QR { 1 } else { qr::recommended_block_size::<T>(m, n) };
     // Columns of Q, and rows of R.
     let width = if mode == QrMode::Complete { m } else { least };
     let wants_q = matches!(mode, QrMode::Reduced | QrMode::Complete);
@@ -124,7 +131,7 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let stack = |par| {
         StackReq::any_of(&[
             qr::qr_in_place_scratch::<T>(m, n, block, par, Default::default()),
-            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, width),
+            householder::apply_block_householder_on_the_left_in_place_scratch::<T>(m, block, width),
         ])
     };
     job.each(m * n + block * least + q_room, stack, |index, space, stack, par| {
@@ -150,14 +157,20 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             q.fill(T::whole(0.0));
             (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
-            householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
-                basis.as_ref().get(.., ..least),
-                factors.as_ref(),
-                Conj::No,
-                matrix(q, m, width),
-                par,
-                stack,
-            );
+            let mut whole = matrix(q, m, width);
+            let par = if m * n < THREADED_QR { Par::Seq } else { par };
+            // From the last block on: what it does not touch is still the identity.
+            for first in (0..least).step_by(block).rev() {
+                let end = least.min(first + block);
+                householder::apply_block_householder_on_the_left_in_place_with_conj(
+                    basis.as_ref().get(first.., first..end),
+                    factors.as_ref().get(..end - first, first..end),
+                    Conj::No,
+                    whole.as_mut().get_mut(first.., first..),
+                    par,
+                    stack,
+                );
+            }
             let to = Place::rows(job.result(0, index).as_mut_ptr(), width);
             // SAFETY: see above.
             unsafe { transfer(m, width, Place::columns(q, m), to, |x| x) };

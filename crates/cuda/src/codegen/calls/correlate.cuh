@@ -1,5 +1,5 @@
 // Direct correlation. Every output adds its products in the order of the weights, one rounding each (fma), so results
-// do not depend on how the work is cut.
+// do not depend on how the work is cut: with MORE a kernel goes on with the sums that an earlier one left in y.
 DEV float more(float s, float w, float x) { return __fmaf_rn(w, x, s); }
 DEV double more(double s, double w, double x) { return __fma_rn(w, x, s); }
 template <int n> struct number { static constexpr int value = n; };
@@ -119,7 +119,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 }
 
 // Weights along the last axis: each warp slides its own windows over RY rows, and waits for no other.
-template <class T, edge E, int KW, int RY, int WARPS>
+template <class T, edge E, int KW, int RY, int WARPS, bool MORE>
 DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
                        int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
@@ -154,7 +154,13 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
         if (o + 1 < RY && y0 + o + 1 < height) fetch(y0 + o + 1);
 #pragma unroll
         for (int h = 0; h < 2; h++) {
+            const int64 column = x0 + h * 32 * V + lane * V;
+            T* to = y + (y0 + o) * width + column;
             T window[WINDOW * V], sum[V] = {};
+            if constexpr (MORE) {
+#pragma unroll
+                for (int v = 0; v < V; v++) if (column + v < width) sum[v] = to[v];
+            }
 #pragma unroll
             for (int i = 0; i < WINDOW; i++) {
                 vec<T, V> q = load<V>(line + h * 32 * V + lane * V + i * V);
@@ -165,8 +171,6 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
             for (int k = 0; k < KW; k++)
 #pragma unroll
                 for (int v = 0; v < V; v++) sum[v] = more(sum[v], w[k], window[k + v]);
-            const int64 column = x0 + h * 32 * V + lane * V;
-            T* to = y + (y0 + o) * width + column;
             if (width % V == 0) {
                 vec<T, V> q;
 #pragma unroll
@@ -182,7 +186,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 }
 
 // Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
-template <class T, edge E, int K, int R>
+template <class T, edge E, int K, int R, bool MORE>
 DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
                           int64 blocks_inner, int64 origin, int64 constant_bits) {
     const T constant = (T)__longlong_as_double(constant_bits);
@@ -196,6 +200,10 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     T w[K], sum[R] = {};
 #pragma unroll
     for (int k = 0; k < K; k++) w[k] = weights[k];
+    if constexpr (MORE) {
+#pragma unroll
+        for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
+    }
     const int64 top = first - origin;
     if (top >= 0 && top + R + K - 1 <= n) {
         const T* from = x + top * inner;

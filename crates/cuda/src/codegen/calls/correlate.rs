@@ -8,8 +8,11 @@ use super::super::types::{Arg, ctype, short};
 use super::{DivUp, EDGES, Launch, Made, Source, edge_name};
 
 const TEXT: &str = include_str!("correlate.cuh");
-/// Longest weights whose sums a thread keeps in registers down a column.
-const COLUMN: i64 = 40;
+/// Longest weights along one axis that a thread keeps in registers; longer ones are launches that go on with the sums of
+/// the one before.
+const LINE: i64 = 40;
+/// Most such launches: beyond them shared memory is the better place.
+const LAUNCHES: i64 = 8;
 /// Columns of weights that are unrolled at most: longer rows are walked in steps of 16.
 const WIDEST: i64 = 512;
 
@@ -24,10 +27,12 @@ struct Correlation {
 }
 
 impl Correlation {
-    fn launch(&self, what: &str) -> Launch {
+    /// A launch that reads the weights from `from` on.
+    fn launch(&self, what: &str, from: i64) -> Launch {
+        let weights = Source { offset: self.weights.offset + from, ..self.weights };
         Launch::new(format!("{what}_{}", short(self.d)), &[self.d], &[EDGES, TEXT])
             .source("x", ctype(self.d), self.x)
-            .source("weights", ctype(self.d), self.weights)
+            .source("weights", ctype(self.d), weights)
             .pointer("y", ctype(self.d), self.y)
     }
 
@@ -61,16 +66,16 @@ pub(super) fn correlate(call: &Call, (edge, constant): (Edge, u64), origin: &Dim
         // Along the last axis alone: all other axes are rows.
         let width = shape.last().copied().unwrap_or(1);
         let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
-        if k <= COLUMN {
-            row(&all, [out.size / width, width], k, o, made);
+        if k <= LINE * LAUNCHES {
+            in_parts(k, |from, k| row(&all, [out.size / width, width], (from, k), o - from, made));
             return Some(());
         }
         if tile(&all, 1, [out.size / width, width], [1, k], [0, o], made) {
             return Some(());
         }
-    } else if first == last && window[first] <= COLUMN {
+    } else if first == last && window[first] <= LINE * LAUNCHES {
         let sizes = [product(&shape[..first]), shape[first], product(&shape[first + 1..])];
-        column(&all, sizes, window[first], origin[first], made);
+        in_parts(window[first], |from, k| column(&all, sizes, (from, k), origin[first] - from, made));
         return Some(());
     } else if first == last {
         let sizes = [shape[first], product(&shape[first + 1..])];
@@ -84,7 +89,7 @@ pub(super) fn correlate(call: &Call, (edge, constant): (Edge, u64), origin: &Dim
         }
     }
     let stage = all
-        .launch("correlate")
+        .launch("correlate", 0)
         .int("total", out.size)
         .int("constant", all.constant as i64)
         .ints("shape", if n == 0 { &[1] } else { shape })
@@ -93,6 +98,12 @@ pub(super) fn correlate(call: &Call, (edge, constant): (Edge, u64), origin: &Dim
         .stage(&format!("correlate_any<{}>", all.types()), out.size.div_up(128), 128, 0);
     made.out.stages.push(stage);
     Some(())
+}
+
+/// Calls `launch(first, count)` for the parts of `k` weights, of about one size.
+fn in_parts(k: i64, mut launch: impl FnMut(i64, i64)) {
+    let parts = k.div_up(LINE).max(1);
+    (0..parts).map(|p| (p * k / parts, (p + 1) * k / parts)).for_each(|(from, to)| launch(from, to - from));
 }
 
 /// Over the last two axes of a batch; false where the weights do not fit.
@@ -122,7 +133,7 @@ fn tile(
         return false;
     }
     let stage = all
-        .launch("correlate_tile")
+        .launch("correlate_tile", 0)
         .int("height", height)
         .int("width", width)
         .int("tiles_y", height.div_up(ry * warps))
@@ -141,21 +152,21 @@ fn tile(
     true
 }
 
-/// Along the last axis.
-fn row(all: &Correlation, [height, width]: [i64; 2], k: i64, origin: i64, made: &mut Made) {
+/// Along the last axis, with `k` weights from `from` on.
+fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, made: &mut Made) {
     let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
     let device = made.full_device() / 64;
     let rows = [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(made.tuning.row_outputs);
     let warps = if height * tiles_x >= 8 * rows { 8 } else { 1 };
     let stage = all
-        .launch("correlate_row")
+        .launch("correlate_row", from)
         .int("height", height)
         .int("width", width)
         .int("tiles_x", tiles_x)
         .int("origin", origin)
         .int("constant", all.constant as i64)
         .stage(
-            &format!("correlate_row<{}, {k}, {rows}, {warps}>", all.types()),
+            &format!("correlate_row<{}, {k}, {rows}, {warps}, {}>", all.types(), from > 0),
             tiles_x * height.div_up(rows * warps),
             32 * warps as u32,
             if k * all.d.size() as i64 <= 128 { 24 / warps as u32 } else { 0 },
@@ -163,13 +174,13 @@ fn row(all: &Correlation, [height, width]: [i64; 2], k: i64, origin: i64, made: 
     made.out.stages.push(stage);
 }
 
-/// Along an axis that is not the last.
-fn column(all: &Correlation, [outer, n, inner]: [i64; 3], k: i64, origin: i64, made: &mut Made) {
+/// Along an axis that is not the last, with `k` weights from `from` on.
+fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, made: &mut Made) {
     let most = i64::from(made.tuning.column_outputs);
     let outputs = if outer * n * inner >= most * made.full_device() / 2 { most } else { 8 };
     let (parts, blocks_inner) = (n.div_up(outputs), inner.div_up(128));
     let stage = all
-        .launch("correlate_column")
+        .launch("correlate_column", from)
         .int("outer", outer)
         .int("n", n)
         .int("inner", inner)
@@ -178,7 +189,7 @@ fn column(all: &Correlation, [outer, n, inner]: [i64; 3], k: i64, origin: i64, m
         .int("origin", origin)
         .int("constant", all.constant as i64)
         .stage(
-            &format!("correlate_column<{}, {k}, {outputs}>", all.types()),
+            &format!("correlate_column<{}, {k}, {outputs}, {}>", all.types(), from > 0),
             outer * parts * blocks_inner,
             128,
             if k <= 32 && all.d == DType::F32 { made.tuning.column_blocks } else { 0 },

@@ -26,12 +26,64 @@ template <class T> DEV key<T> key_of(T x) {
 // group by real part, then by imaginary part.
 template <class T> DEV uint32 nan_class(T x) { return (x.im != x.im ? 1 : 0) | (x.re != x.re ? 2 : 0); }
 
-// Digit `pass` of a value, least significant first.
+// --- what a radix sort moves: words whose digits are in order, and from which the value comes back bit by bit
+template <int bytes> struct bits_word { typedef uint32 type; };
+template <> struct bits_word<1> { typedef uint8 type; };
+template <> struct bits_word<2> { typedef uint16 type; };
+template <> struct bits_word<8> { typedef uint64 type; };
+template <class T, bool complex_number> struct moved_type { typedef typename bits_word<sizeof(T)>::type type; };
+template <class T> struct moved_type<T, true> { typedef T type; };
+template <class T> using moved = typename moved_type<T, cplx<T>>::type;
+template <class T> constexpr bool fractional = floating<T> || low<T>;
+template <class T> constexpr uint64 infinity_bits = same<T, half> ? 0x7c00 : same<T, bf16> ? 0x7f80
+    : same<T, float> ? 0x7f800000 : 0x7ffull << 52;
+// Codes of NaN with a sign would be the least; all codes turn by so many, and they are the greatest.
+template <class T> constexpr uint64 nans_below = (1ull << (8 * sizeof(T) - 1)) - 1 - infinity_bits<T>;
+
+template <class T> DEV moved<T> encode(T x) {
+    if constexpr (cplx<T>) return x;
+    else {
+        typedef moved<T> W;
+        constexpr W sign = (W)((W)1 << (8 * sizeof(T) - 1));
+        W b = bitcast<W>(x);
+        if constexpr (fractional<T>) return (W)((W)(b & sign ? ~b : b | sign) - (W)nans_below<T>);
+        else if constexpr (is_signed<T>) return b ^ sign;
+        else return b;
+    }
+}
+template <class T> DEV T decode(moved<T> w) {
+    if constexpr (cplx<T>) return w;
+    else {
+        typedef moved<T> W;
+        constexpr W sign = (W)((W)1 << (8 * sizeof(T) - 1));
+        if constexpr (fractional<T>) {
+            W b = (W)(w + (W)nans_below<T>);
+            return bitcast<T>((W)(b & sign ? b ^ sign : ~b));
+        } else if constexpr (is_signed<T>) return bitcast<T>((W)(w ^ sign));
+        else return bitcast<T>(w);
+    }
+}
+// As `encode`, with one code for all that compare equal, and one for NaN: for positions, from which nothing comes back.
+template <class T> DEV moved<T> encode_equal(T x) {
+    if constexpr (cplx<T>) return x;
+    else return (moved<T>)key_of(x);
+}
+
+// Digits, least significant first.
 template <class T> constexpr int digits = cplx<T> ? 2 * (int)sizeof(component<T>) + 1 : (int)sizeof(T);
-template <class T> DEV uint32 digit(T x, int pass) {
+// Digit `pass` of what `encode` gave. -0 lies just before 0, so that only the least digit tells them apart: it is that
+// of 0 for both, and they keep their order.
+template <class T, bool EQUAL> DEV uint32 digit(moved<T> w, int pass) {
     if constexpr (cplx<T>) {
         constexpr int B = sizeof(component<T>);
-        if (pass == 2 * B) return nan_class(x);
-        return (uint32)(key_of(pass < B ? x.im : x.re) >> (8 * (pass % B))) & 255;
-    } else return (uint32)(key_of(x) >> (8 * pass)) & 255;
+        if (pass == 2 * B) return nan_class(w);
+        return (uint32)(key_of(pass < B ? w.im : w.re) >> (8 * (pass % B))) & 255;
+    } else {
+        uint32 d = (uint32)(w >> (8 * pass)) & 255;
+        if constexpr (fractional<T> && !EQUAL) {
+            constexpr moved<T> minus_zero = (moved<T>)infinity_bits<T>;
+            if (pass == 0) d |= w == minus_zero ? 1 : 0;
+        }
+        return d;
+    }
 }

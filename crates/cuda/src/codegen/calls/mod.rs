@@ -3,11 +3,15 @@
 //! Each operation is a file of templates (`*.cuh`) and a Rust file that picks a template, its launch shape and its
 //! arguments. Operands that a template cannot read as they lie are first copied by an ordinary map kernel.
 
+mod compact;
 mod correlate;
 mod dot;
+pub(crate) mod fft;
+pub(crate) mod linalg;
 mod pad;
 mod scan;
 mod search;
+mod select;
 mod sort;
 
 use cuprous_core::call::Edge;
@@ -41,6 +45,14 @@ pub struct CallTuning {
     pub radix_blocks: u32,
     /// Tiles that a radix pass looks back over at a time.
     pub radix_back: u32,
+    /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
+    pub radix_way: u32,
+    /// Waves of blocks for which a radix pass brings elements into the second-level cache beforehand; 0 for none.
+    pub radix_ahead: u32,
+    /// Threads of the histogram's block: a power of two.
+    pub radix_counters: u32,
+    /// Bytes of the histogram's counters.
+    pub radix_room: usize,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
     /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
@@ -49,23 +61,35 @@ pub struct CallTuning {
     pub row_outputs: i64,
 }
 
+impl CallTuning {
+    const MEASURED: CallTuning = CallTuning {
+        scan_threads: 256,
+        scan_vectors: 8,
+        scan_blocks: 4,
+        stream_threads: 256,
+        stream_vectors: 7,
+        stream_stages: 5,
+        radix_threads: 384,
+        radix_items: 18,
+        radix_blocks: 3,
+        radix_back: 2,
+        radix_way: 0,
+        radix_ahead: 1,
+        radix_counters: 512,
+        radix_room: 64 << 10,
+        column_outputs: 32,
+        column_blocks: 6,
+        row_outputs: 4,
+    };
+
+    /// Small tiles, for tests.
+    pub const SMALL: CallTuning =
+        CallTuning { radix_threads: 256, radix_items: 3, radix_room: 16 << 10, ..CallTuning::MEASURED };
+}
+
 impl Default for CallTuning {
     fn default() -> CallTuning {
-        CallTuning {
-            scan_threads: 256,
-            scan_vectors: 8,
-            scan_blocks: 4,
-            stream_threads: 256,
-            stream_vectors: 7,
-            stream_stages: 5,
-            radix_threads: 384,
-            radix_items: 18,
-            radix_blocks: 3,
-            radix_back: 2,
-            column_outputs: 32,
-            column_blocks: 6,
-            row_outputs: 4,
-        }
+        CallTuning::MEASURED
     }
 }
 
@@ -76,7 +100,7 @@ pub fn generate_call(call: &Call, arch: Arch, options: Options) -> Option<Genera
 
 /// [`generate_call`] with launch shapes of choice.
 pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: CallTuning) -> Option<Generated> {
-    let mut made = Made { out: Generated::default(), target: Target { arch, options }, tuning };
+    let mut made = Made { tuning, ..Made::new(arch, options) };
     if call.out.1.size == 0 {
         return Some(made.out);
     }
@@ -85,13 +109,21 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut made),
         CallOp::Sort => sort::sort(call, false, &mut made),
         CallOp::ArgSort => sort::sort(call, true, &mut made),
+        // Sorting is one way to do it.
+        CallOp::Partition { indices, .. } => sort::sort(call, *indices, &mut made),
+        CallOp::TopK { largest } => select::topk(call, *largest, &mut made),
+        CallOp::Select { rank } => select::select(call, *rank, &mut made),
+        CallOp::PackMask => compact::pack(call, &mut made),
+        CallOp::Compact => compact::compact(call, &mut made),
         CallOp::SearchSorted { right } => search::search(call, *right, &mut made),
         CallOp::Correlate { edge, constant, origin } => {
             correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
         }
         CallOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
-        // By libraries that are not there yet.
+        // By libraries.
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
+        // By a library.
+        CallOp::SparseDot { .. } => return None,
     }
     Some(made.out)
 }
@@ -113,6 +145,11 @@ pub(crate) struct Source {
 }
 
 impl Made {
+    /// Nothing yet.
+    pub(crate) fn new(arch: Arch, options: Options) -> Made {
+        Made { out: Generated::default(), target: Target { arch, options }, tuning: CallTuning::default() }
+    }
+
     /// Copies an operand into row-major order at `to`, as `dtype`.
     pub(crate) fn pack(&mut self, from: Arg, layout: &Layout, to: Arg, dtype: DType) {
         let (extents, strides) = merged(&layout.shape, &layout.strides);

@@ -1,7 +1,7 @@
 // Stable radix sort by 8-bit digits, least significant first: one histogram of all digits, then one pass a digit that
-// reads and writes every element once (Adinets & Merrill 2022, "Onesweep"). Rows are sorted side by side.
+// reads and writes every element once (Adinets & Merrill 2022, "Onesweep"). A digit that is the same everywhere has no
+// pass. Rows are sorted side by side.
 struct nothing {};
-constexpr int RADIX = 256;
 
 // Zeroes 32-bit words.
 DEV void radix_clear(uint32* words, int64 n) {
@@ -10,7 +10,7 @@ DEV void radix_clear(uint32* words, int64 n) {
 }
 
 // Counts every digit of every pass. COPIES of the counters keep equal digits of a warp apart.
-template <class T, class O, int THREADS, int COPIES>
+template <class T, bool EQUAL, class O, int THREADS, int COPIES>
 DEV void radix_histogram(const T* x, O* bins, int64 n, int64 chunks, int64 length) {
     constexpr int P = digits<T>, U = 8;
     extern __shared__ uint32 counts[];
@@ -27,58 +27,45 @@ DEV void radix_histogram(const T* x, O* bins, int64 n, int64 chunks, int64 lengt
 #pragma unroll
         for (int u = 0; u < U; u++)
             if (base + u * THREADS < count) {
+                const moved<T> w = EQUAL ? encode_equal(e[u]) : encode(e[u]);
 #pragma unroll
-                for (int p = 0; p < P; p++) atomicAdd(counts + (p * RADIX + digit(e[u], p)) * COPIES + copy, 1u);
+                for (int p = 0; p < P; p++) atomicAdd(counts + (p * RADIX + digit<T, EQUAL>(w, p)) * COPIES + copy, 1u);
             }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < P * RADIX; i += THREADS) {
         uint32 sum = 0;
 #pragma unroll
-        for (int c = 0; c < COPIES; c++) sum += counts[i * COPIES + c];
+        for (int c = 0; c < COPIES; c++) sum += counts[i * COPIES + (c + i) % COPIES];
         if (sum != 0) atomicAdd(bins + row * P * RADIX + i, (O)sum);
     }
 }
 
-// Exclusive over 256 values, one a thread; `spare` holds 8. All threads of the block come here.
-template <class O> DEV O bins_before(O x, O* spare) {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    O sum = x;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        O left = __shfl_up_sync(0xffffffffu, sum, d);
-        if (lane >= d) sum += left;
-    }
-    if (lane == 31 && warp < 8) spare[warp] = sum;
-    __syncthreads();
-    O before = sum - x;
-#pragma unroll
-    for (int w = 0; w < 8; w++) if (w < warp) before += spare[w];
-    return before;
-}
-// From counts to where each digit starts: a block a row and pass.
-template <class O> DEV void radix_starts(O* bins) {
+// From counts to where each digit starts: a block a row and pass. Bit p of `active`: digit p needs its pass.
+template <class O> DEV void radix_starts(O* bins, uint32* active, int64 n, int64 passes) {
     __shared__ O spare[8];
     O* mine = bins + (int64)blockIdx.x * RADIX + threadIdx.x;
-    *mine = bins_before<O>(*mine, spare);
+    const O count = *mine;
+    if (__any_sync(0xffffffffu, count != 0 && count != (O)n) && threadIdx.x % 32 == 0)
+        atomicOr(active, 1u << (uint32)(blockIdx.x % (uint32)passes));
+    *mine = bins_before<O>(count, spare);
 }
 
-// The lanes of the warp that have the same digit.
-DEV uint32 peers_of(uint32 d) {
-    uint32 peers = 0xffffffffu;
-#pragma unroll
-    for (int bit = 0; bit < 8; bit++) {
-        bool set = d >> bit & 1;
-        uint32 with = __ballot_sync(0xffffffffu, set);
-        peers &= set ? with : ~with;
-    }
-    return peers;
+// What the next blocks will read comes into the second-level cache.
+template <class T> DEV void bring(const T* p, int bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const uint64 at = (uint64)p & ~15ull;
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "r"(bytes) : "memory");
+#endif
 }
 
-// One pass. With an index type I the positions in the row travel along; `indices_out` then gets them in the last pass.
-template <class T, class I, class O, int THREADS, int ITEMS, int BACK>
-DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64* indices_out, const O* starts, O* status,
-                    O* next_status, uint32* tickets, int64 n, int64 tiles, int64 pass) {
+// One pass. Elements move between `even` and `odd`, such that the last pass writes to `even`. With an index type I the
+// positions in the row travel along; `indices_out` then gets them in the last pass, and no elements are written there.
+template <class T, class I, class O, int THREADS, int ITEMS, int BACK, int WAY>
+DEV void radix_pass(const T* x, T* even, T* odd, I* with_even, I* with_odd, int64* indices_out, const O* starts,
+                    const uint32* active, O* even_status, O* odd_status, uint32* tickets, int64 n, int64 tiles,
+                    int64 pass, int64 ahead) {
+    typedef moved<T> W;
     constexpr int TILE = THREADS * ITEMS, WARPS = THREADS / 32, P = digits<T>;
     constexpr bool PAIRS = !same<I, nothing>;
     constexpr int FLAG = sizeof(O) * 8 - 2;
@@ -90,7 +77,11 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     __shared__ O base_of[RADIX];
     __shared__ uint32 spare[8];
     __shared__ uint32 my_ticket;
-    T* keys = (T*)room;
+    W* keys = (W*)room;
+    const uint32 mask = max(*active, 1u);
+    if ((mask >> pass & 1) == 0) return;
+    const int turn = __popc(mask & ((1u << pass) - 1)), left_turns = __popc(mask >> pass) - 1;
+    const bool first_turn = turn == 0, last_turn = left_turns == 0, to_odd = left_turns % 2 != 0;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (threadIdx.x == 0) my_ticket = atomicAdd(tickets + pass, 1u);
 #pragma unroll
@@ -100,70 +91,66 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     const int64 row = ticket / (uint32)tiles;
     const int64 tile = ticket - row * tiles, left = n - tile * TILE;
     const int count = (int)min(left, (int64)TILE);
-    from += row * n + tile * TILE;
-    to += row * n;
+    const W* from = (const W*)(to_odd ? even : odd) + row * n + tile * TILE;
+    W* to = (W*)(to_odd ? odd : even) + row * n;
+    O* status = turn % 2 == 0 ? even_status : odd_status;
+    O* next_status = turn % 2 == 0 ? odd_status : even_status;
+    if (threadIdx.x == 0 && ahead > 0 && left >= (ahead + 1) * TILE) {
+        if (first_turn) bring(x + row * n + (tile + ahead) * TILE, TILE * (int)sizeof(T));
+        else bring(from + ahead * TILE, TILE * (int)sizeof(T));
+    }
 
     // Warps take consecutive parts, lanes neighbours: position in the tile is (warp, item, lane).
     const int first = warp * (32 * ITEMS) + lane;
-    T e[ITEMS];
-    // Ranks beside their digits; for pairs two ranks a register, where registers are short.
-    constexpr int RANKS = PAIRS ? (ITEMS + 1) / 2 : ITEMS;
-    uint32 ranks[RANKS];
-    if (count == TILE) {
+    W e[ITEMS];
+    auto read = [&](auto* p, auto as_word) {
+        if (count == TILE) {
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) e[i] = from[first + 32 * i];
-    } else {
+            for (int i = 0; i < ITEMS; i++) e[i] = as_word(p[first + 32 * i]);
+        } else {
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) if (first + 32 * i < count) e[i] = from[first + 32 * i];
-    }
-    const uint32 lower = (1u << lane) - 1;
+            for (int i = 0; i < ITEMS; i++) if (first + 32 * i < count) e[i] = as_word(p[first + 32 * i]);
+        }
+    };
+    if (first_turn) read(x + row * n + tile * TILE, [](T v) { return PAIRS ? encode_equal(v) : encode(v); });
+    else read(from, [](W w) { return w; });
+    // What lies beyond the row's end comes last of all and is not written.
+    auto digit_of = [&](int i) {
+        return first + 32 * i < count ? digit<T, PAIRS>(e[i], (int)pass) : (uint32)(RADIX - 1);
+    };
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        // What lies beyond the row's end comes last of all and is not written.
-        uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
-        uint32 peers = peers_of(d), before = counts[warp][d];
-        __syncwarp();
-        if ((peers & lower) == 0) counts[warp][d] = before + __popc(peers);
-        __syncwarp();
-        uint32 rank = before + __popc(peers & lower);
-        if (!PAIRS) ranks[i % RANKS] = d << 16 | rank;
-        else ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
-    }
+    for (int i = 0; i < ITEMS; i++) atomicAdd(counts[warp] + digit_of(i), 1u);
     __syncthreads();
 
-    // A thread a digit: the tile's count is told at once, so that others need not wait.
+    // A thread a digit: the tile's count is told before anything else, so that others need not wait.
     O* mine = status + (int64)ticket * RADIX + threadIdx.x;
-    uint32 total = 0, counted[WARPS];
+    uint32 total = 0;
     if (threadIdx.x < RADIX) {
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) {
-            counted[w] = counts[w][threadIdx.x];
-            total += counted[w];
-        }
+        for (int w = 0; w < WARPS; w++) total += counts[w][threadIdx.x];
         *(volatile O*)mine = (tile == 0 ? (O)2 : (O)1) << FLAG | total;
         next_status[(int64)ticket * RADIX + threadIdx.x] = 0;
     }
-    uint32 start = bins_before<uint32>(total, spare);
+    const uint32 start = bins_before<uint32>(total, spare);
     if (threadIdx.x < RADIX) {
         uint32 at = start;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
+            uint32 counted = counts[w][threadIdx.x];
             counts[w][threadIdx.x] = at;
-            at += counted[w];
+            at += counted;
         }
     }
     __syncthreads();
+    // Places of pairs are kept, two a register, for the positions that follow.
+    constexpr int KEPT = PAIRS ? (ITEMS + 1) / 2 : 1;
+    uint32 kept[KEPT];
+    const uint32 lower = (1u << lane) - 1;
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        if (!PAIRS) {
-            uint32 rank = ranks[i % RANKS];
-            keys[counts[warp][rank >> 16] + (rank & 0xffff)] = e[i];
-        } else {
-            uint32 d = first + 32 * i < count ? digit(e[i], (int)pass) : RADIX - 1;
-            uint32 at = counts[warp][d] + (ranks[i / 2] >> 16 * (i % 2) & 0xffff);
-            keys[at] = e[i];
-            ranks[i / 2] = i % 2 == 0 ? (ranks[i / 2] & 0xffff0000u) | at : (ranks[i / 2] & 0xffff) | at << 16;
-        }
+        uint32 at = next_place<WAY>(counts[warp], digit_of(i), lower);
+        keys[at] = e[i];
+        if constexpr (PAIRS) kept[i / 2] = i % 2 == 0 ? at : kept[i / 2] | at << 16;
     }
     if (threadIdx.x < RADIX) {
         O sum = 0;
@@ -194,26 +181,33 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
     }
     __syncthreads();
 
-    const bool write_keys = !PAIRS || pass + 1 < P;
-    O target[ITEMS];
+    O target[PAIRS ? ITEMS : 1];
+    auto write = [&](auto put) {
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        int j = i * THREADS + threadIdx.x;
-        if (j < count) {
-            T x = keys[j];
-            target[i] = base_of[digit(x, (int)pass)] + (O)j;
-            if (write_keys) to[target[i]] = x;
+        for (int i = 0; i < ITEMS; i++) {
+            int j = i * THREADS + threadIdx.x;
+            if (j < count) {
+                W w = keys[j];
+                O at = base_of[digit<T, PAIRS>(w, (int)pass)] + (O)j;
+                if constexpr (PAIRS) target[i] = at;
+                put(at, w);
+            }
         }
-    }
+    };
+    if (!last_turn) write([&](O at, W w) { to[at] = w; });
+    else if constexpr (PAIRS) write([](O, W) {});
+    else write([&](O at, W w) { ((T*)to)[at] = decode<T>(w); });
     if constexpr (PAIRS) {
         I* positions = (I*)room;
+        const I* with_from = (to_odd ? with_even : with_odd) + row * n;
+        I* with_to = (to_odd ? with_odd : with_even) + row * n;
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
             int j = first + 32 * i;
             if (j < count) {
                 int64 in_row = tile * TILE + j;
-                positions[ranks[i / 2] >> 16 * (i % 2) & 0xffff] = pass == 0 ? (I)in_row : with_from[row * n + in_row];
+                positions[kept[i / 2] >> 16 * (i % 2) & 0xffff] = first_turn ? (I)in_row : with_from[in_row];
             }
         }
         __syncthreads();
@@ -221,8 +215,8 @@ DEV void radix_pass(const T* from, T* to, const I* with_from, I* with_to, int64*
         for (int i = 0; i < ITEMS; i++) {
             int j = i * THREADS + threadIdx.x;
             if (j < count) {
-                if (pass + 1 == P) indices_out[row * n + target[i]] = (int64)positions[j];
-                else with_to[row * n + target[i]] = positions[j];
+                if (last_turn) indices_out[row * n + target[i]] = (int64)positions[j];
+                else with_to[target[i]] = positions[j];
             }
         }
     }

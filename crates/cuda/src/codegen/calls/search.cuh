@@ -9,19 +9,39 @@ template <class T> DEV bool sorts_before(T a, T b) {
     } else if constexpr (floating<T>) return a < b || (b != b && a == a);
     else return a < b;
 }
-template <class T, bool RIGHT>
-DEV void search_sorted(const T* sorted, const T* values, int64* out, int64 length, int64 stride, int64 count) {
-    const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const T v = values[i];
-    int64 first = 0, n = length;
-    while (n > 0) {
-        int64 half_way = n / 2;
-        T e = sorted[(first + half_way) * stride];
-        if (RIGHT ? !sorts_before(v, e) : sorts_before(e, v)) {
-            first += half_way + 1;
-            n -= half_way + 1;
-        } else n = half_way;
+// With PIVOTS (a power of two) the last of every `step` elements is kept in shared memory, where the search begins.
+template <class T, bool RIGHT, int PIVOTS>
+DEV void search_sorted(const T* sorted, const T* values, int64* out, int64 length, int64 stride, int64 count,
+                       int64 step) {
+    typedef typename wide_unsigned<PIVOTS == 1>::type W;
+    __shared__ T pivots[PIVOTS];
+    if constexpr (PIVOTS > 1) {
+        for (int i = threadIdx.x; i < PIVOTS; i += blockDim.x)
+            pivots[i] = sorted[(min((i + 1) * step, length) - 1) * stride];
+        __syncthreads();
     }
-    out[i] = first;
+    for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (int64)gridDim.x * blockDim.x) {
+        const T v = values[i];
+        auto lies_before = [&](T e) { return RIGHT ? !sorts_before(v, e) : sorts_before(e, v); };
+        int64 start = 0;
+        W n = (W)length;
+        if constexpr (PIVOTS > 1) {
+            int passed = 0;
+#pragma unroll
+            for (int h = PIVOTS / 2; h > 0; h /= 2) if (lies_before(pivots[passed + h - 1])) passed += h;
+            if (lies_before(pivots[passed])) passed++;
+            start = min(passed * step, length);
+            n = (W)min(step, length - start);
+        }
+        const T* part = sorted + start * stride;
+        W first = 0;
+        while (n > 0) {
+            const W half_way = n / 2;
+            if (lies_before(part[(first + half_way) * stride])) {
+                first += half_way + 1;
+                n -= half_way + 1;
+            } else n = half_way;
+        }
+        out[i] = start + (int64)first;
+    }
 }

@@ -6,20 +6,29 @@ use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made, Source};
 
 const TEXT: &str = include_str!("search.cuh");
+/// Elements of a long table that blocks keep in shared memory.
+const PIVOTS: i64 = 1024;
 
 /// Adds the launches of a search.
 pub(super) fn search(call: &Call, right: bool, made: &mut Made) {
     let (buffer, sorted) = &call.ins[0];
     let d = sorted.dtype;
     let values = made.dense(&call.ins[1], d);
-    let count = call.out.1.size;
+    let (length, count) = (sorted.size, call.out.1.size);
+    let pivots = if length >= 4 * PIVOTS && count >= PIVOTS { PIVOTS } else { 1 };
     let stage = Launch::new(format!("search_sorted_{}", short(d)), &[d], &[TEXT])
         .source("sorted", ctype(d), Source { at: Arg::Buffer(*buffer), offset: sorted.offset })
         .source("values", ctype(d), values)
         .pointer("indices", "int64", Arg::Buffer(call.out.0))
-        .int("length", sorted.size)
+        .int("length", length)
         .int("stride", sorted.strides.first().copied().unwrap_or(1))
         .int("count", count)
-        .stage(&format!("search_sorted<{}, {right}>", ctype(d)), count.div_up(256), 256, 0);
+        .int("step", length.div_up(pivots))
+        .stage(
+            &format!("search_sorted<{}, {right}, {pivots}>", ctype(d)),
+            count.div_up(256).min(8 * i64::from(made.target.arch.sms)),
+            256,
+            0,
+        );
     made.out.stages.push(stage);
 }

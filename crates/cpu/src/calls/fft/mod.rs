@@ -1,5 +1,7 @@
-//! Discrete Fourier transforms along one axis, by the crates `rustfft` and `realfft`. Lines are independent of each
-//! other: groups of them are shared among threads.
+//! Discrete Fourier transforms, axis by axis, by the crate `rustfft`. Lines are independent of each other: groups of them
+//! are shared among threads.
+
+mod lines;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -7,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::call::{FftKind, FftScale};
 use cuprous_core::{DType, Layout, Result};
 use num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+use rustfft::{FftDirection, FftNum, FftPlanner};
 
+use self::lines::{Half, Real, Transform, Whole};
 use super::{Flat, PARALLEL, Ptr};
 use crate::alloc::Block;
 use crate::call::View;
@@ -18,20 +20,21 @@ use crate::threads::each;
 /// Points that a group of lines has at least, where there are so many.
 const GROUP: usize = 1 << 13;
 /// Bytes of neighbouring columns that are transformed together: some cache lines, so that a page is seldom visited.
-const ACROSS: usize = 256;
+const ACROSS: usize = 512;
 /// Bytes of such columns that stay in a processor's cache.
 const TILE: usize = 1 << 20;
 /// Rows and columns of a block that is transposed at once.
 const BLOCK: usize = 8;
 
 /// Do the operands' dtypes and extents fit the kind?
-pub(crate) fn fits(kind: FftKind, axis: usize, a: &Layout, out: &Layout) -> bool {
+pub(crate) fn fits(kind: FftKind, axis: usize, rank: usize, a: &Layout, out: &Layout) -> bool {
     let (points, values) = match kind {
         FftKind::Forward | FftKind::Backward => (out, out),
-        FftKind::Real => (a, out),
+        FftKind::Real | FftKind::Whole => (a, out),
         FftKind::Half => (out, a),
     };
-    let real = matches!(kind, FftKind::Real | FftKind::Half);
+    let halved = matches!(kind, FftKind::Real | FftKind::Half);
+    let real = halved || kind == FftKind::Whole;
     let dtypes = match values.dtype {
         DType::C64 => points.dtype == if real { DType::F32 } else { DType::C64 },
         DType::C128 => points.dtype == if real { DType::F64 } else { DType::C128 },
@@ -42,86 +45,9 @@ pub(crate) fn fits(kind: FftKind, axis: usize, a: &Layout, out: &Layout) -> bool
         && a.ndim() == out.ndim()
         && (0..a.ndim()).all(|k| k == axis || a.shape[k] == out.shape[k])
         && axis < a.ndim()
+        && (1..=axis + 1).contains(&rank)
         && points.shape[axis] >= 1
-        && if real { values.shape[axis] == points.shape[axis] / 2 + 1 } else { a.shape[axis] == out.shape[axis] }
-}
-
-/// A planned transform of lines.
-trait Transform: Send + Sync + 'static {
-    /// What it reads, and what it writes.
-    type In: Copy;
-    type Out: Copy;
-    /// The real type.
-    type Real: FftNum;
-
-    /// Transforms the lines in `from`, which it spoils, into `to`.
-    fn run(&self, from: &mut [Self::In], to: &mut [Self::Out], scratch: &mut [Complex<Self::Real>]);
-    fn scratch(&self) -> usize;
-    fn times(value: &mut Self::Out, factor: Self::Real);
-}
-
-impl<T: FftNum> Transform for Arc<dyn Fft<T>> {
-    type In = Complex<T>;
-    type Out = Complex<T>;
-    type Real = T;
-
-    fn run(&self, from: &mut [Complex<T>], to: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
-        self.process_outofplace_with_scratch(from, to, scratch);
-    }
-
-    fn scratch(&self) -> usize {
-        self.get_outofplace_scratch_len()
-    }
-
-    fn times(value: &mut Complex<T>, factor: T) {
-        *value = value.scale(factor);
-    }
-}
-
-impl<T: FftNum> Transform for Arc<dyn RealToComplex<T>> {
-    type In = T;
-    type Out = Complex<T>;
-    type Real = T;
-
-    fn run(&self, from: &mut [T], to: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
-        let (n, m) = (self.len(), self.complex_len());
-        for (from, to) in from.chunks_exact_mut(n).zip(to.chunks_exact_mut(m)) {
-            self.process_with_scratch(from, to, scratch).expect("the lengths are the plan's");
-        }
-    }
-
-    fn scratch(&self) -> usize {
-        self.get_scratch_len()
-    }
-
-    fn times(value: &mut Complex<T>, factor: T) {
-        *value = value.scale(factor);
-    }
-}
-
-impl<T: FftNum> Transform for Arc<dyn ComplexToReal<T>> {
-    type In = Complex<T>;
-    type Out = T;
-    type Real = T;
-
-    fn run(&self, from: &mut [Complex<T>], to: &mut [T], scratch: &mut [Complex<T>]) {
-        let (n, m) = (self.len(), self.complex_len());
-        for (from, to) in from.chunks_exact_mut(m).zip(to.chunks_exact_mut(n)) {
-            from[0].im = T::zero();
-            if n % 2 == 0 {
-                from[m - 1].im = T::zero();
-            }
-            self.process_with_scratch(from, to, scratch).expect("the lengths are the plan's");
-        }
-    }
-
-    fn scratch(&self) -> usize {
-        self.get_scratch_len()
-    }
-
-    fn times(value: &mut T, factor: T) {
-        *value = *value * factor;
-    }
+        && if halved { values.shape[axis] == points.shape[axis] / 2 + 1 } else { a.shape[axis] == out.shape[axis] }
 }
 
 /// Kind, dtype of the real numbers, points.
@@ -175,46 +101,68 @@ struct Lines {
 
 /// # Safety
 /// The views are in memory; dtypes and extents [`fits`]; the output is contiguous.
-pub(crate) unsafe fn fft(kind: FftKind, axis: usize, scale: FftScale, a: View, out: View) -> Result<()> {
+pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
     // SAFETY: passed on.
     unsafe {
         match out.dtype().component() {
-            DType::F32 => typed::<f32>(kind, axis, scale, a, out),
-            _ => typed::<f64>(kind, axis, scale, a, out),
+            DType::F32 => typed::<f32>(kind, axis, rank, scale, a, out),
+            _ => typed::<f64>(kind, axis, rank, scale, a, out),
         }
     }
 }
 
-unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, scale: FftScale, a: View, out: View) -> Result<()> {
+/// Along the axes in turn: halves are made first and read last.
+unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
     // SAFETY: the view is in memory.
     let flat = unsafe { Flat::new(a, a.dtype())? };
     let (from, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
-    let shape = out.shape();
-    let extent = |v: View| v.shape()[axis] as usize;
-    let n = extent(if kind == FftKind::Real { a } else { out });
+    let points = if kind == FftKind::Real { a.shape() } else { out.shape() };
+    let factor = scale.factor(points[axis + 1 - rank..=axis].iter().product()).and_then(T::from_f64);
+    let others = axis + 1 - rank..axis;
+    // SAFETY: the operands have the elements that the kind reads and writes, by `fits`; what is between them too.
+    unsafe {
+        if kind != FftKind::Half {
+            pass(kind, axis, factor, (from, a.shape()), (to, out.shape()))?;
+            let kind = if kind == FftKind::Backward { kind } else { FftKind::Forward };
+            return others.rev().try_for_each(|k| pass::<T>(kind, k, None, (to, out.shape()), (to, out.shape())));
+        }
+        let between = if rank > 1 { Some(Block::new(a.layout.size as usize * a.dtype().size())?) } else { None };
+        let mut values = from;
+        for k in others {
+            let to = between.as_ref().map_or(from, |b| Ptr(b.as_ptr()));
+            pass::<T>(FftKind::Backward, k, None, (values, a.shape()), (to, a.shape()))?;
+            values = to;
+        }
+        pass(kind, axis, factor, (values, a.shape()), (to, out.shape()))
+    }
+}
+
+/// Along one axis of a contiguous array, to another or to itself.
+///
+/// # Safety
+/// The arrays have the elements of their shapes, which fit the kind.
+unsafe fn pass<T: FftNum>(
+    kind: FftKind,
+    axis: usize,
+    factor: Option<T>,
+    (from, reads): (Ptr, &[i64]),
+    (to, writes): (Ptr, &[i64]),
+) -> Result<()> {
+    let n = if kind == FftKind::Real { reads } else { writes }[axis] as usize;
     let product = |part: &[i64]| part.iter().product::<i64>() as usize;
-    let (above, below) = (product(&shape[..axis]), product(&shape[axis + 1..]));
-    let lines = Lines { above, below, n, from: extent(a), to: extent(out) };
-    let factor = match scale {
-        FftScale::One => None,
-        FftScale::Root => T::from_f64(1.0 / (n as f64).sqrt()),
-        FftScale::Points => T::from_f64(1.0 / n as f64),
-    };
-    let key = (kind, out.dtype().component(), n);
+    let (above, below) = (product(&writes[..axis]), product(&writes[axis + 1..]));
+    let lines = Lines { above, below, n, from: reads[axis] as usize, to: writes[axis] as usize };
+    let dtype = if size_of::<T>() == 4 { DType::F32 } else { DType::F64 };
+    let key = (kind, dtype, n);
     let complex = |direction| planned(key, || FftPlanner::<T>::new().plan_fft(n, direction));
-    // SAFETY: the operands have the elements that the kind reads and writes, by `fits`.
+    // SAFETY: the caller's promise.
     unsafe {
         match kind {
             FftKind::Forward => transform(&complex(FftDirection::Forward), lines, factor, from, to),
             FftKind::Backward => transform(&complex(FftDirection::Inverse), lines, factor, from, to),
-            FftKind::Real => {
-                let plan = planned(key, || RealFftPlanner::<T>::new().plan_fft_forward(n));
-                transform(&plan, lines, factor, from, to)
-            }
-            FftKind::Half => {
-                let plan = planned(key, || RealFftPlanner::<T>::new().plan_fft_inverse(n));
-                transform(&plan, lines, factor, from, to)
-            }
+            FftKind::Real => transform(&*planned(key, || Arc::new(Real::<T>::new(n))), lines, factor, from, to),
+            FftKind::Whole => transform(&*planned(key, || Arc::new(Whole::<T>::new(n))), lines, factor, from, to),
+            FftKind::Half => transform(&*planned(key, || Arc::new(Half::<T>::new(n))), lines, factor, from, to),
         }
     }
 }
@@ -283,28 +231,31 @@ unsafe fn some<P: Transform>(
 ) -> Result<()> {
     let Lines { below, from: n, to: m, .. } = lines;
     let count = rows * wide;
-    let [inputs, scratch] = [count * n * size_of::<P::In>(), plan.scratch() * size_of::<Complex<P::Real>>()];
-    let (work, scratch) = (Block::new(inputs)?, Block::new(scratch)?);
-    let made = if below > 1 { Some(Block::new(count * m * size_of::<P::Out>())?) } else { None };
-    // SAFETY: the blocks are as long; rows follow each other where `below` is 1, and there is one otherwise.
+    // Rows follow each other in memory, and are transformed from there to there if that is apart.
+    let there = below == 1;
+    let block = |unless: bool, bytes: usize| if unless { Ok(None) } else { Block::new(bytes).map(Some) };
+    let input = block(there && from.0 != to.0, count * n * size_of::<P::In>())?;
+    let output = block(there, count * m * size_of::<P::Out>())?;
+    let scratch = Block::new(plan.scratch() * size_of::<Complex<P::Real>>())?;
+    // SAFETY: the blocks are as long; there is one row where `below` is not 1.
     unsafe {
         let source = (from.0 as *const P::In).add(row * n * below + column);
         let target = (to.0 as *mut P::Out).add(row * m * below + column);
-        let input = work.as_ptr() as *mut P::In;
-        if below == 1 {
-            std::ptr::copy_nonoverlapping(source, input, count * n);
-        } else {
-            turn(source, below, input, n, (n, wide));
+        let values = input.as_ref().map_or(source, |block| block.as_ptr() as *const P::In);
+        match &input {
+            Some(block) if there => std::ptr::copy_nonoverlapping(source, block.as_ptr() as *mut P::In, count * n),
+            Some(block) => turn(source, below, block.as_ptr() as *mut P::In, n, (n, wide)),
+            None => {}
         }
-        let output = made.as_ref().map_or(target, |b| b.as_ptr() as *mut P::Out);
-        let results = std::slice::from_raw_parts_mut(output, count * m);
+        let made = output.as_ref().map_or(target, |block| block.as_ptr() as *mut P::Out);
+        let results = std::slice::from_raw_parts_mut(made, count * m);
         let scratch = std::slice::from_raw_parts_mut(scratch.as_ptr() as *mut Complex<P::Real>, plan.scratch());
-        plan.run(std::slice::from_raw_parts_mut(input, count * n), results, scratch);
+        plan.run(std::slice::from_raw_parts(values, count * n), results, scratch);
         if let Some(factor) = factor {
             results.iter_mut().for_each(|value| P::times(value, factor));
         }
-        if below > 1 {
-            turn(output, m, target, below, (wide, m));
+        if !there {
+            turn(made, m, target, below, (wide, m));
         }
     }
     Ok(())
@@ -339,7 +290,7 @@ mod tests {
         assert_eq!((keys(199), keys(1)), (1, 0));
         assert!(RECENT.lock().unwrap().len() <= PLANS);
         // A plan that is there is not made again, and is the last to go from then on.
-        planned((FftKind::Forward, DType::F32, 150), || -> Arc<dyn Fft<f32>> { unreachable!("it is there") });
+        planned((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> { unreachable!("it is there") });
         assert_eq!(RECENT.lock().unwrap().last().unwrap().0.2, 150);
         trim();
         assert!(RECENT.lock().unwrap().is_empty());

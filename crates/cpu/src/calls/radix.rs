@@ -1,0 +1,93 @@
+//! Stable radix sort of words by 11-bit digits, least significant first. Parts of a row are counted and moved side by
+//! side; digits that are the same everywhere have no pass.
+
+use rayon::prelude::*;
+
+use super::Ptr;
+
+const BITS: u32 = 11;
+const BINS: usize = 1 << BITS;
+/// Elements of a part at least.
+const PART: usize = 1 << 16;
+
+/// What is sorted: by these bits.
+pub(crate) trait Item: Copy + Default + Send + Sync {
+    fn bits(self) -> u64;
+}
+
+macro_rules! items {
+    ($($t:ty)*) => {$(
+        impl Item for $t {
+            #[inline(always)]
+            fn bits(self) -> u64 { u64::from(self) }
+        }
+    )*};
+}
+items!(u8 u16 u32 u64);
+
+/// A word with its place.
+impl<W: Item> Item for (W, u32) {
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0.bits()
+    }
+}
+
+/// Sorts `a` with the help of `b`, which is as long. `zero` names bits that are equal to those that follow them: -0.
+pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
+    let (n, first) = (a.len(), a.first().map_or(0, |i| i.bits()));
+    let part = n.div_ceil(rayon::current_num_threads().max(1)).max(PART);
+    let differs = |part: &[I]| part.iter().fold(0, |d, i| d | (i.bits() ^ first));
+    let differing = if n > PART { a.par_chunks(PART).map(differs).reduce(|| 0, |x, y| x | y) } else { differs(a) };
+    let (mut from, mut to) = (a, b);
+    let mut moved = false;
+    for shift in (0..64).step_by(BITS as usize) {
+        if (differing >> shift) as usize % BINS == 0 {
+            continue;
+        }
+        // Only the least digit tells -0 from 0.
+        let equal = zero.filter(|_| shift == 0);
+        let digit = |i: &I| {
+            let bits = i.bits();
+            (bits >> shift) as usize % BINS | usize::from(equal == Some(bits))
+        };
+        pass(from, to, part, digit);
+        (from, to) = (to, from);
+        moved = !moved;
+    }
+    if moved {
+        // The result is in `b`, which is `from` now.
+        to.copy_from_slice(from);
+    }
+}
+
+fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> usize + Sync) {
+    let count = |part: &[I]| {
+        let mut counts = vec![0usize; BINS];
+        part.iter().for_each(|i| counts[digit(i)] += 1);
+        counts
+    };
+    let mut places: Vec<Vec<usize>> =
+        if from.len() > part { from.par_chunks(part).map(count).collect() } else { vec![count(from)] };
+    let mut next = 0;
+    for bin in 0..BINS {
+        for counts in &mut places {
+            next += std::mem::replace(&mut counts[bin], next);
+        }
+    }
+    let at = Ptr(to.as_mut_ptr() as *mut u8);
+    let scatter = |(part, places): (&[I], &mut Vec<usize>)| {
+        let at = at;
+        for i in part {
+            let place = &mut places[digit(i)];
+            // SAFETY: every element has a place of its own among as many as `from` and `to` have.
+            unsafe { *(at.0 as *mut I).add(*place) = *i };
+            *place += 1;
+        }
+    };
+    if from.len() > part {
+        from.par_chunks(part).zip(places.par_iter_mut()).for_each(scatter);
+    } else {
+        scatter((from, &mut places[0]));
+    }
+}

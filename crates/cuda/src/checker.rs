@@ -1,0 +1,197 @@
+//! Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, MutexGuard};
+
+use cuprous_plan::Program;
+
+use crate::cache::{CacheKey, DiskCache};
+use crate::codegen::{Arch, Part, Stage};
+use crate::compile::{compile_options, plan_step};
+use crate::error::{CudaError, Result, translate};
+use crate::nvrtc;
+
+/// Compiles the code of programs for targets, once each.
+///
+/// By itself a kernel costs 42 ms of a core, of which 25 are the compiler's start. Kernels may therefore wait until there
+/// are enough to be one translation unit: sixteen cost 19 ms each. An error then comes late, but names the test that asked
+/// for the kernel.
+#[derive(Debug)]
+pub struct Checker {
+    /// For each the alternatives.
+    targets: Vec<Vec<String>>,
+    cache: DiskCache,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Kernels that make a translation unit.
+    batch: usize,
+    /// The target and source of all that came.
+    seen: HashSet<String>,
+    /// By target.
+    waiting: HashMap<String, Vec<Kernel>>,
+}
+
+/// A kernel to compile.
+#[derive(Debug)]
+struct Kernel {
+    stage: Stage,
+    /// What pytest says is running.
+    test: Option<String>,
+}
+
+impl Checker {
+    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code.
+    pub fn new(targets: &str) -> Checker {
+        let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
+        let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
+        Checker { targets, cache: DiskCache::open_default(), state: Mutex::new(state) }
+    }
+
+    /// Compiles what waits; from now on as many kernels wait for one another as `batch` says (1: none).
+    ///
+    /// # Errors
+    /// The first kernel that does not compile.
+    pub fn in_batches(&self, batch: usize) -> cuprous_core::Result<()> {
+        let mut state = self.lock();
+        state.batch = batch.max(1);
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().try_for_each(|(target, kernels)| self.compile(&target, &kernels)).map_err(translate)
+    }
+
+    /// Compiles all code of a program for each target, or lets it wait.
+    ///
+    /// # Errors
+    /// The first kernel that does not compile, of those that waited too.
+    pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
+        self.add(program).map_err(translate)
+    }
+
+    fn add(&self, program: &Program) -> Result<()> {
+        for alternatives in &self.targets {
+            for step in &program.steps {
+                let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
+                let first = code(&alternatives[0])?;
+                let mut hash = DefaultHasher::new();
+                first.kernels.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
+                let target = &alternatives[(hash.finish() % alternatives.len() as u64) as usize];
+                for stage in code(target)?.kernels.stages {
+                    self.queue(target, stage)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn queue(&self, target: &str, stage: Stage) -> Result<()> {
+        let mut state = self.lock();
+        if !state.seen.insert(format!("{target}\n{}", stage.source())) {
+            return Ok(());
+        }
+        if self.is_known(target, &stage)? {
+            return Ok(());
+        }
+        let batch = state.batch;
+        let waiting = state.waiting.entry(target.to_owned()).or_default();
+        waiting.push(Kernel { stage, test: std::env::var("PYTEST_CURRENT_TEST").ok() });
+        if waiting.len() < batch {
+            return Ok(());
+        }
+        let kernels = std::mem::take(waiting);
+        drop(state);
+        self.compile(target, &kernels)
+    }
+
+    /// Kernels of one target; where they do not compile together, each by itself.
+    fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
+        let options = compile_options(target);
+        if kernels.len() > 1 && nvrtc::compile(&together(kernels), "batch", &options).is_ok() {
+            return kernels.iter().try_for_each(|kernel| self.remember(target, &kernel.stage, b"compiled with others"));
+        }
+        for Kernel { stage, test } in kernels {
+            let compiled = nvrtc::compile(&stage.source(), &stage.name, &options);
+            let cubin = compiled.map_err(|error| match test {
+                Some(test) => CudaError::Unsupported(format!("{error}\nA kernel of {test}")),
+                None => error,
+            });
+            self.remember(target, stage, &cubin?.cubin)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Did another process compile it? The keys differ from those of code to run.
+    fn is_known(&self, target: &str, stage: &Stage) -> Result<bool> {
+        Ok(self.cache.get(&key(target, stage)?).is_some())
+    }
+
+    fn remember(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
+        self.cache.put(&key(target, stage)?, what);
+        Ok(())
+    }
+}
+
+fn key(target: &str, stage: &Stage) -> Result<CacheKey> {
+    let source = format!("{}\n// checked", stage.source());
+    Ok(CacheKey::new(&source, &compile_options(target), &nvrtc::identity()?))
+}
+
+/// One translation unit: the preludes' parts once, and each kernel in a namespace of its own.
+fn together(kernels: &[Kernel]) -> String {
+    let mut text = String::new();
+    let needed: Vec<&str> = kernels.iter().flat_map(|kernel| kernel.stage.prelude.iter().copied()).collect();
+    // The shared parts stand in their order, before the templates of calls.
+    let shared = Part::ALL.iter().map(|part| part.text()).filter(|text| needed.contains(text));
+    let mut written = HashSet::new();
+    for part in shared.chain(needed.iter().copied()) {
+        if written.insert(part) {
+            text.push_str(part);
+            text.push('\n');
+        }
+    }
+    for (k, kernel) in kernels.iter().enumerate() {
+        let code = kernel.stage.code.replace("extern \"C\" __global__", "__global__");
+        let _infallible = writeln!(text, "namespace kernel_{k} {{\n{code}\n}}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nvrtc::tests::nvrtc_is_here;
+
+    fn kernel(body: &str) -> Stage {
+        let code = format!("extern \"C\" __global__ void same(int* x) {{ {body} }}");
+        let prelude = vec![Part::Base.text()];
+        Stage { name: "same".into(), code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 }
+    }
+
+    #[test]
+    fn what_waits_is_compiled_together_and_an_error_names_its_kernel() {
+        if !nvrtc_is_here() {
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("cuprous-checker-{}", std::process::id()));
+        let checker = Checker { cache: DiskCache::open(&folder, 1 << 20), ..Checker::new("sm_90") };
+        checker.in_batches(3).expect("nothing waits");
+        checker.queue("sm_90", kernel("*x = 1;")).expect("waits");
+        checker.queue("sm_90", kernel("*x = missing;")).expect("waits");
+        let error = checker.queue("sm_90", kernel("*x = 2;")).expect_err("three are enough").to_string();
+        assert!(error.contains("missing"), "{error}");
+        assert!(checker.is_known("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
+        checker.queue("sm_90", kernel("*x = 3;")).expect("waits");
+        checker.queue("sm_90", kernel("*x = 4;")).expect("waits");
+        checker.in_batches(1).expect("both compile, in one unit");
+        assert!(checker.is_known("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
+        let _at_worst_left_behind = std::fs::remove_dir_all(&folder);
+    }
+}

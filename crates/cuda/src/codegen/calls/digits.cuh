@@ -1,0 +1,39 @@
+// Counting 8-bit digits in a block, for radix sorts.
+constexpr int RADIX = 256;
+
+// The lanes of the warp that have the same digit. WAY: by ballots, by the match instruction.
+template <int WAY> DEV uint32 peers_of(uint32 d) {
+    if constexpr (WAY == 1) return __match_any_sync(0xffffffffu, d);
+    uint32 peers = 0xffffffffu;
+#pragma unroll
+    for (int bit = 0; bit < 8; bit++) {
+        bool set = d >> bit & 1;
+        uint32 with = __ballot_sync(0xffffffffu, set);
+        peers &= set ? with : ~with;
+    }
+    return peers;
+}
+// Where an element of digit `d` goes: to what the warp's counter says, which goes on. Lanes come in order.
+template <int WAY> DEV uint32 next_place(uint32* counters, uint32 d, uint32 lower) {
+    uint32 peers = peers_of<WAY>(d), at = counters[d];
+    __syncwarp();
+    if ((peers & lower) == 0) counters[d] = at + __popc(peers);
+    __syncwarp();
+    return at + __popc(peers & lower);
+}
+// Exclusive over 256 values, one a thread; `spare` holds 8. All threads of the block come here.
+template <class O> DEV O bins_before(O x, O* spare) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    O sum = x;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        O left = __shfl_up_sync(0xffffffffu, sum, d);
+        if (lane >= d) sum += left;
+    }
+    if (lane == 31 && warp < 8) spare[warp] = sum;
+    __syncthreads();
+    O before = sum - x;
+#pragma unroll
+    for (int w = 0; w < 8; w++) if (w < warp) before += spare[w];
+    return before;
+}

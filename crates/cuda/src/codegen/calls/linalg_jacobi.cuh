@@ -1,0 +1,336 @@
+// Singular values and eigenvalues of matrices that fit into shared memory, by Jacobi rotations (singular values by one-
+// sided ones: Hestenes 1958). The order of pairs is that of a round-robin tournament, so that all pairs of a round are
+// turned at once. LANES threads share a pair; columns lie an odd number of elements apart.
+
+// Who meets in match k of a round of `even` players; false where one of them is not there.
+DEV bool tournament(int round, int k, int even, int players, int& i, int& j) {
+    i = (round + k) % (even - 1);
+    j = k == 0 ? even - 1 : (round + even - 1 - k) % (even - 1);
+    const bool there = k < even / 2 && i < players && j < players;
+    if (!there) i = j = 0;
+    return there;
+}
+// What makes [[x, size], [size, y]] diagonal: the smaller angle's cosine and sine.
+template <class F> DEV void rotation(F x, F y, F size, F& c, F& s) {
+    const F zeta = (y - x) / (2 * size);
+    const F t = (zeta < 0 ? (F)-1 : (F)1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+    c = 1 / sqrt(1 + t * t);
+    s = c * t;
+}
+template <class T> DEV void turn(T& x, T& y, component<T> c, component<T> s, T phase) {
+    const T a = x, b = mul(phase, y);
+    x = sub(times(a, c), times(b, s));
+    y = add(times(a, s), times(b, c));
+}
+template <class F> DEV F epsilon_of() { return sizeof(F) == 4 ? (F)1.1920929e-7 : (F)2.220446049250313e-16; }
+// Half of the largest exponent among a warp's numbers.
+DEV int common_half_exponent(uint64 most) {
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        const uint64 other = __shfl_xor_sync(0xffffffffu, most, d);
+        most = other > most ? other : most;
+    }
+    return most == 0 ? 0 : ((int)(most >> 52) - 1023) / 2;
+}
+
+// Makes column `at` (zeros) the unit vector that is orthogonal to all others, of which some may be zeros too. `dots` is
+// room for as many elements as there are rows or columns.
+template <class T, int TEAM> DEV void complete(T* g, T* dots, int rows, int width, int ld, int at, int lane) {
+    typedef component<T> F;
+    // From the axis that the others cover least.
+    F least = 2;
+    int axis = 0;
+    for (int r = lane % 32; r < rows; r += 32) {
+        F covered = 0;
+        for (int c = 0; c < width; c++) covered += real_part(more(whole<T>(0), g[c * ld + r], g[c * ld + r]));
+        if (covered < least) least = covered, axis = r;
+    }
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        const F covered = __shfl_xor_sync(0xffffffffu, least, d);
+        const int r = __shfl_xor_sync(0xffffffffu, axis, d);
+        if (covered < least || (covered == least && r < axis)) least = covered, axis = r;
+    }
+    T* x = g + at * ld;
+    team_sync<TEAM>();
+    if (lane == 0) x[axis] = whole<T>(1);
+    team_sync<TEAM>();
+    // Twice is enough.
+    for (int pass = 0; pass < 2; pass++) {
+        for (int c = lane; c < width; c += TEAM) {
+            T dot = whole<T>(0);
+            if (c != at)
+                for (int r = 0; r < rows; r++) dot = more(dot, g[c * ld + r], x[r]);
+            dots[c] = dot;
+        }
+        team_sync<TEAM>();
+        for (int r = lane; r < rows; r += TEAM) {
+            T rest = x[r];
+            for (int c = 0; c < width; c++) rest = less(rest, g[c * ld + r], dots[c]);
+            x[r] = rest;
+        }
+        team_sync<TEAM>();
+    }
+    F square = 0;
+    for (int r = lane % 32; r < rows; r += 32) square += real_part(more(whole<T>(0), x[r], x[r]));
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) square += __shfl_xor_sync(0xffffffffu, square, d);
+    const F norm = sqrt(square);
+    team_sync<TEAM>();
+    for (int r = lane; r < rows; r += TEAM) x[r] = over(x[r], norm);
+    team_sync<TEAM>();
+}
+
+// One pass over all pairs of columns. Gives back whether this thread's pairs were turned.
+template <class T, int TEAM, int LANES, bool VECTORS>
+DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, component<T> small, int lane) {
+    typedef component<T> F;
+    const int even = columns + columns % 2, part = lane % LANES, slots = TEAM / LANES;
+    bool turned = false;
+    for (int round = 0; round < even - 1; round++) {
+        for (int first = 0; first < even / 2; first += slots) {
+            const int k = first + lane / LANES;
+            int i, j;
+            const bool there = tournament(round, k, even, columns, i, j);
+            T* x = g + i * ld;
+            T* y = g + j * ld;
+            F xx = 0, yy = 0;
+            T xy = whole<T>(0);
+            for (int r = part; r < rows; r += LANES) {
+                const T a = x[r], b = y[r];
+                xx += real_part(more(whole<T>(0), a, a));
+                yy += real_part(more(whole<T>(0), b, b));
+                xy = more(xy, a, b);
+            }
+#pragma unroll
+            for (int d = 1; d < LANES; d *= 2) {
+                xx += __shfl_xor_sync(0xffffffffu, xx, d);
+                yy += __shfl_xor_sync(0xffffffffu, yy, d);
+                if constexpr (cplx<T>) {
+                    const F re = __shfl_xor_sync(0xffffffffu, xy.re, d), im = __shfl_xor_sync(0xffffffffu, xy.im, d);
+                    xy.re += re, xy.im += im;
+                } else xy += __shfl_xor_sync(0xffffffffu, xy, d);
+            }
+            F size;
+            if constexpr (cplx<T>) size = hypot(xy.re, xy.im);
+            else size = fabs(xy);
+            if (there && size > small * sqrt(xx) * sqrt(yy)) {
+                turned = true;
+                const T phase = conjugated(over(xy, size));
+                F c, s;
+                rotation(xx, yy, size, c, s);
+                for (int r = part; r < rows; r += LANES) turn(x[r], y[r], c, s, phase);
+                if constexpr (VECTORS)
+                    for (int r = part; r < columns; r += LANES) turn(v[i * v_ld + r], v[j * v_ld + r], c, s, phase);
+            }
+        }
+        team_sync<TEAM>();
+    }
+    return turned;
+}
+
+// A = U S V^H; U has `width` columns. A wide A is decomposed as A^T = conj(V) S U^T.
+template <class T, int TEAM, int LANES, bool VECTORS>
+DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64 u_at, int64 v_at, int64 flag,
+                   int64 batch) {
+    typedef component<T> F;
+    const int64 matrix = team_matrix<TEAM>();
+    if (matrix >= batch) return;
+    const int m = (int)m64, n = (int)n64, width = (int)width64, lane = threadIdx.x % TEAM;
+    const bool tall = m >= n;
+    const int rows = tall ? m : n, columns = tall ? n : m, ld = rows | 1, v_ld = columns | 1;
+    T* g = team_memory<T>() + threadIdx.x / TEAM * (width * ld + rows + 2 * columns + (VECTORS ? columns * v_ld : 0));
+    T* dots = g + width * ld;
+    T* values = dots + rows;
+    int* order = (int*)(values + columns);
+    T* v = values + 2 * columns;
+    a += matrix * m * n;
+    for (int r = lane / 32; r < m; r += TEAM / 32)
+        for (int c = lane % 32; c < n; c += 32) g[tall ? c * ld + r : r * ld + c] = a[r * n + c];
+    for (int i = columns * ld + lane; i < width * ld; i += TEAM) g[i] = whole<T>(0);
+    if constexpr (VECTORS)
+        for (int i = lane; i < columns * v_ld; i += TEAM) v[i] = whole<T>(i % v_ld == i / v_ld);
+    team_sync<TEAM>();
+    // Every warp finds the largest for itself. Elements near 1 have squares far from the ends of the range.
+    uint64 most = 0;
+    for (int c = 0; c < columns; c++)
+        for (int r = lane % 32; r < rows; r += 32) {
+            const uint64 bits = largest_bits(g[c * ld + r]);
+            most = bits > most ? bits : most;
+        }
+    bool fine = !team_any<TEAM>(most >= INFINITE);
+    const int e = fine ? common_half_exponent(most) : 0;
+    team_sync<TEAM>();
+    for (int i = lane; i < columns * ld; i += TEAM) g[i] = scaled_by(g[i], -e);
+    team_sync<TEAM>();
+    const F epsilon = epsilon_of<F>();
+    bool going = fine;
+    for (int sweep = 0; sweep < 40 && going; sweep++)
+        going = team_any<TEAM>(
+            jacobi_sweep<T, TEAM, LANES, VECTORS>(g, v, rows, columns, ld, v_ld, epsilon * sqrt((F)rows), lane));
+    fine = fine && !going;
+    for (int c = lane; c < columns; c += TEAM) {
+        F square = 0;
+        for (int r = 0; r < rows; r++) square += real_part(more(whole<T>(0), g[c * ld + r], g[c * ld + r]));
+        values[c] = whole<T>(sqrt(square));
+    }
+    team_sync<TEAM>();
+    for (int c = lane; c < columns; c += TEAM) {
+        int rank = 0;
+        const F mine = real_part(values[c]);
+        for (int o = 0; o < columns; o++) {
+            const F other = real_part(values[o]);
+            rank += other > mine || (other == mine && o < c);
+        }
+        // Of what did not converge the order means nothing, but stays in bounds.
+        if (fine) order[rank] = c;
+        else order[c] = c;
+    }
+    team_sync<TEAM>();
+    for (int k = lane; k < columns; k += TEAM)
+        out[matrix * columns + k] = fine ? scaled_by(values[order[k]], e) : whole<T>(NOT_A_NUMBER);
+    if (!fine && lane == 0) out[flag] = whole<T>(1);
+    if constexpr (VECTORS) {
+        const F nothing = fine ? real_part(values[order[0]]) * epsilon * epsilon : (F)0;
+        for (int c = lane / 32; c < columns; c += TEAM / 32) {
+            const F s = real_part(values[c]);
+            for (int r = lane % 32; r < rows; r += 32)
+                g[c * ld + r] = s > nothing ? over(g[c * ld + r], s) : whole<T>(0);
+        }
+        team_sync<TEAM>();
+        for (int c = 0; c < width && fine; c++)
+            if (c >= columns || !(real_part(values[c]) > nothing)) complete<T, TEAM>(g, dots, rows, width, ld, c, lane);
+        const int wide_u = tall ? width : columns, wide_v = tall ? columns : width;
+        T* u_out = out + u_at + matrix * m * wide_u;
+        T* v_out = out + v_at + matrix * wide_v * n;
+        for (int r = lane / 32; r < m; r += TEAM / 32)
+            for (int c = lane % 32; c < wide_u; c += 32) {
+                const int from = c < columns ? order[c] : c;
+                const T x = tall ? g[from * ld + r] : conjugated(v[from * v_ld + r]);
+                u_out[r * wide_u + c] = fine ? x : whole<T>(NOT_A_NUMBER);
+            }
+        for (int r = lane / 32; r < wide_v; r += TEAM / 32)
+            for (int c = lane % 32; c < n; c += 32) {
+                const int from = r < columns ? order[r] : r;
+                const T x = tall ? conjugated(v[from * v_ld + c]) : g[from * ld + c];
+                v_out[r * n + c] = fine ? x : whole<T>(NOT_A_NUMBER);
+            }
+    }
+}
+
+// A = V diag(w) V^H for Hermitian A, of whose lower triangle (or upper one) is read. Infinity and NaN make NaN.
+template <class T, int TEAM, int LANES, bool VECTORS>
+DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int64 flag, int64 batch) {
+    typedef component<T> F;
+    const int64 matrix = team_matrix<TEAM>();
+    if (matrix >= batch) return;
+    const int n = (int)n64, lane = threadIdx.x % TEAM, ld = n | 1, even = n + n % 2;
+    T* g = team_memory<T>() + threadIdx.x / TEAM * (n * ld * (VECTORS ? 2 : 1) + 5 * even);
+    T* phases = g + n * ld;
+    T* cosines = phases + even;
+    T* sines = cosines + even;
+    T* values = sines + even;
+    int* order = (int*)(values + even);
+    T* v = values + 2 * even;
+    a += matrix * n * n;
+    uint64 most = 0;
+    for (int r = lane / 32; r < n; r += TEAM / 32)
+        for (int c = lane % 32; c < n; c += 32) {
+            if (upper ? c < r : c > r) continue;
+            T x = a[r * n + c];
+            if (r == c) x = whole<T>(real_part(x));
+            const uint64 bits = largest_bits(x);
+            most = bits > most ? bits : most;
+            g[c * ld + r] = x;
+            g[r * ld + c] = conjugated(x);
+        }
+    if constexpr (VECTORS)
+        for (int i = lane; i < n * ld; i += TEAM) v[i] = whole<T>(i % ld == i / ld);
+    const bool finite = !team_any<TEAM>(most >= INFINITE);
+    team_sync<TEAM>();
+    if constexpr (TEAM > 32)
+        for (int c = 0; c < n; c++)
+            for (int r = lane % 32; r < n; r += 32) {
+                const uint64 bits = largest_bits(g[c * ld + r]);
+                most = bits > most ? bits : most;
+            }
+    const int e = finite ? common_half_exponent(most) : 0;
+    team_sync<TEAM>();
+    for (int i = lane; i < n * ld; i += TEAM) g[i] = scaled_by(g[i], -e);
+    team_sync<TEAM>();
+    // The largest element is between 1 and 4 now.
+    const F small = epsilon_of<F>() / 4;
+    const int part = lane % LANES, slots = TEAM / LANES;
+    bool going = finite && n > 1;
+    for (int sweep = 0; sweep < 40 && going; sweep++) {
+        bool turned = false;
+        for (int round = 0; round < even - 1; round++) {
+            for (int k = lane; k < even / 2; k += TEAM) {
+                int i, j;
+                const bool there = tournament(round, k, even, n, i, j);
+                const T x = g[j * ld + i];
+                F size, c = 1, s = 0;
+                if constexpr (cplx<T>) size = hypot(x.re, x.im);
+                else size = fabs(x);
+                T phase = whole<T>(1);
+                if (there && size > small) {
+                    turned = true;
+                    phase = conjugated(over(x, size));
+                    rotation(real_part(g[i * ld + i]), real_part(g[j * ld + j]), size, c, s);
+                }
+                phases[k] = phase;
+                cosines[k] = whole<T>(c);
+                sines[k] = whole<T>(s);
+            }
+            team_sync<TEAM>();
+            for (int k = lane / LANES; k < even / 2; k += slots) {
+                int i, j;
+                const F c = real_part(cosines[k]), s = real_part(sines[k]);
+                if (!tournament(round, k, even, n, i, j) || s == 0) continue;
+                const T phase = phases[k];
+                for (int r = part; r < n; r += LANES) turn(g[i * ld + r], g[j * ld + r], c, s, phase);
+                if constexpr (VECTORS)
+                    for (int r = part; r < n; r += LANES) turn(v[i * ld + r], v[j * ld + r], c, s, phase);
+            }
+            team_sync<TEAM>();
+            for (int k = lane / LANES; k < even / 2; k += slots) {
+                int i, j;
+                const F c = real_part(cosines[k]), s = real_part(sines[k]);
+                if (!tournament(round, k, even, n, i, j) || s == 0) continue;
+                const T phase = conjugated(phases[k]);
+                for (int q = part; q < n; q += LANES) {
+                    T x = g[q * ld + i], y = g[q * ld + j];
+                    turn(x, y, c, s, phase);
+                    // Rounding leaves something where there must be nothing.
+                    g[q * ld + i] = q == j ? whole<T>(0) : q == i ? whole<T>(real_part(x)) : x;
+                    g[q * ld + j] = q == i ? whole<T>(0) : q == j ? whole<T>(real_part(y)) : y;
+                }
+            }
+            team_sync<TEAM>();
+        }
+        going = team_any<TEAM>(turned);
+    }
+    const bool fine = finite && !going;
+    for (int c = lane; c < n; c += TEAM) values[c] = whole<T>(real_part(g[c * ld + c]));
+    team_sync<TEAM>();
+    for (int c = lane; c < n; c += TEAM) {
+        int rank = 0;
+        const F mine = real_part(values[c]);
+        for (int o = 0; o < n; o++) {
+            const F other = real_part(values[o]);
+            rank += other < mine || (other == mine && o < c);
+        }
+        if (fine) order[rank] = c;
+        else order[c] = c;
+    }
+    team_sync<TEAM>();
+    for (int k = lane; k < n; k += TEAM)
+        out[matrix * n + k] = fine ? scaled_by(values[order[k]], e) : whole<T>(NOT_A_NUMBER);
+    if (finite && !fine && lane == 0) out[flag] = whole<T>(1);
+    if constexpr (VECTORS) {
+        out += v_at + matrix * n * n;
+        for (int r = lane / 32; r < n; r += TEAM / 32)
+            for (int c = lane % 32; c < n; c += 32)
+                out[r * n + c] = fine ? v[order[c] * ld + r] : whole<T>(NOT_A_NUMBER);
+    }
+}

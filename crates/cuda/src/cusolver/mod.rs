@@ -1,0 +1,173 @@
+//! Decompositions of matrices by cuSOLVER. Matrices are column-major without gaps.
+
+mod task;
+
+use std::ffi::c_void;
+
+use cuprous_cuda_sys as sys;
+use sys::cusolver::{cudaStream_t, cusolverDnHandle_t, cusolverDnParams_t, cusolverStatus_t};
+
+use crate::driver::{Context, DevPtr, Stream, is_started};
+use crate::error::{CudaError, Result};
+
+pub use task::{Number, Problem, Task};
+
+/// Where a task's operands are: see [`Task`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operands {
+    /// In the order that the task says.
+    pub at: [DevPtr; 4],
+    /// An int for each matrix: 0 for success.
+    pub info: DevPtr,
+    /// The workspace on the device.
+    pub workspace: DevPtr,
+}
+
+/// Bytes of workspace on the device and on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Room {
+    /// On the device.
+    pub device: usize,
+    /// On the host.
+    pub host: usize,
+}
+
+macro_rules! call {
+    ($api:expr, $what:expr, $name:ident($($arg:expr),* $(,)?)) => {
+        match &$api.$name {
+            Ok(function) => $crate::cusolver::check(stringify!($name), $what, function($($arg),*)),
+            Err(e) => Err($crate::driver::missing_symbol(stringify!($name), e)),
+        }
+    };
+}
+use call;
+
+fn check(call: &'static str, what: &dyn Fn() -> String, status: cusolverStatus_t) -> Result<()> {
+    let status = match status {
+        cusolverStatus_t::CUSOLVER_STATUS_SUCCESS => return Ok(()),
+        cusolverStatus_t::CUSOLVER_STATUS_NOT_INITIALIZED => "the library is not initialised".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_ALLOC_FAILED => "the library found no memory".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_INVALID_VALUE => "an argument has no such value".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_ARCH_MISMATCH => "the GPU lacks what this needs".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_EXECUTION_FAILED => "a kernel failed".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_INTERNAL_ERROR => "an internal operation failed".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED => "not supported".into(),
+        other => format!("status {}", other.0),
+    };
+    Err(CudaError::Library { call, status, what: what() })
+}
+
+/// cuSOLVER in one context. Calls are one at a time (`&mut self`).
+#[derive(Debug)]
+pub struct Cusolver {
+    handle: cusolverDnHandle_t,
+    params: cusolverDnParams_t,
+    context: &'static Context,
+    /// Where `Xgesvdp` writes how far it moved the least singular values.
+    moved: Box<f64>,
+}
+
+// SAFETY: the handles may be used from any thread, and `&mut self` keeps threads apart.
+unsafe impl Send for Cusolver {}
+
+impl Cusolver {
+    /// Loads the library on the first call.
+    ///
+    /// # Errors
+    /// The library is not installed or does not start.
+    pub fn new(context: &'static Context) -> Result<Cusolver> {
+        let api = sys::cusolver()?;
+        context.make_current()?;
+        let what: &dyn Fn() -> String = &|| "a new handle".into();
+        let mut made =
+            Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context, moved: Box::new(0.0) };
+        // SAFETY: each call writes one handle; the context is current.
+        unsafe {
+            call!(api, what, cusolverDnCreate(&raw mut made.handle))?;
+            call!(api, what, cusolverDnCreateParams(&raw mut made.params))?;
+        }
+        Ok(made)
+    }
+
+    /// The workspace of one call; tasks on one matrix are called once for each of the batch.
+    ///
+    /// # Errors
+    /// The library refuses the problem or lacks the function.
+    pub fn room(&mut self, problem: &Problem) -> Result<Room> {
+        let api = sys::cusolver()?;
+        self.context.make_current()?;
+        let mut room = Room::default();
+        // The library looks at dimensions and types; some functions refuse null for an operand.
+        let nowhere = 256 as *mut c_void;
+        // SAFETY: no operand is read.
+        unsafe { self.each_function(api, problem, [nowhere; 4], Purpose::Ask(&mut room)) }?;
+        Ok(room)
+    }
+
+    /// Submits a problem: its whole batch.
+    ///
+    /// # Errors
+    /// The library's failure. Matrices that have no decomposition are none: `info` tells.
+    ///
+    /// # Safety
+    /// Operands must be live, of the shapes that the task says, and the workspaces as large as [`Cusolver::room`]
+    /// says; that on the host must live until the stream has come so far.
+    pub unsafe fn run(
+        &mut self,
+        problem: &Problem,
+        operands: &Operands,
+        device: usize,
+        host: &mut [u8],
+        stream: &Stream,
+    ) -> Result<()> {
+        let api = sys::cusolver()?;
+        self.context.make_current()?;
+        let what: &dyn Fn() -> String = &|| problem.to_string();
+        // SAFETY: the driver's and the runtime's stream handles are the same.
+        unsafe { call!(api, what, cusolverDnSetStream(self.handle, stream.raw() as cudaStream_t)) }?;
+        let (calls, steps) = if problem.task.is_batched() { (1, [0; 4]) } else { (problem.batch, problem.steps()) };
+        for k in 0..calls {
+            let at: [*mut c_void; 4] =
+                std::array::from_fn(|o| operands.at[o].offset((k * steps[o]) as i64).0 as *mut c_void);
+            let info = operands.info.offset((k * size_of::<i32>()) as i64).0 as *mut i32;
+            let workspace =
+                Workspace { device: operands.workspace.0 as *mut c_void, bytes: device, host: &mut *host, info };
+            // SAFETY: passed on.
+            unsafe { self.each_function(api, problem, at, Purpose::Run(workspace)) }?;
+        }
+        Ok(())
+    }
+}
+
+/// What a function of the library is called with beside its operands.
+struct Workspace<'a> {
+    device: *mut c_void,
+    bytes: usize,
+    host: &'a mut [u8],
+    info: *mut i32,
+}
+
+/// Why a function is called: to learn its workspace or to run it.
+enum Purpose<'a> {
+    Ask(&'a mut Room),
+    Run(Workspace<'a>),
+}
+
+impl Drop for Cusolver {
+    fn drop(&mut self) {
+        if is_started()
+            && let Ok(api) = sys::cusolver()
+        {
+            let what: &dyn Fn() -> String = &String::new;
+            // SAFETY: the handles are ours; null is none.
+            unsafe {
+                if !self.params.is_null() {
+                    let _at_worst_leaked = call!(api, what, cusolverDnDestroyParams(self.params));
+                }
+                if !self.handle.is_null() {
+                    let _at_worst_leaked = call!(api, what, cusolverDnDestroy(self.handle));
+                }
+            }
+        }
+    }
+}

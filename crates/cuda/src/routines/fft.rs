@@ -1,0 +1,367 @@
+//! Fourier transforms by cuFFT.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use cuprous_core::call::{FFT_RANK, FftKind, FftScale};
+use cuprous_core::{CallOp, DType, Layout, LayoutRef};
+use cuprous_plan::Call;
+
+use super::{Planned, Routine, Run};
+use crate::codegen::{Arch, Arg, Made, Options, Source, fft};
+use crate::cufft::{self, Batch, Plan};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::Result;
+
+/// Lines with others before and after them are transformed by one call for each that is before, if those are so few,
+/// or if each has so many values; else they are brought together first.
+const CALLS: i64 = 4;
+const LARGE: i64 = 1 << 20;
+
+/// One plan's calls, equally far apart in memory.
+struct Transform {
+    batch: Batch,
+    /// Where the first reads and writes, in bytes.
+    from: (Arg, i64),
+    to: (Arg, i64),
+    calls: i64,
+    /// Bytes from one call to the next.
+    advance: [i64; 2],
+    /// Kept for as long as graphs may run its kernels.
+    plan: OnceLock<Arc<Plan>>,
+}
+
+fn address((place, offset): (Arg, i64), run: Run) -> DevPtr {
+    match place {
+        Arg::Buffer(buffer) => DevPtr(run.buffers[buffer as usize]),
+        Arg::Scratch(at) => run.scratch.offset(at as i64),
+        _ => DevPtr::NULL,
+    }
+    .offset(offset)
+}
+
+impl Transform {
+    fn plan(&self, gpu: &Gpu) -> Result<&Plan> {
+        if let Some(plan) = self.plan.get() {
+            return Ok(plan);
+        }
+        let plan = gpu.fft_plan(&self.batch)?;
+        Ok(self.plan.get_or_init(|| plan))
+    }
+}
+
+impl Routine for Transform {
+    fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        Ok(self.plan(gpu)?.workspace)
+    }
+
+    fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
+        let (from, to) = (address(self.from, run), address(self.to, run));
+        let pairs = (0..self.calls).map(|k| (from.offset(k * self.advance[0]), to.offset(k * self.advance[1])));
+        // SAFETY: the plan's buffers are live for the run and have the shapes of the batch; what is read as half a
+        // spectrum is a copy.
+        unsafe { self.plan(gpu)?.run(self.batch.kind, pairs, workspace, stream) }
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        // The workspace is in the scratch.
+        let addresses = |run: Run| (address(self.from, run), address(self.to, run), run.scratch);
+        addresses(one) == addresses(other)
+    }
+}
+
+impl fmt::Display for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuFFT: {}", self.batch)?;
+        if self.calls > 1 { write!(f, ", {} calls", self.calls) } else { Ok(()) }
+    }
+}
+
+/// Transforms of an array [above, points…, below], dense.
+#[derive(Clone, Copy)]
+struct Lines {
+    kind: FftKind,
+    double: bool,
+    points: [i64; FFT_RANK],
+    rank: usize,
+    above: i64,
+    below: i64,
+    /// Half a spectrum is written, where there is room for all of it: only along one axis.
+    room: bool,
+}
+
+impl Lines {
+    /// All lines that are equally far apart: those after, or those before where there are none after.
+    fn batch(&self) -> Batch {
+        let &Lines { kind, double, points, rank, above, below, .. } = self;
+        let mut batch = Batch { kind, double, points, rank, step: below, distance: [1, 1], count: below };
+        if below == 1 {
+            batch.distance = self.sizes();
+            batch.count = above;
+        }
+        batch
+    }
+
+    /// Elements of a transform as it is read, and as it is written.
+    fn sizes(&self) -> [i64; 2] {
+        let [reads, writes] = cufft::extents(self.kind, self.points).map(|n| n.iter().product());
+        [reads, if self.room { self.points[FFT_RANK - 1] } else { writes }]
+    }
+
+    fn dtypes(&self) -> [DType; 2] {
+        let (real, complex) = if self.double { (DType::F64, DType::C128) } else { (DType::F32, DType::C64) };
+        match self.kind {
+            FftKind::Real => [real, complex],
+            FftKind::Half => [complex, real],
+            FftKind::Forward | FftKind::Backward | FftKind::Whole => [complex, complex],
+        }
+    }
+}
+
+/// Kernels and calls of the library, as they are added.
+struct Steps {
+    made: Made,
+    routines: Vec<(usize, Arc<dyn Routine>)>,
+}
+
+impl Steps {
+    fn room(&mut self, dtype: DType, count: i64) -> Arg {
+        self.made.out.scratch(count as usize * dtype.size())
+    }
+
+    fn library(&mut self, lines: &Lines, from: Source, to: Arg, calls: i64, advance: [i64; 2]) {
+        let [reads, writes] = lines.dtypes().map(|d| d.size() as i64);
+        let transform = Transform {
+            batch: lines.batch(),
+            from: (from.at, from.offset * reads),
+            to: (to, 0),
+            calls,
+            advance: [advance[0] * reads, advance[1] * writes],
+            plan: OnceLock::new(),
+        };
+        self.routines.push((self.made.out.stages.len(), Arc::new(transform)));
+    }
+
+    /// From dense memory to dense memory.
+    fn run(&mut self, lines: Lines, from: Source, to: Arg) {
+        let Lines { above, below, .. } = lines;
+        if above == 1 || below == 1 {
+            return self.library(&lines, from, to, 1, [0, 0]);
+        }
+        let [reads, writes] = lines.sizes();
+        let advance = [reads * below, writes * below];
+        // The library reads and writes pairs of real numbers.
+        let apart = [(lines.kind == FftKind::Real, advance[0]), (lines.kind == FftKind::Half, advance[1])];
+        let pairs = apart.iter().all(|(real, n)| !real || n % 2 == 0);
+        if pairs && (above <= CALLS || advance[1] >= LARGE) {
+            return self.library(&lines, from, to, above, advance);
+        }
+        let [input, output] = lines.dtypes();
+        let together = self.room(input, above * below * reads);
+        let layout = Layout::contiguous(input, &[above, reads, below]);
+        let layout = layout.with(&layout.shape, &layout.strides, from.offset).permute(&[0, 2, 1]);
+        self.made.pack(from.at, &layout, together, input);
+        let made = if input == output { together } else { self.room(output, above * below * writes) };
+        let turned = Lines { above: above * below, below: 1, ..lines };
+        self.library(&turned, Source { at: together, offset: 0 }, made, 1, [0, 0]);
+        let layout = Layout::contiguous(output, &[above, below, writes]).permute(&[0, 2, 1]);
+        self.made.pack(made, &layout, to, output);
+    }
+
+    /// Dense real numbers, of which the library reads pairs.
+    fn pairs(&mut self, operand: &(u32, LayoutRef)) -> Source {
+        let (buffer, layout) = operand;
+        if layout.offset % 2 == 0 && self.made.target.options.aligned {
+            return self.made.dense(operand, layout.dtype);
+        }
+        let copy = self.room(layout.dtype, layout.size);
+        self.made.pack(Arg::Buffer(*buffer), layout, copy, layout.dtype);
+        Source { at: copy, offset: 0 }
+    }
+
+    fn scale(&mut self, at: Arg, dtype: DType, count: i64, factor: Option<f64>) {
+        if let Some(factor) = factor {
+            let parts = count * (dtype.size() / dtype.component().size()) as i64;
+            fft::scale(at, dtype.component(), parts, factor, &mut self.made);
+        }
+    }
+}
+
+/// A Fourier transform, for cuFFT.
+pub(super) fn transform(call: &Call, arch: Arch, options: Options) -> Option<Planned> {
+    let CallOp::Fft { kind, axis, rank, scale } = call.op else { return None };
+    let mut steps = Steps { made: Made::new(arch, options), routines: Vec::new() };
+    if call.out.1.size > 0 {
+        fill(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
+    }
+    Some(Planned { kernels: steps.made.out, routines: steps.routines })
+}
+
+fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
+    let (operand, (out, made)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
+    let (a, out, real) = (&operand.1, Arg::Buffer(*out), made.dtype.component());
+    let complex = if real == DType::F64 { DType::C128 } else { DType::C64 };
+    let first = axis + 1 - rank;
+    let product = |part: &[i64]| part.iter().product::<i64>();
+    let all = if kind == FftKind::Real { &a.shape[first..=axis] } else { &made.shape[first..=axis] };
+    let (factor, last) = (scale.factor(product(all)), all[rank - 1]);
+    // Axes of one point are left as they are.
+    let points: Vec<i64> = all.iter().copied().filter(|&n| n > 1).collect();
+    let lines = |kind: FftKind, points: &[i64]| {
+        let mut padded = [1; FFT_RANK];
+        padded[FFT_RANK - points.len()..].copy_from_slice(points);
+        Lines {
+            kind,
+            double: real == DType::F64,
+            points: padded,
+            rank: points.len(),
+            above: product(&made.shape[..first]),
+            below: product(&made.shape[axis + 1..]),
+            room: false,
+        }
+    };
+    if points.is_empty() {
+        return steps.made.pack(Arg::Buffer(operand.0), a, out, made.dtype);
+    }
+    match kind {
+        // The spectrum of one point is the point. Planes of a batch are made complex first: when their rows have been
+        // completed, no single call reaches their columns.
+        FftKind::Real | FftKind::Whole
+            if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&made.shape[..first]) > 1 =>
+        {
+            steps.made.pack(Arg::Buffer(operand.0), a, out, complex);
+            steps.run(lines(FftKind::Forward, &points), Source { at: out, offset: 0 }, out);
+            steps.scale(out, complex, made.size, factor);
+        }
+        FftKind::Half if last == 1 => {
+            let (from, values) = (steps.made.dense(operand, complex), steps.room(complex, a.size));
+            steps.run(lines(FftKind::Backward, &points), from, values);
+            steps.scale(values, complex, a.size, factor);
+            steps.made.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
+        }
+        FftKind::Half => {
+            // The library spoils what it reads, and relies on what only real points have: so it gets a copy.
+            let (from, copy) = (steps.made.dense(operand, complex), steps.room(complex, a.size));
+            let whole = lines(kind, &points);
+            let extents = cufft::extents(kind, whole.points)[0];
+            let highest = if last % 2 == 0 { last / 2 } else { 0 };
+            let shape = fft::Half { dtype: complex, above: whole.above, below: whole.below, extents, highest };
+            fft::half(from, copy, shape, factor.unwrap_or(1.0), &mut steps.made);
+            steps.run(whole, Source { at: copy, offset: 0 }, out);
+        }
+        FftKind::Whole => {
+            let from = steps.pairs(operand);
+            let (others, one) = points.split_at(points.len() - 1);
+            let others = lines(FftKind::Forward, others);
+            let one = Lines { above: others.above * product(&others.points), room: true, ..lines(FftKind::Real, one) };
+            steps.run(one, from, out);
+            fft::mirror(out, complex, [one.above, last, one.below], &mut steps.made);
+            if others.rank > 0 {
+                let others = Lines { below: last * others.below, ..others };
+                steps.run(others, Source { at: out, offset: 0 }, out);
+            }
+            steps.scale(out, complex, made.size, factor);
+        }
+        FftKind::Real => {
+            let from = steps.pairs(operand);
+            steps.run(lines(kind, &points), from, out);
+            steps.scale(out, complex, made.size, factor);
+        }
+        FftKind::Forward | FftKind::Backward => {
+            let from = steps.made.dense(operand, complex);
+            steps.run(lines(kind, &points), from, out);
+            steps.scale(out, complex, made.size, factor);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels by name and calls of the library, in order.
+    fn listing(kind: FftKind, rank: u8, scale: FftScale, a: LayoutRef, axis: u8, out: LayoutRef) -> Vec<String> {
+        let op = CallOp::Fft { kind, axis, rank, scale };
+        let call = Call { op, ins: vec![(0, a)], out: (1, out), epilogue: Default::default() };
+        let Planned { kernels, routines } = transform(&call, Arch::H200, Options::default()).unwrap();
+        let mut lines: Vec<(usize, u8, String)> =
+            routines.iter().map(|(before, routine)| (*before, 0, routine.to_string())).collect();
+        lines.extend(kernels.stages.iter().enumerate().map(|(k, stage)| (k, 1, stage.name.clone())));
+        lines.sort();
+        lines.into_iter().map(|(_, _, line)| line).collect()
+    }
+
+    fn array(dtype: DType, shape: &[i64]) -> LayoutRef {
+        Layout::contiguous(dtype, shape)
+    }
+
+    #[test]
+    fn lines_that_are_equally_far_apart_are_one_call() {
+        use DType::{C64, C128, F32};
+        let rows = array(C64, &[4, 8]);
+        assert_eq!(
+            listing(FftKind::Forward, 1, FftScale::One, rows.clone(), 1, rows.clone()),
+            ["cuFFT: Forward transform of 8 points in float32, batch 4, step 1, distance 8 → 8"]
+        );
+        assert_eq!(
+            listing(FftKind::Backward, 1, FftScale::Points, rows.clone(), 0, rows),
+            ["cuFFT: Backward transform of 4 points in float32, batch 8, step 8, distance 1 → 1", "fft_scale_f32"]
+        );
+        let planes = array(C128, &[2, 3, 4, 5]);
+        assert_eq!(
+            listing(FftKind::Forward, 2, FftScale::One, planes.clone(), 3, planes),
+            ["cuFFT: Forward transform of 4 × 5 points in float64, batch 6, step 1, distance 20 → 20"]
+        );
+        assert_eq!(
+            listing(FftKind::Real, 2, FftScale::One, array(F32, &[3, 4, 6]), 2, array(C64, &[3, 4, 4])),
+            ["cuFFT: Real transform of 4 × 6 points in float32, batch 3, step 1, distance 24 → 16"]
+        );
+    }
+
+    #[test]
+    fn lines_between_others_are_brought_together_or_called_for() {
+        let many = array(DType::C64, &[50, 40, 60]);
+        let lines = listing(FftKind::Forward, 1, FftScale::One, many.clone(), 1, many);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!(lines[1], "cuFFT: Forward transform of 40 points in float32, batch 3000, step 1, distance 40 → 40");
+        let few = array(DType::C64, &[2, 40, 60]);
+        let lines = listing(FftKind::Forward, 1, FftScale::One, few.clone(), 1, few);
+        assert_eq!(
+            lines,
+            ["cuFFT: Forward transform of 40 points in float32, batch 60, step 60, distance 1 → 1, 2 calls"]
+        );
+    }
+
+    #[test]
+    fn half_a_spectrum_is_copied_and_scaled_at_once() {
+        let lines =
+            listing(FftKind::Half, 1, FftScale::Points, array(DType::C64, &[3, 5]), 1, array(DType::F32, &[3, 8]));
+        assert_eq!(
+            lines,
+            ["fft_half_c64", "cuFFT: Half transform of 8 points in float32, batch 3, step 1, distance 5 → 8"]
+        );
+    }
+
+    #[test]
+    fn spectra_of_real_points_are_completed() {
+        let lines =
+            listing(FftKind::Whole, 2, FftScale::One, array(DType::F64, &[6, 8]), 1, array(DType::C128, &[6, 8]));
+        assert_eq!(
+            lines,
+            [
+                "cuFFT: Real transform of 8 points in float64, batch 6, step 1, distance 8 → 8",
+                "fft_mirror_c128",
+                "cuFFT: Forward transform of 6 points in float64, batch 8, step 8, distance 1 → 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_point_is_its_own_spectrum() {
+        let lines =
+            listing(FftKind::Real, 1, FftScale::Root, array(DType::F32, &[7, 1]), 1, array(DType::C64, &[7, 1]));
+        assert_eq!(lines.len(), 1);
+        assert!(!lines[0].starts_with("cuFFT"), "{lines:?}");
+    }
+}

@@ -1,0 +1,369 @@
+//! Decompositions: small matrices by kernels of our own, others by cuSOLVER.
+//!
+//! cuSOLVER's matrices are column-major, so that a row-major matrix is to it the transposed one. Where that is as good,
+//! nothing is turned: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cuprous_core::{CallOp, DType, LinalgOp, QrMode, Vectors};
+use cuprous_plan::Call;
+
+use super::{Planned, Routine, Run};
+use crate::codegen::linalg::{Relay, Work, how};
+use crate::codegen::{Arch, Arg, Options, Source};
+use crate::cusolver::{Number, Operands, Problem, Room, Task};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::Result;
+
+/// The shorter side from which singular values come by polar decomposition, which is made of products.
+const POLAR: i64 = 256;
+/// The longest side of Hermitian matrices that are decomposed a whole batch at once.
+const BATCHED_EIGH: i64 = 512;
+
+/// A call of cuSOLVER for each matrix of the batch, or one for all.
+struct Solver {
+    problem: Problem,
+    operands: [Arg; 4],
+    info: Arg,
+    /// Bytes on the device, once asked.
+    device: OnceLock<usize>,
+    /// The workspace on the host.
+    host: Mutex<Vec<u8>>,
+}
+
+impl Solver {
+    fn operands(&self, run: Run, workspace: DevPtr) -> Operands {
+        let address = |arg: Arg| match arg {
+            Arg::Buffer(buffer) => DevPtr(run.buffers[buffer as usize]),
+            Arg::Scratch(at) => run.scratch.offset(at as i64),
+            _ => DevPtr::NULL,
+        };
+        Operands { at: self.operands.map(address), info: address(self.info), workspace }
+    }
+}
+
+impl Routine for Solver {
+    fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        let Room { device, host } = gpu.with_solver(|solver| solver.room(&self.problem))?;
+        *self.host.lock().unwrap_or_else(|e| e.into_inner()) = vec![0; host];
+        Ok(*self.device.get_or_init(|| device))
+    }
+
+    fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
+        let operands = self.operands(run, workspace);
+        let device = self.device.get().copied().unwrap_or(0);
+        let mut host = self.host.lock().unwrap_or_else(|e| e.into_inner());
+        gpu.with_solver(|solver| {
+            // SAFETY: operands are buffers and scratch of the run, as large as the plan made them; the workspaces are
+            // what `workspace` asked for, and the program, with the one on the host, outlives its runs.
+            unsafe { solver.run(&self.problem, &operands, device, &mut host, stream) }
+        })
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        let of = |run: Run| self.operands(run, run.scratch);
+        of(one) == of(other)
+    }
+
+    /// Iterations look at their progress from the host, and the library promises capture of none.
+    fn graphs(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Display for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuSOLVER: {}", self.problem)
+    }
+}
+
+/// A decomposition.
+pub(super) fn decomposition(call: &Call, arch: Arch, options: Options) -> Option<Planned> {
+    let CallOp::Linalg(op) = call.op else { return None };
+    let number = match call.ins[0].1.dtype {
+        DType::F32 => Number::F32,
+        DType::F64 => Number::F64,
+        DType::C64 => Number::C64,
+        DType::C128 => Number::C128,
+        _ => return None,
+    };
+    let mut work = Work::new(call, op, arch, options);
+    if work.small(op, call) {
+        return Some(Planned::from(work.made.out));
+    }
+    let mut plan = Plan { number, work, routines: Vec::new() };
+    let a = plan.work.made.dense(&call.ins[0], plan.work.dtype);
+    plan.work.begin();
+    match op {
+        LinalgOp::Cholesky { upper } => plan.cholesky(a, upper),
+        LinalgOp::Solve => {
+            let b = plan.work.made.dense(&call.ins[1], plan.work.dtype);
+            plan.solve(a, b);
+        }
+        LinalgOp::Slogdet => plan.slogdet(a),
+        LinalgOp::Qr(mode) => plan.qr(a, mode),
+        LinalgOp::Svd(vectors) => plan.svd(a, vectors),
+        LinalgOp::Eigh { upper, vectors } => plan.eigh(a, upper, vectors),
+        LinalgOp::Eig { vectors } => plan.eig(a, vectors),
+    }
+    Some(Planned { kernels: plan.work.made.out, routines: plan.routines })
+}
+
+/// A decomposition by cuSOLVER under construction.
+struct Plan {
+    number: Number,
+    work: Work,
+    routines: Vec<(usize, Arc<dyn Routine>)>,
+}
+
+/// A matrix in the scratch.
+fn at(arg: Arg) -> Source {
+    Source { at: arg, offset: 0 }
+}
+
+impl Plan {
+    /// Calls the library after the kernels so far. `spare`: what it says of the matrices is nothing to keep.
+    fn call(&mut self, task: Task, operands: &[Arg], spare: bool) {
+        let mut all = [Arg::I64(0); 4];
+        all[..operands.len()].copy_from_slice(operands);
+        let problem = Problem { task, number: self.number, batch: self.work.batch as usize };
+        let info = self.work.info(spare);
+        let solver = Solver { problem, operands: all, info, device: OnceLock::new(), host: Mutex::default() };
+        self.routines.push((self.work.made.out.stages.len(), Arc::new(solver)));
+    }
+
+    /// Copies operand-like elements; `shape`, `steps`, `apart` and `how` as in [`Relay`].
+    fn relay(&mut self, from: Source, to: (Arg, i64), shape: [i64; 2], steps: [i64; 2], apart: [i64; 2], how: u32) {
+        let dtype = self.work.dtype;
+        self.work.relay(Relay { dtype, from, to, shape, steps, apart, how });
+    }
+
+    /// Operand `rows × columns` (row-major) as the library's matrix: its transpose where `turned` is false.
+    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], turned: bool, to: Arg, how: u32) {
+        let size = rows * columns;
+        match turned {
+            true => self.relay(from, (to, 0), [columns, rows], [1, columns], [size, size], how),
+            false => self.relay(from, (to, 0), [rows, columns], [columns, 1], [size, size], how),
+        }
+    }
+
+    /// Aᵀ = conj(A), whose other triangle is read; its factor Uᴴ, transposed by the way it lies, is A's L.
+    fn cholesky(&mut self, a: Source, upper: bool) {
+        let n = self.work.n;
+        let (out, _) = self.work.result(0);
+        self.work.scan(a, Some(upper), true);
+        self.load(a, [n, n], false, out, 0);
+        self.call(Task::Cholesky { n: n as usize, upper: !upper }, &[out], false);
+        let clear = if upper { how::UPPER } else { how::LOWER };
+        self.load(at(out), [n, n], false, out, how::SPOIL | clear);
+        self.work.judge(false);
+    }
+
+    fn solve(&mut self, a: Source, b: Source) {
+        let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
+        let factors = self.work.scratch(batch * n * n, dtype);
+        let pivots = self.work.scratch(batch * n, DType::I64);
+        let x = self.work.scratch(batch * n * k, dtype);
+        self.load(a, [n, n], true, factors, 0);
+        self.load(b, [n, k], true, x, 0);
+        self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
+        self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);
+        let result = self.work.result(0);
+        self.relay(at(x), result, [n, k], [1, n], [n * k, n * k], how::SPOIL);
+        self.work.judge(false);
+    }
+
+    /// Of Aᵀ, whose determinant is A's.
+    fn slogdet(&mut self, a: Source) {
+        let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
+        let factors = self.work.scratch(batch * n * n, dtype);
+        let pivots = self.work.scratch(batch * n, DType::I64);
+        self.load(a, [n, n], false, factors, 0);
+        self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
+        self.work.determinant(factors, pivots);
+    }
+
+    fn qr(&mut self, a: Source, mode: QrMode) {
+        let Work { m, n, batch, dtype, .. } = self.work;
+        let least = m.min(n);
+        let width = if mode == QrMode::Complete { m } else { least };
+        // The reflectors transposed, row-major, are what LAPACK has column-major.
+        let raw = mode == QrMode::Raw;
+        let factors = if raw { self.work.result(0).0 } else { self.work.scratch(batch * m * n, dtype) };
+        let taus = self.work.scratch(batch * least, dtype);
+        self.load(a, [m, n], true, factors, 0);
+        self.call(Task::Reflectors { rows: m as usize, columns: n as usize }, &[factors, taus], true);
+        if raw {
+            let to = self.work.result(1);
+            self.relay(at(taus), to, [1, least], [least, 1], [least, least], 0);
+            return;
+        }
+        let wants_q = mode != QrMode::R;
+        let r = self.work.result(usize::from(wants_q));
+        self.relay(at(factors), r, [width, n], [1, m], [m * n, width * n], how::UPPER);
+        if !wants_q {
+            return;
+        }
+        let (mut q, mut gap) = (factors, m * n);
+        if width > n {
+            gap = m * m;
+            q = self.work.scratch(batch * gap, dtype);
+            self.relay(at(factors), (q, 0), [least, m], [m, 1], [m * n, gap], 0);
+        }
+        let (rows, columns, reflectors) = (m as usize, width as usize, least as usize);
+        self.call(Task::Basis { rows, columns, reflectors, gap: gap as usize }, &[q, taus], true);
+        let result = self.work.result(0);
+        self.relay(at(q), result, [m, width], [1, m], [gap, m * width], 0);
+    }
+
+    /// Of A where it is tall, else of Aᵀ = conj(V) S Uᵀ: the library wants at least as many rows as columns.
+    fn svd(&mut self, a: Source, vectors: Vectors) {
+        let Work { m, n, batch, dtype, .. } = self.work;
+        let (rows, columns) = (m.max(n), m.min(n));
+        let tall = m >= n;
+        let polar = columns >= POLAR;
+        let wants = vectors != Vectors::No;
+        // Columns of U and rows of Vᴴ in the results, and columns of the library's left vectors.
+        let (wide_u, wide_v) = if vectors == Vectors::Full { (m, n) } else { (columns, columns) };
+        let width = if vectors == Vectors::Full { rows } else { columns };
+        let real = self.work.dtype.component();
+        let matrix = self.work.scratch(batch * rows * columns, dtype);
+        let values = self.work.scratch(batch * columns, real);
+        let left = self.work.scratch(if wants { batch * rows * width } else { 1 }, dtype);
+        let right = self.work.scratch(if wants { batch * columns * columns } else { 1 }, dtype);
+        self.work.scan(a, None, false);
+        self.load(a, [m, n], tall, matrix, how::SCALE);
+        let (r, c) = (rows as usize, columns as usize);
+        let task = if polar {
+            Task::PolarSvd { rows: r, columns: c, vectors }
+        } else {
+            Task::Svd { rows: r, columns: c, vectors }
+        };
+        self.call(task, &[matrix, values, left, right], false);
+        self.work.values((values, real), columns, 0);
+        if wants {
+            let (u, v) = (self.work.result(1), self.work.result(2));
+            let (left_apart, right_apart) = (rows * width, columns * columns);
+            // V itself is Vᴴ, and conj(U) is U, with a step the other way and conjugated.
+            let flags = how::SPOIL | if polar { how::CONJUGATE } else { 0 };
+            if tall {
+                self.relay(at(left), u, [m, wide_u], [1, rows], [left_apart, m * wide_u], how::SPOIL);
+                let steps = if polar { [columns, 1] } else { [1, columns] };
+                self.relay(at(right), v, [wide_v, n], steps, [right_apart, wide_v * n], flags);
+            } else {
+                let steps = if polar { [1, columns] } else { [columns, 1] };
+                self.relay(at(right), u, [m, wide_u], steps, [right_apart, m * wide_u], flags);
+                self.relay(at(left), v, [wide_v, n], [rows, 1], [left_apart, wide_v * n], how::SPOIL);
+            }
+        }
+        self.work.judge(true);
+    }
+
+    /// Of Aᵀ = conj(A), whose other triangle is read; its eigenvectors are conj(V).
+    fn eigh(&mut self, a: Source, upper: bool, vectors: bool) {
+        let Work { n, batch, dtype, .. } = self.work;
+        let real = dtype.component();
+        let matrix = self.work.scratch(batch * n * n, dtype);
+        let values = self.work.scratch(batch * n, real);
+        self.work.scan(a, Some(upper), false);
+        self.load(a, [n, n], false, matrix, how::SCALE);
+        let size = n as usize;
+        let task = if batch > 1 && n <= BATCHED_EIGH {
+            Task::SmallEighs { n: size, upper: !upper, vectors }
+        } else {
+            Task::Eigh { n: size, upper: !upper, vectors }
+        };
+        self.call(task, &[matrix, values], false);
+        self.work.values((values, real), n, 0);
+        if vectors {
+            let result = self.work.result(1);
+            self.relay(at(matrix), result, [n, n], [1, n], [n * n, n * n], how::SPOIL | how::CONJUGATE);
+        }
+        self.work.judge(false);
+    }
+
+    fn eig(&mut self, a: Source, vectors: bool) {
+        let Work { n, batch, dtype, out_dtype, .. } = self.work;
+        let matrix = self.work.scratch(batch * n * n, dtype);
+        let values = self.work.scratch(batch * n, out_dtype);
+        let v = self.work.scratch(if vectors { batch * n * n } else { 1 }, dtype);
+        self.work.scan(a, None, false);
+        self.load(a, [n, n], true, matrix, how::SCALE);
+        self.call(Task::Eig { n: n as usize, vectors }, &[matrix, values, v], false);
+        self.work.values((values, out_dtype), n, 0);
+        if vectors && dtype.is_complex() {
+            let result = self.work.result(1);
+            self.relay(at(v), result, [n, n], [1, n], [n * n, n * n], how::SPOIL);
+        } else if vectors {
+            self.work.pairs(v, values);
+        }
+        self.work.judge(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuprous_core::Layout;
+    use cuprous_plan::Epilogue;
+
+    use super::*;
+
+    /// What a decomposition of float32 becomes: the kernels' number and the library's tasks.
+    fn planned(op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
+        let last = shape.len() - 2;
+        let mut right = shape.to_vec();
+        right[last + 1] = columns;
+        let operands = [shape, &right];
+        let ins = operands[..if op == LinalgOp::Solve { 2 } else { 1 }].iter().enumerate();
+        let batch: i64 = shape[..last].iter().product();
+        let size = op.results(shape[last], shape[last + 1], columns).iter().sum::<i64>() * batch + 1;
+        let dtype = if matches!(op, LinalgOp::Eig { .. }) { DType::C64 } else { DType::F32 };
+        let call = Call {
+            op: CallOp::Linalg(op),
+            ins: ins.map(|(k, s)| (k as u32, Layout::contiguous(DType::F32, s))).collect(),
+            out: (2, Layout::contiguous(dtype, &[size])),
+            epilogue: Epilogue::default(),
+        };
+        let Planned { kernels, routines } =
+            decomposition(&call, Arch::H200, Options::default()).expect("float32 is decomposed");
+        assert!(routines.iter().all(|(before, _)| *before <= kernels.stages.len()));
+        let task = |text: String| text["cuSOLVER: ".len()..].split(' ').next().unwrap_or_default().to_owned();
+        (kernels.stages.len(), routines.iter().map(|(_, routine)| task(routine.to_string())).collect())
+    }
+
+    #[test]
+    fn a_batch_of_small_matrices_is_one_kernel_or_one_call() {
+        let shape = [10_000, 32, 32];
+        for op in [
+            LinalgOp::Cholesky { upper: false },
+            LinalgOp::Solve,
+            LinalgOp::Slogdet,
+            LinalgOp::Qr(QrMode::Complete),
+            LinalgOp::Qr(QrMode::Raw),
+            LinalgOp::Svd(Vectors::Full),
+            LinalgOp::Eigh { upper: false, vectors: true },
+        ] {
+            assert_eq!(planned(op, &shape, 32), (2, vec![]), "{op:?}");
+        }
+        let eigh = planned(LinalgOp::Eigh { upper: false, vectors: true }, &[9, 300, 300], 0);
+        assert_eq!(eigh, (6, vec!["SmallEighs".to_owned()]));
+    }
+
+    #[test]
+    fn large_matrices_are_the_librarys() {
+        let table: [(LinalgOp, &[&str]); 7] = [
+            (LinalgOp::Cholesky { upper: true }, &["Cholesky"]),
+            (LinalgOp::Solve, &["Factors", "Substitution"]),
+            (LinalgOp::Slogdet, &["Factors"]),
+            (LinalgOp::Qr(QrMode::Reduced), &["Reflectors", "Basis"]),
+            (LinalgOp::Qr(QrMode::R), &["Reflectors"]),
+            (LinalgOp::Svd(Vectors::Thin), &["PolarSvd"]),
+            (LinalgOp::Eig { vectors: true }, &["Eig"]),
+        ];
+        for (op, tasks) in table {
+            assert_eq!(planned(op, &[1000, 1000], 5).1, tasks, "{op:?}");
+        }
+    }
+}

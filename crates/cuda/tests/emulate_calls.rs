@@ -1,0 +1,169 @@
+//! Sorts, selections and compactions run on the CPU by the shim and compared with plain Rust.
+
+mod common;
+
+use common::host::{self, Case};
+use cuprous_core::call::packed_mask;
+use cuprous_core::{CallOp, DType, Layout};
+use cuprous_cuda::codegen::{Arch, CallTuning, Options, generate_call_tuned};
+use cuprous_plan::{Call, Epilogue};
+
+/// Small tiles, so that short rows have several.
+const SMALL: CallTuning = CallTuning::SMALL;
+
+fn case(op: CallOp, ins: &[(DType, Vec<u8>, &[i64])], out: DType, shape: &[i64]) -> Case {
+    let operands = ins.iter().enumerate().map(|(k, (d, _, s))| (k as u32 + 1, Layout::contiguous(*d, s))).collect();
+    let call = Call { op, ins: operands, out: (0, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
+    let arch = Arch { sms: 4, ..Arch::H200.of_target("sm_80") };
+    let generated = generate_call_tuned(&call, arch, Options::default(), SMALL).expect("there is code for it");
+    let mut buffers = vec![vec![0xA5; shape.iter().product::<i64>() as usize * out.size()]];
+    buffers.extend(ins.iter().map(|i| i.1.clone()));
+    Case { generated, buffers, scalars: vec![], runs: 2 }
+}
+
+fn floats(n: usize, seed: u64) -> Vec<f32> {
+    let mut x = seed;
+    (0..n)
+        .map(|i| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            match i % 11 {
+                0 => f32::NAN,
+                1 => -0.0,
+                2 => 0.0,
+                3 => f32::NEG_INFINITY,
+                _ => ((x >> 40) as f32 - 8e6) / 64.0,
+            }
+        })
+        .collect()
+}
+
+/// Positions in order: NaN last, or first where it falls.
+fn order(row: &[f32], largest: bool) -> Vec<i64> {
+    let mut all: Vec<i64> = (0..row.len() as i64).collect();
+    all.sort_by(|&a, &b| {
+        let (x, y) = (row[a as usize], row[b as usize]);
+        let rising = x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()));
+        if largest { rising.reverse() } else { rising }
+    });
+    all
+}
+
+fn bytes<T: Copy, const N: usize>(values: &[T], of: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(|&v| of(v)).collect()
+}
+
+fn int64s(bytes: &[u8]) -> Vec<i64> {
+    bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
+}
+
+fn float32s(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("4 bytes"))).collect()
+}
+
+#[test]
+fn rows_of_floats() {
+    if !host::have_compiler() {
+        return;
+    }
+    let (mut cases, mut wanted) = (Vec::new(), Vec::new());
+    // By lanes, by a block, by passes over memory.
+    for (rows, n) in [(3_usize, 100_usize), (2, 700), (1, 9000)] {
+        let values = floats(rows * n, n as u64);
+        let shape = [rows as i64, n as i64];
+        let operand = [(DType::F32, bytes(&values, f32::to_le_bytes), &shape[..])];
+        cases.push(case(CallOp::Sort, &operand, DType::F32, &shape));
+        cases.push(case(CallOp::ArgSort, &operand, DType::I64, &shape));
+        let k = 20;
+        let few = [rows as i64, k as i64];
+        cases.push(case(CallOp::TopK { largest: true }, &operand, DType::I64, &few));
+        cases.push(case(CallOp::Select { rank: 30 }, &operand, DType::F32, &few[..1]));
+        for row in values.chunks(n) {
+            wanted.push((row.to_vec(), order(row, false), order(row, true)[..k].to_vec()));
+        }
+    }
+    host::run("emulate_sorts", &mut cases);
+    let mut wanted = wanted.into_iter();
+    for four in cases.chunks(4) {
+        let (sorted, positions) = (float32s(&four[0].buffers[0]), int64s(&four[1].buffers[0]));
+        let (first, ranked) = (int64s(&four[2].buffers[0]), float32s(&four[3].buffers[0]));
+        for (row, (n, rank)) in ranked.iter().map(|r| (sorted.len() / ranked.len(), r)).enumerate() {
+            let (values, rising, falling) = wanted.next().expect("a row");
+            assert_eq!(positions[row * n..][..n], rising);
+            for (got, &at) in sorted[row * n..][..n].iter().zip(&rising) {
+                let want = values[at as usize];
+                assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{got} instead of {want}");
+            }
+            let k = falling.len();
+            assert_eq!(first[row * k..][..k], falling);
+            assert!(*rank == values[rising[30] as usize]);
+        }
+    }
+}
+
+/// Digits that are the same everywhere are skipped, whichever they are.
+#[test]
+fn integers_of_few_digits() {
+    if !host::have_compiler() {
+        return;
+    }
+    let rows: Vec<Vec<i32>> = [(0, 1), (-70_000, 1), (5 << 24, 256)]
+        .iter()
+        .map(|&(from, step)| (0..9000).map(|i| from + (i * 7919 % 3001) * step).collect())
+        .collect();
+    let shape = [9000];
+    let mut cases: Vec<Case> = rows
+        .iter()
+        .map(|r| case(CallOp::Sort, &[(DType::I32, bytes(r, i32::to_le_bytes), &shape)], DType::I32, &shape))
+        .collect();
+    host::run("emulate_digits", &mut cases);
+    for (mut row, case) in rows.into_iter().zip(cases) {
+        row.sort_unstable();
+        assert_eq!(case.buffers[0], bytes(&row, i32::to_le_bytes));
+    }
+}
+
+#[test]
+fn the_chosen_of_long_rows() {
+    if !host::have_compiler() {
+        return;
+    }
+    // More than a block gathers, and ties at the bound.
+    let (n, k) = (6000_usize, 1500_usize);
+    let values: Vec<f32> = floats(n, 3).iter().map(|x| if x.is_finite() { (x / 3e4).round() } else { *x }).collect();
+    let operand = [(DType::F32, bytes(&values, f32::to_le_bytes), &[n as i64][..])];
+    let mut cases: Vec<Case> = [false, true]
+        .map(|largest| case(CallOp::TopK { largest }, &operand, DType::I64, &[k as i64]))
+        .into_iter()
+        .collect();
+    host::run("emulate_topk", &mut cases);
+    for (largest, case) in [false, true].into_iter().zip(cases) {
+        assert_eq!(int64s(&case.buffers[0]), order(&values, largest)[..k]);
+    }
+}
+
+#[test]
+fn masks() {
+    if !host::have_compiler() {
+        return;
+    }
+    for n in [17_usize, 9001] {
+        let mask: Vec<bool> = (0..n).map(|i| i * i % 7 < 3).collect();
+        let kept: Vec<i64> = (0..n as i64).filter(|&i| mask[i as usize]).collect();
+        let (words, tiles) = packed_mask(n as i64);
+        let (size, count) = ([n as i64], [kept.len() as i64]);
+        let pack = case(CallOp::PackMask, &[(DType::Bool, bytes(&mask, |m| [m.into()]), &size)], DType::I64, &[words]);
+        let mut cases = vec![pack];
+        host::run("emulate_pack", &mut cases);
+        let packed = cases[0].buffers[0].clone();
+        assert_eq!(int64s(&packed)[tiles as usize - 1], count[0]);
+        let values: Vec<f32> = (0..n).map(|i| i as f32 / 2.0).collect();
+        let packed = (DType::I64, packed, &[words][..]);
+        let mut cases = vec![
+            case(CallOp::Compact, std::slice::from_ref(&packed), DType::I64, &count),
+            case(CallOp::Compact, &[packed, (DType::F32, bytes(&values, f32::to_le_bytes), &size)], DType::F32, &count),
+        ];
+        host::run("emulate_compact", &mut cases);
+        assert_eq!(int64s(&cases[0].buffers[0]), kept);
+        assert_eq!(float32s(&cases[1].buffers[0]), kept.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,161 @@
+"""How Sphinx builds the documentation (`make docs`), and the directive that writes the reference from docstrings.
+
+    ```{reference} cuprous.linalg
+    ```
+
+lists what the module's `__all__` names, in the groups that its source files are. Docstrings are Markdown.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import cuprous
+from cuprous._unsupported import Unsupported
+
+project = "Cuprous"
+author = "the Cuprous developers"
+version = release = cuprous.__version__
+extensions = ["myst_parser"]
+myst_enable_extensions = ["colon_fence"]
+exclude_patterns = ["*.py"]
+html_theme = "furo"
+html_title = f"Cuprous {version}"
+html_copy_source = False
+nitpicky = True  # a reference to what is not there is a warning, and warnings are errors
+myst_heading_anchors = 3
+pygments_style = "friendly"
+
+#: Parts of a docstring that list names.
+SECTION = re.compile(r"^(Args|Raises):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+UFUNC = "out=None, where=True, casting='same_kind', order='K', dtype=None"
+
+
+def markdown(doc: str) -> str:
+    """A docstring with its lists of names as Markdown's."""
+
+    def listed(match: re.Match[str]) -> str:
+        items = re.sub(r"^    (\S[^:\n]*): ?", r"- `\1`: ", match[2], flags=re.MULTILINE)
+        return f"**{match[1]}**\n\n{items}\n"
+
+    return SECTION.sub(listed, doc + "\n")
+
+
+def signature(value: Any) -> str:
+    """The arguments of a callable, without their types."""
+    if isinstance(value, cuprous.ufunc):
+        return f"({', '.join(f'x{i + 1}' for i in range(value.nin))}, /, {UFUNC})"
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return "(...)"
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    text = str(found.replace(parameters=bare, return_annotation=found.empty))
+    text = re.sub(r"<object object at \w+>", "<not given>", text)
+    return re.sub(r"<(?:class|function) '?([\w.]+)'?[^>]*>", r"\1", text)
+
+
+def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
+    """One description; `inner` are those of a class's members."""
+    fence = ":" * (4 if inner else 3)
+    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(inspect.getdoc(value) or '')}\n{inner}{fence}\n\n"
+
+
+def members(cls: type) -> Iterator[str]:
+    """The public methods and attributes of a class that say what they are."""
+    for name, value in sorted(vars(cls).items()):
+        if (
+            name.startswith("_")
+            or not inspect.getdoc(value)
+            or not (callable(value) or inspect.isdatadescriptor(value))
+        ):
+            continue
+        if inspect.isdatadescriptor(value):
+            yield entry("attribute", f"{cls.__name__}.{name}", value)
+        else:
+            plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+            yield entry("method", f"{cls.__name__}.{name}", plain, re.sub(r"^\((\$?self)(, )?", "(", signature(plain)))
+
+
+def described(name: str, value: Any) -> str:
+    """The description of one name."""
+    if isinstance(value, type):
+        return entry("class", name, value, inner="".join(members(value)))
+    if callable(value):
+        return entry("function", name, value, signature(value))
+    return f":::{{py:data}} {name}\n\n`{value!r}`\n:::\n\n" if isinstance(value, (int, float, str, type(None))) else ""
+
+
+def home(module: ModuleType, value: Any) -> str:
+    """The source file of a value: what it says in its first sentence is the title of the group."""
+    if value in (cuprous.ndarray, cuprous.ufunc):
+        return "cuprous._core"
+    if isinstance(value, cuprous.ufunc):
+        return "cuprous._ufuncs"
+    found = getattr(value, "__module__", None) or type(value).__module__
+    return found if str(found).startswith(module.__name__ + ".") or str(found).startswith("cuprous._") else ""
+
+
+def groups(module: ModuleType) -> dict[str, list[str]]:
+    """Descriptions by title."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(module.__all__, key=str.lower):
+        value = getattr(module, name)
+        if isinstance(value, (Unsupported, ModuleType)) or name.startswith("__"):
+            continue
+        file = home(module, value)
+        first = (sys.modules[file].__doc__ or "").split("\n\n")[0] if file else "Functions"
+        title = TITLES.get(file) or re.split(r"[:;.,](?:\s|$)", first.replace("\n", " "))[0]
+        found.setdefault(title, []).append(described(name, value))
+    return {title: [d for d in found[title] if d] for title in sorted(found)}
+
+
+TITLES = {
+    "cuprous._core": "The array and the universal function",
+    "cuprous._indexing": "Picking and placing by index",
+    "cuprous._reductions": "Folds",
+    "cuprous._quantiles": "Quantiles",
+    "cuprous._device": "Devices, memory and explanations",
+    "cuprous._calculus": "Differences, integrals, interpolation, convolution",
+    "cuprous._decompositions": "Decompositions",
+    "cuprous._solving": "Equations and inverses",
+    "cuprous._linalg_products": "Products",
+    "cuprous._norms": "Norms",
+    "cuprous._logic": "Comparisons and questions",
+    "cuprous._index_routines": "Indices, grids and diagonals",
+    "cuprous._ufuncs": "Universal functions",
+    "cuprous._broadcast": "Other names",
+    "cuprous._names": "Other names",
+    "cuprous._ufunc_methods": "Universal functions of two results",
+    "cuprous.scipy.special._function": "Functions of elements",
+}
+
+
+class Reference(SphinxDirective):
+    """`{reference} module`: everything that a module offers."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        module = import_module(self.arguments[0])
+        parts = [f"```{{py:currentmodule}} {module.__name__}\n```\n"]
+        for title, descriptions in groups(module).items():
+            if descriptions:
+                parts += [f"## {title}\n", *descriptions]
+        text = "\n".join(parts)
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.add_directive("reference", Reference)

@@ -1,0 +1,161 @@
+"""Distributions by rejection: candidates are drawn until all are accepted.
+
+How many were refused is read back after each round, so these draws wait for the device; and since they do, parameters
+are checked even where they are arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._counting import flatnonzero
+from cuprous._reductions import all as all_
+from cuprous.random._discrete import Discrete, integer_dtype
+from cuprous.random._shapes import check, common_shape, float_dtype, ndarray, parameter, to_dtype
+
+_map = _core.map
+#: Counts of `hypergeometric` are below this, as in NumPy: larger ones lose too many digits in its logarithms.
+LIMIT = 10**9
+#: What fits into int64 among the numbers of float64.
+_LAST_INT = 2.0**63 - 1024
+
+#: Draws that many candidates, given the parameters of each, and says which are accepted.
+Propose = Callable[..., "tuple[ndarray, ndarray]"]
+
+
+class Rejection(Discrete):
+    """Draws that are proposed, and drawn again where they are refused."""
+
+    def _accepted(self, shape: tuple[int, ...], propose: Propose, *parameters: ndarray) -> ndarray:
+        """An array of accepted candidates. Each round is as large as the last one's refusals were many."""
+        flat = [p if p.size == 1 else _core.broadcast_to(p, shape).reshape(-1) for p in parameters]
+        flat = [p.reshape(()) if p.size == 1 else p for p in flat]
+        result, accepted = propose(math.prod(shape), *flat)
+        left = flatnonzero(_map("logical_not", accepted))
+        while left.size:
+            again, accepted = propose(left.size, *(_core.gather(p, left) if p.ndim else p for p in flat))
+            _core.scatter(result, left, again)
+            left = _core.gather(left, flatnonzero(_map("logical_not", accepted)))
+        return result.reshape(shape)
+
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Von Mises on [-pi, pi], with mode `mu` and concentration `kappa`.
+
+        From a wrapped Cauchy variate (Best and Fisher, Applied Statistics 28, 1979), in half angles, where nothing
+        cancels for any `kappa`; 65 % of the candidates or more are accepted.
+        """
+        mu, kappa, name = parameter(mu), _number(kappa), float_dtype(dtype, "vonmises")
+        shape = common_shape(size, mu, kappa)
+        _require(_map("logical_not", kappa < 0), "kappa < 0")
+
+        def propose(n: int, k: ndarray) -> tuple[ndarray, ndarray]:
+            twice = _map("minimum", k, 1e150) * 2.0
+            root = _map("sqrt", twice * twice + 1.0)
+            tau = root + 1.0
+            wide = tau + _map("sqrt", tau * 2.0)
+            rho = twice / wide
+            rest = (1.0 / (root + twice) + 1.0 + _map("sqrt", tau * 2.0)) / wide  # 1 - rho
+            half = (self._unit((n,)) - 0.5) * math.pi
+            cosine = _map("cos", half)
+            c = wide * 0.25 * _map("square", rest * (rho + 1.0)) / (rest * rest + rho * 4.0 * cosine * cosine)
+            value = _map("arctan", rest / (rho + 1.0) * _map("tan", half)) * 2.0
+            refused = _map("log", self._open_unit((n,), "float64")) > _map("log", c) + 1.0 - c
+            return value, _map("logical_not", refused)  # in this way NaN is accepted
+
+        angle = self._accepted(shape, propose, kappa) + mu
+        turns = _map("rint", angle * (0.5 / math.pi))
+        return to_dtype(angle - turns * (2 * math.pi), name)
+
+    def zipf(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """Zipf: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
+
+        Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; 70 % of the candidates or more are accepted.
+        """
+        a, name = _number(a), integer_dtype(dtype)
+        shape = common_shape(size, a)
+        _require(a > 1, "a <= 1 or a is NaN")
+
+        def propose(n: int, exponent: ndarray) -> tuple[ndarray, ndarray]:
+            e = _map("minimum", exponent - 1.0, 1023.0)  # from there on every k is 1
+            least = _map("exp", e * -math.log(_LAST_INT))
+            u = 1.0 - self._unit((n,)) * (1.0 - least)
+            k = _map("minimum", _map("floor", _map("exp", _map("log", u) / -e)), _LAST_INT)
+            step = _map("log1p", 1.0 / k)
+            left = self._unit((n,)) * k * _map("expm1", e * step) / _map("expm1", e * math.log(2))
+            return k, left <= _map("exp", e * (step - math.log(2)))
+
+        return _core.cast(self._accepted(shape, propose, a), name)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, dtype: Any = None) -> ndarray:
+        """How many of `nsample` draws without replacement from `ngood` + `nbad` things are good.
+
+        Stadlober's ratio of uniforms ("The ratio of uniforms approach for generating discrete random variates", 1990);
+        from a quarter of the candidates (where two values share all probability) to three quarters are accepted.
+
+        Raises:
+            ValueError: for negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
+            TypeError: for arrays of inexact dtypes.
+        """
+        name = integer_dtype(dtype)
+        good, bad, sample = (_number(v, whole=what) for v, what in
+                             ((ngood, "ngood"), (nbad, "nbad"), (nsample, "nsample")))  # fmt: skip
+        shape = common_shape(size, good, bad, sample)
+        _require(_map("minimum", _map("minimum", good, bad), sample) >= 0, "ngood, nbad or nsample < 0")
+        _require(_map("maximum", good, bad) < LIMIT, f"both ngood and nbad must be less than {LIMIT}")
+        _require(sample <= good + bad, "ngood + nbad < nsample")
+        return _core.cast(self._hypergeometric(good, bad, sample, shape), name)
+
+    def _hypergeometric(self, good: ndarray, bad: ndarray, sample: ndarray, shape: tuple[int, ...]) -> ndarray:
+        """As float64, for checked parameters in float64."""
+
+        def propose(n: int, good: ndarray, bad: ndarray, sample: ndarray) -> tuple[ndarray, ndarray]:
+            total = good + bad
+            few, many = _map("minimum", good, bad), _map("maximum", good, bad)
+            m = _map("minimum", sample, total - sample)  # of the few, in the smaller of sample and remainder
+            mean, most = m * few / _map("maximum", total, 1.0), _map("minimum", m, few)
+            mode = _map("floor", (m + 1.0) * (few + 1.0) / (total + 2.0))
+            variance = mean * (many / _map("maximum", total, 1.0)) * ((total - m) / _map("maximum", total - 1.0, 1.0))
+            width = hat_width(_map("sqrt", variance + 0.5))
+            u = self._open_unit((n,), "float64")
+            drawn = _map("floor", mean + 0.5 + width * (self._unit((n,)) - 0.5) / u)
+            k = _map("maximum", _map("minimum", drawn, most), 0.0)
+
+            def weight(k: ndarray) -> ndarray:
+                """The logarithm of the probability, but for a constant."""
+                parts = (k, few - k, m - k, many - m + k)
+                logs = [_map("gammaln", part + 1.0) for part in parts]
+                return -(logs[0] + logs[1] + logs[2] + logs[3])
+
+            under = _map("log", u) * 2.0 <= weight(k) - weight(mode)
+            accepted = _map("logical_or", most == 0, _map("logical_and", k == drawn, under))
+            k = _map("where", good > bad, m - k, k)
+            return _map("where", m < sample, good - k, k), accepted
+
+        return self._accepted(shape, propose, good, bad, sample)
+
+
+def hat_width(deviation: Any) -> Any:
+    """The width of Stadlober's table mountain for a distribution of that standard deviation (of variance + 1/2)."""
+    return deviation * (2 * math.sqrt(2 / math.e)) + (3 - 2 * math.sqrt(3 / math.e))
+
+
+def _number(value: Any, whole: str = "") -> ndarray:
+    """A parameter as an array of float64; `whole` names one that is an integer (scalars are cut, as in NumPy).
+
+    Raises:
+        TypeError: for an array of an inexact dtype where integers are asked for.
+    """
+    value = parameter(value)
+    if not isinstance(value, ndarray):
+        return _core.full((), int(value) if whole else float(value), "float64")
+    if whole and _dtypes.kind(value.dtype_name) not in "biu":
+        raise TypeError(f"{whole} must be an integer or an array of integers, not of {value.dtype_name}")
+    return to_dtype(value, "float64")
+
+
+def _require(valid: ndarray, message: str) -> None:
+    """Raises ValueError with the message unless all is valid, which is read back."""
+    check(bool(all_(valid)), message)

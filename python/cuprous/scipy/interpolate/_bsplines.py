@@ -1,0 +1,199 @@
+"""Splines as sums of B-splines, and those through points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core
+from cuprous._args import array, normalize_axis
+from cuprous.scipy.interpolate._cubic import CubicSpline
+from cuprous.scipy.interpolate._pieces import breakpoints, moved_back, ndarray, real_or_complex
+from cuprous.scipy.interpolate._tridiagonal import solve
+
+_map = _core.map
+
+
+class BSpline:
+    """A spline: the sum of coefficients times B-splines, as an object to call.
+
+    Args:
+        t: knots, not falling: at least 2 k + 2.
+        c: coefficients along `axis`: at least as many as knots minus k + 1.
+        k: the degree.
+        extrapolate: whether the outermost polynomials go on beyond the first and last k + 1 knots (otherwise NaN);
+            "periodic" repeats.
+        axis: the axis.
+
+    Raises:
+        ValueError: for shapes that do not fit together, and knots that fall.
+    """
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        self.k = int(k)
+        self.t = _core.cast(array(t), "float64")
+        values = real_or_complex(array(c))
+        self.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
+        if self.k < 0:
+            raise ValueError("Spline order cannot be negative.")
+        if self.t.ndim != 1:
+            raise ValueError("Knot vector must be one-dimensional.")
+        n = self.t.size - self.k - 1
+        self.axis = normalize_axis(axis, values.ndim)
+        self.c = cp.moveaxis(values, self.axis, 0)
+        if n < self.k + 1:
+            raise ValueError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
+        if not bool(cp.all(self.t[1:] >= self.t[:-1])):
+            raise ValueError("Knots must be in a non-decreasing order.")
+        if self.c.shape[0] < n:
+            raise ValueError("Knots, coefficients and degree are inconsistent.")
+
+    @property
+    def tck(self) -> tuple[ndarray, ndarray, int]:
+        """Knots, coefficients and degree."""
+        return self.t, self.c, self.k
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
+        """The spline, or its derivative of order `nu`, at `x`: an array of its shape in the place of the axis."""
+        if nu:
+            return self.derivative(nu)(x, 0, self.extrapolate if extrapolate is None else extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        k, t = self.k, self.t
+        last = t.size - k - 1
+        places = array(x)
+        flat = _core.cast(places, "float64").reshape([places.size])
+        first, end = t[k], t[last]
+        if extrapolate == "periodic":
+            flat = first + cp.remainder(flat - first, end - first)
+        low, weights = basis(t, k, flat)
+        tail = self.c.shape[1:]
+        column = [flat.size] + [1] * len(tail)
+        value: Any = None
+        for i, weight in enumerate(weights):
+            term = weight.reshape(column) * cp.take(self.c, low + i, axis=0)
+            value = term if value is None else value + term
+        spoiled = cp.isnan(flat)
+        if not extrapolate:
+            spoiled = _map("logical_or", spoiled, _map("logical_or", flat < first, flat > end))
+        value = _map("where", spoiled.reshape(column), math.nan, value)
+        return moved_back(value, places.shape, tail, self.axis)
+
+    def derivative(self, nu: int = 1) -> BSpline:
+        """The derivative of order `nu`."""
+        if nu < 0:
+            raise NotImplementedError(
+                "[BSpline.derivative] nu= below 0 is not supported; use antiderivative of a PPoly"
+            )
+        t, c, k = self.t, self.c[: self.t.size - self.k - 1], self.k
+        for _ in range(nu):
+            if k == 0:
+                c = cp.zeros_like(c)
+                break
+            width = (t[k + 1 : -1] - t[1 : -k - 1]).reshape([c.shape[0] - 1] + [1] * (c.ndim - 1))
+            empty = width == 0.0
+            c = _map("where", empty, 0.0, k * (c[1:] - c[:-1]) / _map("where", empty, 1.0, width))
+            t, k = t[1:-1], k - 1
+        return BSpline(t, cp.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
+
+
+def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:
+    """The first of the k + 1 B-splines that are not zero at each `x` between knots (or go on beyond them), and their
+    values (C. de Boor, "A Practical Guide to Splines", 1978)."""
+    last = t.size - k - 1
+    span = cp.clip(cp.searchsorted(t[: last + 1], x, side="right") - 1, k, last - 1)
+    weights = [cp.ones_like(x)]
+    for degree in range(1, k + 1):
+        raised: list[Any] = [0.0] * (degree + 1)
+        for j in range(degree):
+            left, right = cp.take(t, span + (1 - degree + j)), cp.take(t, span + (1 + j))
+            width = right - left
+            part = weights[j] / _map("where", width == 0.0, 1.0, width)
+            raised[j] = raised[j] + (right - x) * part
+            raised[j + 1] = (x - left) * part
+        weights = raised
+    return span - k, weights
+
+
+def _repeated(first: ndarray, inner: ndarray, last: ndarray, k: int) -> ndarray:
+    ends = [_core.broadcast_to(v.reshape([1]), (k + 1,)) for v in (first, last)]
+    return cp.concatenate([ends[0], inner, ends[1]])
+
+
+def make_interp_spline(
+    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+) -> BSpline:
+    """The spline through points, of degree 0 to 3.
+
+    Args:
+        x: rising coordinates.
+        y: values along `axis`.
+        k: the degree.
+        t: not supported.
+        bc_type: for degree 3, as for `CubicSpline`, but for "periodic"; None is "not-a-knot".
+        axis: the axis.
+        check_finite: whether values that are not finite raise; coordinates always are looked at.
+
+    Raises:
+        NotImplementedError: for other degrees, knots, periodic splines, and conditions for degrees below 3.
+        ValueError: for shapes that do not fit together, too few points, and coordinates that do not rise.
+    """
+    if t is not None:
+        raise NotImplementedError("[make_interp_spline] t= is not supported")
+    if k not in (0, 1, 2, 3):
+        raise NotImplementedError(f"[make_interp_spline] k={k!r} is not supported; there are 0 to 3")
+    if bc_type is not None and k != 3 and bc_type not in ("not-a-knot", (None, None)):
+        raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r} is not supported for k={k}")
+    if isinstance(bc_type, str) and bc_type == "periodic":
+        raise NotImplementedError("[make_interp_spline] bc_type='periodic' is not supported; use CubicSpline")
+    places, values = breakpoints(x), real_or_complex(array(y))
+    axis = normalize_axis(axis, values.ndim)
+    if values.shape[axis] != places.size:
+        raise ValueError(f"Shapes of x {places.shape} and y {values.shape} are incompatible")
+    rows = cp.moveaxis(values, axis, 0)
+    if check_finite and rows.size and not bool(cp.all(cp.isfinite(rows))):
+        raise ValueError("array must not contain infs or NaNs")
+    if k == 0:
+        knots, c = cp.concatenate([places, places[-1:]]), rows
+    elif k == 1:
+        knots, c = cp.concatenate([places[:1], places, places[-1:]]), rows
+    elif places.size <= k and bc_type is None:
+        raise ValueError(f"Need at least {k + 1} points for degree {k}")
+    elif k == 2:
+        knots = _repeated(places[0], ((places[1:] + places[:-1]) * 0.5)[1:-1], places[-1], 2)
+        c = _parabolas(places, knots, rows)
+    else:
+        knots, c = _cubics(places, rows, bc_type)
+    return BSpline(knots, cp.moveaxis(c, 0, axis), k, True, axis)
+
+
+def _parabolas(x: ndarray, t: ndarray, rows: ndarray) -> ndarray:
+    """Each point lies in the middle of three B-splines."""
+    n = x.size
+    low, weights = basis(t, 2, x)
+    index = cp.arange(n)
+    below, middle, above = (
+        sum((_map("where", low + i == index + shift, w, 0.0) for i, w in enumerate(weights)), cp.zeros(n)).reshape(
+            [n, 1]
+        )
+        for shift in (-1, 0, 1)
+    )
+    return solve(below, middle, above, rows.reshape([n, rows.size // n])).reshape(rows.shape)
+
+
+def _cubics(x: ndarray, rows: ndarray, bc_type: Any) -> tuple[ndarray, ndarray]:
+    """The coefficients are the blossoms of the pieces of `CubicSpline` at three knots in a row (L. Ramshaw, 1987)."""
+    if isinstance(bc_type, (tuple, list)):
+        bc_type = tuple("not-a-knot" if b is None else b[0] if isinstance(b, list) else b for b in bc_type)
+    kinds = (bc_type,) * 2 if bc_type is None or isinstance(bc_type, str) else bc_type
+    cut = [kind in (None, "not-a-knot") if kind is None or isinstance(kind, str) else False for kind in kinds]
+    pieces = CubicSpline(x, rows, 0, "not-a-knot" if bc_type is None else bc_type)
+    n = x.size
+    t = _repeated(x[0], x[1 + cut[0] : n - 1 - cut[1]], x[-1], 3)
+    count = t.size - 4
+    one, two, three = t[1 : count + 1], t[2 : count + 2], t[3 : count + 3]
+    piece = cp.clip(cp.searchsorted(x, two, side="right") - 1, 0, n - 2)
+    start = cp.take(x, piece)
+    u, v, w = ((knot - start).reshape([count] + [1] * (rows.ndim - 1)) for knot in (one, two, three))
+    c3, c2, c1, c0 = (cp.take(pieces.c[i], piece, axis=0) for i in range(4))
+    return t, c3 * u * v * w + c2 * (u * v + v * w + w * u) / 3.0 + c1 * (u + v + w) / 3.0 + c0

@@ -1,0 +1,124 @@
+"""Filters of Fourier transforms: each frequency times the filter's response."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import normalize_axis
+from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
+from cuprous.scipy.special import j1, sinc
+
+_map = _core.map
+
+
+def _prepared(input: ArrayLike, output: Output, to_complex: bool) -> tuple[ndarray, str, ndarray | None]:
+    """The input in the dtype that the filter computes in, the result's dtype, and the caller's array."""
+    a = source(input)
+    if output is None:
+        if is_complex(a):
+            name = a.dtype_name
+        elif to_complex:
+            name = "complex128"
+        else:
+            name = "float32" if a.dtype_name == "float32" else "float64"
+        return _core.cast(a, name), name, None
+    name, out = target(a, output, is_complex(a) or to_complex)
+    return _core.cast(a, name), name, out
+
+
+def _values(value: Any, ndim: int, what: str) -> list[float]:
+    given = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
+    if len(given) != ndim:
+        raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(given)} for {what}")
+    return given
+
+
+def _frequencies(a: ndarray, n: int, axis: int, name: str) -> list[ndarray]:
+    """Those of each axis, in cycles per element, shaped to broadcast."""
+    found = []
+    for i, count in enumerate(a.shape):
+        index = _core.iota([count], [1], 0)
+        if i == axis and n > 0:
+            points = n
+        else:
+            points = count
+            index = _map("where", index < (count + 1) // 2, index, index - count)
+        shape = [count if k == i else 1 for k in range(a.ndim)]
+        found.append((_core.cast(index, name) / float(max(points, 1))).reshape(shape))
+    return found
+
+
+def _filtered(a: ndarray, name: str, out: ndarray | None, response: ndarray) -> ndarray:
+    result = a * response
+    return deliver(result if result.dtype_name == name else _core.cast(result, name), out)
+
+
+def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
+    """The transform of an array, times that of a Gaussian.
+
+    Args:
+        input: transform.
+        sigma: standard deviations, one an axis or one for all.
+        n: for a transform of real numbers: their count along `axis`; otherwise -1.
+        axis: the axis of that transform.
+        output: dtype of the result, or an array for it.
+
+    Raises:
+        RuntimeError: for a wrong number of standard deviations.
+        AxisError: if there is no such axis.
+    """
+    a, name, out = _prepared(input, output, False)
+    widths = _values(sigma, a.ndim, "sigma")
+    part = _dtypes.component(name)
+    total: Any = 0.0
+    for f, width in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), part), widths, strict=True):
+        total = total + f * f * (-2.0 * (math.pi * width) ** 2)
+    return _filtered(a, name, out, _map("exp", total))
+
+
+def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
+    """The transform of an array, times that of a box of `size`; other arguments as for `fourier_gaussian`."""
+    a, name, out = _prepared(input, output, False)
+    sizes = _values(size, a.ndim, "size")
+    total: Any = 1.0
+    for f, extent in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), sizes, strict=True):
+        total = total * sinc(f * extent)
+    return _filtered(a, name, out, total)
+
+
+def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
+    """The transform of an array of up to three axes, times that of an ellipsoid of diameters `size`; other arguments as
+    for `fourier_gaussian`.
+
+    Raises:
+        NotImplementedError: for more axes.
+    """
+    a, name, out = _prepared(input, output, False)
+    if a.ndim > 3:
+        raise NotImplementedError("Only 1d, 2d and 3d inputs are supported")
+    sizes = _values(size, a.ndim, "size")
+    square: Any = 0.0
+    for f, extent in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), sizes, strict=True):
+        square = square + f * f * (math.pi * extent) ** 2
+    r = _map("sqrt", square)
+    safe = _map("where", r == 0.0, 1.0, r)
+    if a.ndim == 1:
+        value = _map("sin", safe) / safe
+    elif a.ndim == 2:
+        value = 2.0 * j1(safe) / safe
+    else:
+        value = 3.0 * (_map("sin", safe) - safe * _map("cos", safe)) / (safe * safe * safe)
+    return _filtered(a, name, out, _map("where", r == 0.0, 1.0, value))
+
+
+def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
+    """The transform of an array that is moved by `shift` elements: complex; other arguments as for
+    `fourier_gaussian`."""
+    a, name, out = _prepared(input, output, True)
+    steps = _values(shift, a.ndim, "shift")
+    total: Any = 0.0
+    for f, step in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), steps, strict=True):
+        total = total + f * (-2.0 * math.pi * step)
+    return _filtered(a, name, out, _map("make_complex", _map("cos", total), _map("sin", total)))

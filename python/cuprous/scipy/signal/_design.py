@@ -1,0 +1,200 @@
+"""Recursive filters from specifications: analog prototypes, moved and warped; on the host, in double precision.
+
+The prototypes of Butterworth and Chebyshev have their poles on a circle or an ellipse (T. W. Parks and C. S. Burrus,
+"Digital Filter Design", 1987); frequencies are moved by the bilinear transform.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any, NamedTuple
+
+from cuprous import _core
+from cuprous.scipy.ndimage._structures import host
+
+ndarray = _core.ndarray
+_BANDS = {
+    "band": "bandpass", "bandpass": "bandpass", "pass": "bandpass", "bp": "bandpass", "bs": "bandstop",
+    "bandstop": "bandstop", "bands": "bandstop", "stop": "bandstop", "l": "lowpass", "low": "lowpass",
+    "lowpass": "lowpass", "lp": "lowpass", "high": "highpass", "highpass": "highpass", "h": "highpass",
+    "hp": "highpass",
+}  # fmt: skip
+
+
+class _Filter(NamedTuple):
+    """Zeros, poles and gain."""
+
+    zeros: list[complex]
+    poles: list[complex]
+    gain: float
+
+
+def _product(values: Any) -> complex:
+    result: complex = 1.0
+    for v in values:
+        result *= v
+    return result
+
+
+def _butterworth(n: int) -> _Filter:
+    return _Filter([], [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)], 1.0)
+
+
+def _chebyshev(n: int, ripple: float) -> _Filter:
+    """Ripples of so many decibels where signals pass."""
+    if n == 0:
+        return _Filter([], [], 10.0 ** (-ripple / 20.0))
+    depth = math.sqrt(10.0 ** (0.1 * ripple) - 1.0)
+    width = math.asinh(1.0 / depth) / n
+    poles = [-cmath.sinh(complex(width, math.pi * m / (2 * n))) for m in range(1 - n, n, 2)]
+    gain = _product(-p for p in poles).real
+    return _Filter([], poles, gain / math.sqrt(1.0 + depth * depth) if n % 2 == 0 else gain)
+
+
+def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
+    """Ripples where signals are stopped, by at least so many decibels."""
+    depth = 1.0 / math.sqrt(10.0 ** (0.1 * attenuation) - 1.0)
+    width = math.asinh(1.0 / depth) / n
+    zeros = [-(1j / math.sin(m * math.pi / (2.0 * n))).conjugate() for m in range(1 - n, n, 2) if m]
+    circle = [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)]
+    poles = [1.0 / complex(math.sinh(width) * p.real, math.cosh(width) * p.imag) for p in circle]
+    return _Filter(zeros, poles, (_product(-p for p in poles) / _product(-z for z in zeros)).real)
+
+
+def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
+    """From frequencies below 1 to the band with these (analog) edges."""
+    zeros, poles, gain = f
+    excess = len(poles) - len(zeros)
+    if kind == "lowpass":
+        w = edges[0]
+        return _Filter([z * w for z in zeros], [p * w for p in poles], gain * w**excess)
+    ratio = (_product(-z for z in zeros) / _product(-p for p in poles)).real
+    if kind == "highpass":
+        w = edges[0]
+        return _Filter([w / z for z in zeros] + [0.0] * excess, [w / p for p in poles], gain * ratio)
+    width, square = edges[1] - edges[0], edges[0] * edges[1]
+
+    def split(values: list[complex]) -> list[complex]:
+        roots = [cmath.sqrt(v * v - square) for v in values]
+        return [v + r for v, r in zip(values, roots, strict=True)] + [v - r for v, r in zip(values, roots, strict=True)]
+
+    if kind == "bandpass":
+        moved = (split([v * (width / 2) for v in values]) for values in (zeros, poles))
+        z, p = moved
+        return _Filter(z + [0.0] * excess, p, gain * width**excess)
+    z, p = (split([(width / 2) / v for v in values]) for values in (zeros, poles))
+    centre = 1j * math.sqrt(square)
+    return _Filter(z + [centre] * excess + [-centre] * excess, p, gain * ratio)
+
+
+def _digital(f: _Filter) -> _Filter:
+    """By the bilinear transform, at two samples in a unit of time."""
+    fast = 4.0
+    gain = f.gain * (_product(fast - z for z in f.zeros) / _product(fast - p for p in f.poles)).real
+    zeros = [(fast + z) / (fast - z) for z in f.zeros] + [-1.0] * (len(f.poles) - len(f.zeros))
+    return _Filter(zeros, [(fast + p) / (fast - p) for p in f.poles], gain)
+
+
+def _numbers(f: _Filter, output: str) -> Any:
+    import numpy as np
+
+    zeros, poles = np.array(f.zeros, complex), np.array(f.poles, complex)
+    if output == "zpk":
+        return _core.from_numpy(zeros), _core.from_numpy(poles), f.gain
+    if output == "ba":
+        return tuple(_core.from_numpy(np.atleast_1d(v)) for v in (f.gain * np.poly(zeros).real, np.poly(poles).real))
+    return _core.from_numpy(_sections(zeros, poles, f.gain))
+
+
+def _halves(values: Any) -> list[list[complex]]:
+    """Conjugate pairs, then real numbers in pairs (the last alone if their number is odd)."""
+    import numpy as np
+
+    upper = [v for v in values if v.imag > 1e-12 * max(abs(v), 1e-300)]
+    real = sorted(v.real for v in values if abs(v.imag) <= 1e-12 * max(abs(v), 1e-300))
+    pairs = [[v, np.conj(v)] for v in upper]
+    return pairs + [real[i : i + 2] for i in range(0, len(real), 2)]
+
+
+def _sections(zeros: Any, poles: Any, gain: float) -> Any:
+    """Sections of order two: the poles nearest to the unit circle with the zeros nearest to them, last. The pairing may
+    differ from SciPy's; the product of the sections is the same."""
+    import numpy as np
+
+    pairs = sorted(_halves(poles), key=lambda pair: max(abs(p) for p in pair), reverse=True)
+    left = _halves(zeros)
+    rows = []
+    for pair in pairs:
+        same = [z for z in left if len(z) == len(pair)] or left
+        nearest = min(same, key=lambda z: abs(z[0] - pair[0])) if same else []
+        if nearest:
+            left.remove(nearest)
+        top, bottom = (np.poly(v).real if len(v) else np.ones(1) for v in (nearest, pair))
+        rows.append(np.concatenate([np.pad(v, (0, 3 - v.size)) for v in (top, bottom)]))
+    rows = rows[::-1] or [np.array([1.0, 0, 0, 1, 0, 0])]
+    rows[0][:3] *= gain
+    return np.stack(rows)
+
+
+def _designed(prototype: _Filter, Wn: Any, btype: str, analog: bool, output: str, fs: Any) -> Any:
+    if analog:
+        raise NotImplementedError("[iirfilter] analog=True is not supported")
+    if btype.lower() not in _BANDS:
+        raise ValueError(f"'{btype}' is an invalid bandtype for filter.")
+    if output not in ("ba", "zpk", "sos"):
+        raise ValueError(f"'{output}' is not a valid output form.")
+    kind = _BANDS[btype.lower()]
+    edges = [float(w) * (1.0 if fs is None else 2.0 / float(fs)) for w in host(Wn).reshape(-1)]
+    if len(edges) != (2 if kind.startswith("band") else 1):
+        raise ValueError("Must specify a single critical frequency Wn for lowpass or highpass filter" if len(edges) > 1
+                         else f"Wn must specify start and stop frequencies for {kind} filter")  # fmt: skip
+    if not all(0 < w < 1 for w in edges):
+        limit = "0 < Wn < 1" if fs is None else f"0 < Wn < fs/2 (fs={fs})"
+        raise ValueError(f"Digital filter critical frequencies must be {limit}")
+    if len(edges) == 2 and edges[0] >= edges[1]:
+        raise ValueError("Wn[0] must be less than Wn[1]")
+    warped = [4.0 * math.tan(math.pi * w / 2.0) for w in edges]
+    return _numbers(_digital(_moved(prototype, kind, warped)), output)
+
+
+def _order(N: Any) -> int:
+    if abs(int(N)) != N or isinstance(N, bool):
+        raise ValueError("Filter order must be a nonnegative integer")
+    return int(N)
+
+
+def butter(
+    N: int, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
+) -> Any:
+    """Butterworth's filter, whose response falls steadily.
+
+    Args:
+        N: the order (twice that for bands).
+        Wn: where the response has fallen to 1/sqrt(2): between 0 and 1, the highest frequency, or between 0 and fs / 2;
+            two frequencies for bands.
+        btype: "lowpass", "highpass", "bandpass" or "bandstop".
+        analog: False.
+        output: "ba" (coefficients), "sos" (rows of sections, which keep their precision for high orders) or "zpk".
+        fs: the sampling frequency.
+
+    Raises:
+        ValueError: for frequencies out of range or order, negative orders and unknown names.
+        NotImplementedError: for analog filters.
+    """
+    return _designed(_butterworth(_order(N)), Wn, btype, analog, output, fs)
+
+
+def cheby1(
+    N: int, rp: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
+) -> Any:
+    """Chebyshev's filter with ripples of `rp` decibels where signals pass; other arguments as for `butter`."""
+    return _designed(_chebyshev(_order(N), rp), Wn, btype, analog, output, fs)
+
+
+def cheby2(
+    N: int, rs: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
+) -> Any:
+    """Chebyshev's filter with ripples where signals are stopped, by `rs` decibels at least; other arguments as for
+    `butter`."""
+    return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, analog, output, fs)

@@ -1,0 +1,316 @@
+"""Peaks of a signal and what can be said of them. How many there are is read from the device, once a condition."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+from cuprous.scipy.signal._trees import Maxima
+
+ndarray = _core.ndarray
+_map = _core.map
+
+
+def _signal(x: Any) -> ndarray:
+    a = array(x)
+    if a.ndim != 1:
+        raise ValueError("`x` must be a 1-D array")
+    if _dtypes.kind(a.dtype_name) == "c":
+        raise TypeError("Cannot cast array data from complex numbers to dtype('float64') according to the rule 'safe'")
+    return a if a.dtype_name == "float64" else _core.cast(a, "float64")
+
+
+def _places(peaks: Any) -> ndarray:
+    p = array(peaks)
+    if p.size == 0:
+        p = cp.zeros(0 if p.ndim == 1 else p.shape, "int64")
+    if p.ndim != 1:
+        raise ValueError("`peaks` must be a 1-D array")
+    if _dtypes.kind(p.dtype_name) not in "iub":
+        raise TypeError("cannot safely cast `peaks` to dtype('intp')")
+    return p if p.dtype_name == "int64" else _core.cast(p, "int64")
+
+
+def _local_maxima(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """The middles of flat pieces that are higher than what lies before and after them, and their edges."""
+    n = x.size
+    if n < 3:
+        return (cp.zeros(0, "int64"),) * 3
+    index = cp.arange(n)
+    differs = cp.concatenate([x[1:] != x[:-1], cp.ones(1, bool)])
+    # Where the piece ends that an element belongs to: the nearest place from it on whose successor differs.
+    last = cp.flip(_core.scan("min", cp.flip(_map("where", differs, index, n)).copy(), 0))
+    after = _map("minimum", last + 1, n - 1)
+    falls = _map("logical_and", last < n - 1, cp.take(x, after) < x)
+    rises = cp.concatenate([cp.zeros(1, bool), x[:-1] < x[1:]])
+    left = cp.nonzero(_map("logical_and", rises, falls))[0]
+    right = cp.take(last, left)
+    return (left + right) // 2, left, right
+
+
+def _limits(interval: Any, x: ndarray, peaks: ndarray) -> tuple[Any, Any]:
+    """Lower and upper bounds, each a number, an array with an element for each peak, or None."""
+    low, high = interval if isinstance(interval, (tuple, list)) else (interval, None)
+    bounds = []
+    for bound, name in ((low, "lower"), (high, "upper")):
+        if bound is not None and not isinstance(bound, (int, float)):
+            bound = array(bound)
+            if bound.ndim:
+                if bound.size != x.size:
+                    raise ValueError(f"array size of {name} interval border must match x")
+                bound = cp.take(bound, peaks)
+        bounds.append(bound)
+    return bounds[0], bounds[1]
+
+
+def _within(value: ndarray, bounds: tuple[Any, Any]) -> ndarray:
+    low, high = bounds
+    keep = cp.ones(value.shape, bool)
+    if low is not None:
+        keep = _map("logical_and", keep, low <= value)
+    return keep if high is None else _map("logical_and", keep, value <= high)
+
+
+def _apart(peaks: ndarray, height: ndarray, distance: int) -> ndarray:
+    """Which peaks stay if the highest removes all that are nearer than `distance`, and so on with the next highest.
+
+    In each round all that are the highest of those around that are not decided stay at once: the order among peaks that
+    do not touch is of no matter. The rounds are as many as the longest falling chain of neighbours.
+    """
+    count = peaks.size
+    order = cp.argsort(height, stable=True)
+    rank = _core.cast(cp.argsort(order, stable=True), "float64")  # of equal ones the last is the first
+    start = cp.searchsorted(peaks, peaks - distance, side="right")
+    stop = cp.searchsorted(peaks, peaks + distance, side="left")
+    kept, open_ = cp.zeros(count, bool), cp.ones(count, bool)
+    while count and bool(cp.any(open_)):
+        best = Maxima(_map("where", open_, rank, -1.0)).over(start, stop)
+        chosen = _map("logical_and", open_, best == rank)
+        kept = _map("logical_or", kept, chosen)
+        before = cp.concatenate([cp.zeros(1, "int64"), cp.cumsum(chosen)])
+        near = cp.take(before, stop) > cp.take(before, start)
+        open_ = _map("logical_and", open_, _map("logical_not", near))
+    return kept
+
+
+def _window(wlen: Any) -> int | None:
+    if wlen is None:
+        return None
+    if not wlen > 1:
+        raise ValueError(f"`wlen` must be larger than 1, was {wlen}")
+    return math.ceil(wlen)
+
+
+def _side(x: ndarray, peaks: ndarray, wlen: int | None) -> tuple[ndarray, ndarray]:
+    """The least element between a peak and the next higher one before it, in a window, and where it is."""
+    height = cp.take(x, peaks)
+    first = Maxima(x).previous(peaks, height, False) + 1
+    if wlen is not None:
+        first = _map("maximum", first, peaks - wlen // 2)
+    depths = Maxima(-x)
+    depth = depths.over(first, peaks + 1)
+    return -depth, depths.previous(peaks + 1, depth, True)
+
+
+def _prominences(x: ndarray, peaks: ndarray, wlen: Any) -> tuple[ndarray, ndarray, ndarray]:
+    window = _window(wlen)
+    if peaks.size == 0 or x.size == 0:
+        return cp.zeros(0), cp.zeros(0, "int64"), cp.zeros(0, "int64")
+    before, left = _side(x, peaks, window)
+    after, right = _side(cp.flip(x).copy(), x.size - 1 - peaks, window)
+    return cp.take(x, peaks) - _map("maximum", before, after), left, x.size - 1 - right
+
+
+def _inside(peaks: ndarray, x: ndarray) -> None:
+    """Raises ValueError for a peak that is no index of `x`."""
+    if peaks.size and bool(_map("logical_or", cp.min(peaks) < 0, cp.max(peaks) >= x.size)):
+        raise ValueError("a peak is not a valid index for `x`")
+
+
+def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, ndarray, ndarray]:
+    """How far each peak stands out: its height over the higher of the lowest points on its two sides, each up to the
+    next higher element.
+
+    Args:
+        x: vector.
+        peaks: where its peaks are.
+        wlen: extent of the window around each peak that is looked at; None for all of `x`.
+
+    Returns:
+        Prominences (float64), and where the lowest points on the left and right are (int64).
+
+    Raises:
+        ValueError: for arrays that are no vectors, places outside of `x` (which waits for the device), and wlen <= 1.
+    """
+    signal, places = _signal(x), _places(peaks)
+    _inside(places, signal)
+    return _prominences(signal, places, wlen)
+
+
+def _crossing(x: ndarray, peaks: ndarray, height: ndarray, base: ndarray) -> tuple[ndarray, ndarray]:
+    """Where the line through the elements falls to a height, going back from a peak as far as its base: the element
+    that is not above it, and how far behind that."""
+    place = _map("maximum", Maxima(-x).previous(peaks + 1, -height, True), base)
+    here, next_ = cp.take(x, place), cp.take(x, _map("minimum", place + 1, x.size - 1))
+    below = here < height
+    part = (height - here) / _map("where", below, next_ - here, 1.0)
+    return place, _map("where", below, part, 0.0)
+
+
+def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    if rel_height < 0:
+        raise ValueError("`rel_height` must be greater or equal to 0.0")
+    if peaks.size == 0:
+        return (cp.zeros(0),) * 4
+    prominence, left, right = data
+    height = cp.take(x, peaks) - prominence * float(rel_height)
+    place, part = _crossing(x, peaks, height, left)
+    start, last = place + part, x.size - 1
+    place, part = _crossing(cp.flip(x).copy(), last - peaks, height, last - right)
+    stop = (last - place) - part
+    return stop - start, height, start, stop
+
+
+def peak_widths(
+    x: Any, peaks: Any, rel_height: float = 0.5, prominence_data: Any = None, wlen: Any = None
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    """How wide each peak is at a part of its prominence below its top.
+
+    Args:
+        x: vector.
+        peaks: where its peaks are.
+        rel_height: that part: 1 at the base, 0.5 halfway up.
+        prominence_data: what `peak_prominences` gives, if known.
+        wlen: as there.
+
+    Returns:
+        Widths, the heights at which they are measured, and the places to the left and right, between elements.
+
+    Raises:
+        ValueError: as `peak_prominences`, for a negative `rel_height`, and data of another length.
+    """
+    signal, places = _signal(x), _places(peaks)
+    _inside(places, signal)
+    if prominence_data is None:
+        data = _prominences(signal, places, wlen)
+    else:
+        data = tuple(array(v) for v in prominence_data)  # type: ignore[assignment]
+        if any(v.shape != places.shape for v in data):
+            raise ValueError("arrays in `prominence_data` must have the same shape as `peaks`")
+    return _widths(signal, places, rel_height, data)
+
+
+def find_peaks(
+    x: Any, height: Any = None, threshold: Any = None, distance: Any = None, prominence: Any = None, width: Any = None,
+    wlen: Any = None, rel_height: float = 0.5, plateau_size: Any = None,
+) -> tuple[ndarray, dict[str, ndarray]]:  # fmt: skip
+    """Where a signal is higher than before and after, and which of those places meet conditions.
+
+    Args:
+        x: vector. Of a flat peak the middle counts. NaN is never part of a peak.
+        height: least height, or a pair (least, greatest), either of which may be None or have one element for each of
+            `x`; so for the others.
+        threshold: how much higher than both neighbours.
+        distance: how far apart, at least: lower peaks that are nearer to a higher one go. Of equally high ones the
+            later stays.
+        prominence: see `peak_prominences`.
+        width: see `peak_widths`.
+        wlen: window for prominences.
+        rel_height: where widths are measured.
+        plateau_size: how many elements are flat.
+
+    Returns:
+        The places (int64), and a dict of what was asked for, with SciPy's keys.
+
+    Raises:
+        ValueError: for an `x` that is no vector, a distance below 1, and bounds of another length than `x`.
+    """
+    signal = _signal(x)
+    if distance is not None and distance < 1:
+        raise ValueError("`distance` must be greater or equal to 1")
+    peaks, left, right = _local_maxima(signal)
+    found: dict[str, ndarray] = {}
+
+    def select(keep: ndarray) -> None:
+        nonlocal peaks
+        index = cp.nonzero(keep)[0]
+        peaks = cp.take(peaks, index)
+        found.update({key: cp.take(value, index) for key, value in found.items()})
+
+    if plateau_size is not None:
+        sizes = right - left + 1
+        found.update(plateau_sizes=sizes, left_edges=left, right_edges=right)
+        select(_within(sizes, _limits(plateau_size, signal, peaks)))
+    if height is not None:
+        found["peak_heights"] = cp.take(signal, peaks)
+        select(_within(found["peak_heights"], _limits(height, signal, peaks)))
+    if threshold is not None:
+        top = cp.take(signal, peaks)
+        sides = [top - cp.take(signal, peaks + step) for step in (-1, 1)] if peaks.size else [top, top]
+        found.update(left_thresholds=sides[0], right_thresholds=sides[1])
+        low, high = _limits(threshold, signal, peaks)
+        keep = _within(_map("minimum", *sides), (low, None))
+        select(_map("logical_and", keep, _within(_map("maximum", *sides), (None, high))))
+    if distance is not None:
+        select(_apart(peaks, cp.take(signal, peaks), math.ceil(distance)))
+    if prominence is not None or width is not None:
+        data = _prominences(signal, peaks, wlen)
+        found.update(zip(("prominences", "left_bases", "right_bases"), data, strict=True))
+    if prominence is not None:
+        select(_within(found["prominences"], _limits(prominence, signal, peaks)))
+    if width is not None:
+        data = (found["prominences"], found["left_bases"], found["right_bases"])
+        widths = _widths(signal, peaks, rel_height, data)
+        found.update(zip(("widths", "width_heights", "left_ips", "right_ips"), widths, strict=True))
+        select(_within(found["widths"], _limits(width, signal, peaks)))
+    return peaks, found
+
+
+def _extrema(data: Any, comparator: Any, axis: int, order: int, mode: str) -> tuple[ndarray, ...]:
+    if int(order) != order or order < 1:
+        raise ValueError("Order must be an int >= 1")
+    a = array(data)
+    if mode not in ("clip", "wrap"):
+        raise NotImplementedError(f"[argrelextrema] mode={mode!r} is not supported; there are 'clip' and 'wrap'")
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    index = cp.arange(n)
+    result = cp.ones(a.shape, bool)
+    for shift in range(1, int(order) + 1):
+        for other in (index + shift, index - shift):
+            other = cp.clip(other, 0, n - 1) if mode == "clip" else other % max(n, 1)
+            result = _map("logical_and", result, comparator(a, cp.take(a, other, axis=axis)))
+    return cp.nonzero(result)
+
+
+def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
+    """Where `comparator(element, neighbour)` holds for all of the `order` neighbours on either side.
+
+    Args:
+        data: array.
+        comparator: function of two arrays, such as `cuprous.greater`.
+        axis: the axis.
+        order: how many neighbours.
+        mode: what lies beyond the edges: "clip" (the edge) or "wrap".
+
+    Returns:
+        The places, as `nonzero` gives them.
+
+    Raises:
+        ValueError: for an order below 1.
+        NotImplementedError: for the mode "raise".
+    """
+    return _extrema(data, comparator, axis, order, mode)
+
+
+def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
+    """Where elements are greater than their neighbours; see `argrelextrema`."""
+    return _extrema(data, cp.greater, axis, order, mode)
+
+
+def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
+    """Where elements are less than their neighbours; see `argrelextrema`."""
+    return _extrema(data, cp.less, axis, order, mode)

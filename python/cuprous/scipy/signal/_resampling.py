@@ -1,0 +1,346 @@
+"""Other sampling rates, analytic signals, and filters for them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+from cuprous.lib.stride_tricks import sliding_window_view
+from cuprous.scipy import fft as _fft
+from cuprous.scipy.ndimage import uniform_filter
+from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.signal._design import cheby1
+from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
+from cuprous.scipy.signal.windows import get_window
+
+ndarray = _core.ndarray
+_map = _core.map
+
+
+def _weights(index: ndarray, n: int, last: int) -> ndarray:
+    """2 for positive frequencies, 1 for zero and (of an even number) the middle one, 0 for negative ones."""
+    middle = _map("logical_or", index == 0, _map("logical_and", index == n // 2, n % 2 == 0))
+    return _map("where", middle, 1.0, _map("where", index <= last, 2.0, 0.0))
+
+
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
+    """The analytic signal: the signal without its negative frequencies, whose real part it is.
+
+    Args:
+        x: real array.
+        N: points of the transform, filled with zeros or cut; the axis' length by default.
+        axis: the axis.
+
+    Raises:
+        ValueError: for complex signals, and N that is not positive.
+    """
+    a = array(x)
+    if _dtypes.kind(a.dtype_name) == "c":
+        raise ValueError("x must be real.")
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis] if N is None else N
+    if n <= 0:
+        raise ValueError("N must be positive.")
+    spectrum = _fft.fft(cp.moveaxis(a, axis, -1), n)
+    weights = _weights(cp.arange(n), n, (n - 1) // 2)
+    result = _fft.ifft(spectrum * _core.cast(weights, _dtypes.component(spectrum.dtype_name)))
+    return cp.moveaxis(result, -1, axis)
+
+
+def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+    """As many samples as asked for, of the same (periodic) signal, by Fourier transforms.
+
+    Args:
+        x: array.
+        num: how many samples.
+        t: the samples' places, which are then returned for the new ones too.
+        axis: the axis.
+        window: what the spectrum is multiplied by: as for `get_window`, a vector, or a function of the frequencies.
+        domain: "time", or "freq" if `x` is a spectrum.
+
+    Raises:
+        ValueError: for another domain, and a window of another length.
+    """
+    if domain not in ("time", "freq"):
+        raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    rows = cp.moveaxis(a, axis, -1)
+    n = rows.shape[-1]
+    real = _dtypes.kind(a.dtype_name) != "c" and domain == "time"
+    spectrum = rows if domain == "freq" else _fft.fft(rows)
+    if window is not None:
+        if callable(window):
+            values = array(window(_fft.fftfreq(n)))
+        elif isinstance(window, ndarray):
+            values = window
+            if values.shape != (n,):
+                raise ValueError(f"window.shape={values.shape} != ({n},), i.e., window length is not equal to number "
+                                 "of frequency bins!")  # fmt: skip
+        else:
+            values = _fft.fftshift(get_window(window, n))  # as SciPy: off by one sample for odd n
+        spectrum = spectrum * _core.cast(values, _dtypes.component(spectrum.dtype_name))
+    least = min(n, num)
+    half = least // 2 + 1  # the nonnegative frequencies that both have
+    low = spectrum[..., :half]
+    high = spectrum[..., n - (least - half) :]
+    if least % 2 == 0 and n != num:
+        middle = least // 2
+        # Fewer: what was at -middle joins the frequency of the same absolute value; more: they part.
+        both = spectrum[..., n - middle : n - middle + 1]
+        shared = low[..., middle:] + both if num < n else low[..., middle:] * 0.5
+        low = cp.concatenate([low[..., :middle], shared], axis=-1)
+        if num > n:
+            high = cp.concatenate([shared, high], axis=-1)
+    gap = num - low.shape[-1] - high.shape[-1]
+    zeros = cp.zeros((*rows.shape[:-1], gap), spectrum.dtype_name)
+    result = _fft.ifft(cp.concatenate([low, zeros, high], axis=-1)) * (num / n)
+    result = cp.moveaxis(cp.real(result) if real else result, -1, axis)
+    if t is None:
+        return result
+    places = array(t)
+    return result, cp.arange(num) * (places[1] - places[0]) * (n / num) + places[0]
+
+
+def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
+            ) -> ndarray:  # fmt: skip
+    """`up` - 1 zeros after each sample, then a filter, then every `down`-th output; as a product of windows of the
+    signal with the filter's phases, so that nothing is multiplied by the zeros.
+
+    Args:
+        h: the filter's weights.
+        x: array.
+        up: that factor.
+        down: that factor.
+        axis: the axis.
+        mode: "constant".
+        cval: 0.
+
+    Raises:
+        ValueError: for weights that are no vector, and factors below 1.
+        NotImplementedError: for other modes and values beyond the ends.
+    """
+    if mode != "constant" or cval != 0:
+        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; there is 'constant' "
+                                  "with 0")  # fmt: skip
+    weights, a = array(h), array(x)
+    if weights.ndim != 1 or weights.size == 0:
+        raise ValueError("h must be 1-D with non-zero length")
+    if up < 1 or down < 1:
+        raise ValueError("Both up and down must be >= 1")
+    name = _core.promote_types(_dtypes.inexact(a.dtype_name), _dtypes.inexact(weights.dtype_name))
+    axis = normalize_axis(axis, a.ndim)
+    rows = _core.cast(cp.moveaxis(a, axis, -1), name)
+    taps = -(-weights.size // up)
+    outer = rows.shape[:-1]
+    edge = cp.zeros((*outer, taps - 1), name)
+    windows = sliding_window_view(cp.concatenate([edge, rows, edge], axis=-1), taps, -1)
+    phases = cp.concatenate([_core.cast(weights, name), cp.zeros(taps * up - weights.size, name)]).reshape([taps, up])
+    result = cp.matmul(windows, cp.flip(phases, 0)).reshape([*outer, windows.shape[-2] * up])
+    length = -(-((rows.shape[-1] - 1) * up + weights.size) // down)
+    return cp.moveaxis(result[..., ::down][..., :length].copy(), -1, axis)
+
+
+def firwin(
+    numtaps: int, cutoff: Any, *, width: float | None = None, window: Any = "hamming", pass_zero: Any = True,
+    scale: bool = True, fs: float | None = None,
+) -> ndarray:  # fmt: skip
+    """The weights of a filter that lets bands of frequencies pass: sincs times a window; computed on the host.
+
+    Args:
+        numtaps: how many weights; odd if the highest frequency passes.
+        cutoff: the edges of the bands, rising, between 0 and fs / 2.
+        width: of the transition, which gives Kaiser's window.
+        window: as for `get_window`.
+        pass_zero: whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".
+        scale: whether the gain in the middle of the first band is 1.
+        fs: the sampling frequency (2).
+
+    Raises:
+        ValueError: for edges out of range or order, an even number of weights for filters that pass the highest
+            frequency, and unknown kinds.
+    """
+    import numpy as np
+
+    nyquist = 0.5 * (2.0 if fs is None else float(fs))
+    edges = np.atleast_1d(host(cutoff)).astype(float) / nyquist
+    if edges.ndim > 1:
+        raise ValueError("The cutoff argument must be at most one-dimensional.")
+    if edges.size == 0:
+        raise ValueError("At least one cutoff frequency must be given.")
+    if edges.min() <= 0 or edges.max() >= 1:
+        raise ValueError("Invalid cutoff frequency: frequencies must be greater than 0 and less than fs/2.")
+    if (np.diff(edges) <= 0).any():
+        raise ValueError("Invalid cutoff frequencies: the frequencies must be strictly increasing.")
+    if width is not None:
+        attenuation = 2.285 * (numtaps - 1) * math.pi * (width / nyquist) + 7.95
+        window = ("kaiser", kaiser_beta(attenuation))
+    kinds = {"lowpass": (True, 1), "highpass": (False, 1), "bandstop": (True, 2), "bandpass": (False, 2)}
+    if isinstance(pass_zero, str):
+        if pass_zero not in kinds:
+            raise ValueError(f"Parameter pass_zero={pass_zero!r} not in (True, False, {', '.join(map(repr, kinds))})")
+        zero, count = kinds[pass_zero]
+        if (edges.size == 1) != (count == 1):
+            raise ValueError(f'cutoff must have {"one element" if count == 1 else "at least two elements"} if '
+                             f'pass_zero=="{pass_zero}", got {edges.shape}')  # fmt: skip
+        pass_zero = zero
+    last = bool(edges.size & 1) ^ bool(pass_zero)
+    if last and numtaps % 2 == 0:
+        raise ValueError("A filter with an even number of coefficients must have zero response at the Nyquist "
+                         "frequency.")  # fmt: skip
+    bands = np.concatenate([[0.0] if pass_zero else [], edges, [1.0] if last else []]).reshape(-1, 2)
+    m = np.arange(numtaps) - 0.5 * (numtaps - 1)
+    weights = sum(right * np.sinc(right * m) - left * np.sinc(left * m) for left, right in bands)
+    weights = weights * host(get_window(window, numtaps, fftbins=False))
+    if scale:
+        left, right = bands[0]
+        middle = 0.0 if left == 0 else 1.0 if right == 1 else 0.5 * (left + right)
+        weights = weights / np.sum(weights * np.cos(np.pi * m * middle))
+    return _core.from_numpy(weights)
+
+
+def kaiser_beta(a: float) -> float:
+    """The parameter of Kaiser's window for an attenuation of `a` decibels (J. F. Kaiser, 1974)."""
+    if a > 50:
+        return 0.1102 * (a - 8.7)
+    return 0.5842 * (a - 21) ** 0.4 + 0.07886 * (a - 21) if a > 21 else 0.0
+
+
+def kaiser_atten(numtaps: int, width: float) -> float:
+    """The attenuation in decibels of a filter by Kaiser's window; `width` of the transition in terms of the highest
+    frequency."""
+    return 2.285 * (numtaps - 1) * math.pi * width + 7.95
+
+
+def resample_poly(
+    x: Any,
+    up: int,
+    down: int,
+    axis: int = 0,
+    window: Any = ("kaiser", 5.0),
+    padtype: str = "constant",
+    cval: Any = None,
+) -> ndarray:
+    """Sampled `up` / `down` times as often, by a filter.
+
+    Args:
+        x: array.
+        up: that factor.
+        down: that factor.
+        axis: the axis.
+        window: the filter's window, or its weights as a vector.
+        padtype: what lies beyond the ends: "constant", or what is taken off before and added after: "mean", "median",
+            "minimum", "maximum".
+        cval: the constant (0).
+
+    Raises:
+        ValueError: for factors below 1 or that are not whole, weights that are no vector, and `cval` without
+            "constant".
+        NotImplementedError: for other paddings.
+    """
+    if up != int(up) or down != int(down):
+        raise ValueError("up and down must be integers")
+    if up < 1 or down < 1:
+        raise ValueError("up and down must be >= 1")
+    if cval is not None and padtype != "constant":
+        raise ValueError("cval has no effect when padtype is " + str(padtype))
+    folds: dict[str, Any] = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
+    if padtype != "constant" and padtype not in folds:
+        raise NotImplementedError(f"[resample_poly] padtype={padtype!r} is not supported; there are 'constant', "
+                                  f"{', '.join(map(repr, folds))}")  # fmt: skip
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    common = math.gcd(int(up), int(down))
+    up, down = int(up) // common, int(down) // common
+    if up == down == 1:
+        return a.copy()
+    n = a.shape[axis]
+    length = -(-n * up // down)
+    if isinstance(window, ndarray):
+        if window.ndim > 1:
+            raise ValueError("window must be 1-D")
+        weights, half = window, (window.size - 1) // 2
+    else:
+        rate = max(up, down)
+        half = 10 * rate
+        weights = firwin(2 * half + 1, 1.0 / rate, window=window)
+    if a.dtype_name in ("float32", "complex64") and not isinstance(window, ndarray):
+        weights = _core.cast(weights, "float32")
+    base: Any = folds[padtype](a, axis=axis, keepdims=True) if padtype in folds else cval
+    # Zeros before the weights put an output onto the first sample; those after give the last outputs.
+    before = down - half % down
+    skipped = (half + before) // down
+    after = 0
+    while -(-((n - 1) * up + weights.size + before + after) // down) < length + skipped:
+        after += 1
+    name = weights.dtype_name
+    weights = cp.concatenate([cp.zeros(before, name), weights * up, cp.zeros(after, name)])
+    shifted = a if base is None else a - base
+    result = cp.moveaxis(upfirdn(weights, shifted, up, down, axis), axis, -1)[..., skipped : skipped + length]
+    result = cp.moveaxis(result.copy(), -1, axis)
+    return result if base is None else result + base
+
+
+def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
+    """Takes noise off: each element moves towards the mean of its window, the further the less the window varies.
+
+    Args:
+        im: array.
+        mysize: extents of the windows, odd (3).
+        noise: its power; the mean of the windows' variances by default.
+
+    Raises:
+        NotImplementedError: for complex arrays.
+    """
+    a = array(im)
+    if _dtypes.kind(a.dtype_name) == "c":
+        raise NotImplementedError("[wiener] complex im= is not supported")
+    a = a if a.dtype_name in ("float32", "float64") else _core.cast(a, "float64")
+    sizes = [3] * a.ndim if mysize is None else host(mysize).reshape(-1).tolist()
+    sizes = sizes * a.ndim if len(sizes) == 1 else sizes
+    if any(n % 2 == 0 for n in sizes):
+        raise NotImplementedError("[wiener] mysize= of even extents is not supported")
+    mean = uniform_filter(a, sizes, mode="constant")
+    variance = uniform_filter(a * a, sizes, mode="constant") - mean * mean
+    power = cp.mean(variance) if noise is None else noise
+    value = (a - mean) * (1.0 - power / variance) + mean
+    return _map("where", variance < power, mean, value)
+
+
+def decimate(
+    x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
+) -> ndarray:
+    """Every q-th sample, after a filter that takes off what they cannot show.
+
+    Args:
+        x: array.
+        q: the factor.
+        n: the filter's order: 8 of Chebyshev's ("iir"), 20 q ("fir").
+        ftype: "iir" or "fir".
+        axis: the axis.
+        zero_phase: whether phases stay as they are.
+
+    Raises:
+        ValueError: for another `ftype`.
+        TypeError: for a factor that is no integer.
+    """
+    factor = operator.index(q)
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    if ftype == "iir":
+        sections = cheby1(8 if n is None else operator.index(n), 0.05, 0.8 / factor, output="sos")
+        y = sosfiltfilt(sections, a, axis) if zero_phase else sosfilt(sections, a, axis)
+        return y[(*[slice(None)] * axis, slice(None, None, factor))].copy()
+    if ftype != "fir":
+        raise ValueError("invalid ftype")
+    weights = firwin((20 * factor if n is None else operator.index(n)) + 1, 1.0 / factor, window="hamming")
+    if a.dtype_name in ("float32", "complex64"):
+        weights = _core.cast(weights, "float32")
+    if zero_phase:
+        return resample_poly(a, 1, factor, axis, weights)
+    count = -(-a.shape[axis] // factor)
+    return upfirdn(weights, a, 1, factor, axis)[(*[slice(None)] * axis, slice(count))].copy()

@@ -1,0 +1,165 @@
+"""Transforms of short segments of a signal, and back by adding the segments where they overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, normalize_axis
+from cuprous.scipy import fft as _fft
+from cuprous.scipy.signal._spectral import (
+    _filled,
+    _frequencies,
+    _overlap,
+    _placed,
+    _points,
+    _scale,
+    _times,
+    _transforms,
+    _window,
+)
+from cuprous.scipy.signal.windows import get_window
+
+ndarray = _core.ndarray
+
+
+def _scaling(scaling: str) -> str:
+    if scaling not in ("psd", "spectrum"):
+        raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
+    return "density" if scaling == "psd" else scaling
+
+
+def _continued(rows: ndarray, half: int, boundary: str) -> ndarray:
+    """Half a segment more at either end."""
+    if half == 0:
+        return rows
+    n = rows.shape[-1]
+    if boundary == "zeros" or boundary == "constant":
+        first, last = (cp.zeros_like(rows[..., :1]),) * 2 if boundary == "zeros" else (rows[..., :1], rows[..., -1:])
+        before, after = (_core.broadcast_to(v, (*rows.shape[:-1], half)) for v in (first, last))
+    else:
+        if n <= half:
+            raise ValueError(f"The extension length n ({half}) is too big. It must not exceed x.shape[axis]-1, which "
+                             f"is {n - 1}.")  # fmt: skip
+        before, after = cp.flip(rows[..., 1 : half + 1], -1), cp.flip(rows[..., n - 1 - half : n - 1], -1)
+        if boundary == "odd":
+            before, after = 2 * rows[..., :1] - before, 2 * rows[..., -1:] - after
+    return cp.concatenate([before, rows, after], axis=-1)
+
+
+def stft(
+    x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = 256, noverlap: int | None = None,
+    nfft: int | None = None, detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros",
+    padded: bool = True, axis: int = -1, scaling: str = "spectrum",
+) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
+    """Transforms of segments, one after another, from which `istft` restores the signal.
+
+    Args:
+        x: array.
+        boundary: what half a segment before the start and after the end holds: "zeros", "even", "odd", "constant", or
+            None (there is none).
+        padded: whether zeros fill the last segment.
+        scaling: "spectrum" or "psd".
+        fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as for `csd`.
+
+    Returns:
+        Frequencies, times, and the transforms: frequencies in the place of the axis, times last.
+
+    Raises:
+        ValueError: as `csd`, and for an unknown boundary.
+    """
+    scaling = _scaling(scaling)
+    if boundary not in ("even", "odd", "constant", "zeros", None):
+        raise ValueError(f"Unknown boundary option '{boundary}', must be one of: ['even', 'odd', 'constant', 'zeros', "
+                         "None]")  # fmt: skip
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    if a.size == 0:
+        return cp.empty(a.shape), cp.empty(a.shape), cp.empty(a.shape)
+    rows = cp.moveaxis(a, axis, -1)
+    values, count = _window(window, nperseg, rows.shape[-1])
+    overlap, points = _overlap(noverlap, count), _points(nfft, count)
+    step = count - overlap
+    if boundary is not None:
+        rows = _continued(rows, count // 2, boundary)
+    if padded:
+        rows = _filled(rows, rows.shape[-1] + (-(rows.shape[-1] - count) % step) % count)
+    onesided = bool(return_onesided) and _dtypes.kind(a.dtype_name) != "c"
+    result = _transforms(rows, values, step, points, detrend, onesided)
+    result = result * _core.cast(_core.map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
+    times = _times(rows.shape[-1], count, overlap, fs, boundary is not None)
+    return _frequencies(points, fs, onesided), times, _placed(result, axis)
+
+
+def _overlapping_sum(segments: ndarray, step: int) -> ndarray:
+    """Adds segments (…, count, length), each `step` elements after the one before."""
+    *outer, count, length = segments.shape
+    steps = -(-length // step)
+    blocks = _filled(segments, steps * step).reshape([*outer, count, steps, step])
+    total: Any = None
+    for k in range(steps):
+        pieces = [cp.zeros((*outer, k, step), segments.dtype_name), blocks[..., k, :],
+                  cp.zeros((*outer, steps - 1 - k, step), segments.dtype_name)]  # fmt: skip
+        row = cp.concatenate(pieces, axis=-2)
+        total = row if total is None else total + row
+    return total.reshape([*outer, (count + steps - 1) * step])[..., : length + (count - 1) * step]
+
+
+def istft(
+    Zxx: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, input_onesided: bool = True, boundary: bool = True, time_axis: int = -1,
+    freq_axis: int = -2, scaling: str = "spectrum",
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """The signal whose `stft` it is, or comes nearest to it (least squares).
+
+    Args:
+        Zxx: transforms of segments.
+        input_onesided: whether there are no negative frequencies.
+        boundary: whether `stft` had a boundary, which is cut off.
+        time_axis: the axis of the segments.
+        freq_axis: the axis of the frequencies.
+        fs, window, nperseg, noverlap, nfft, scaling: as for `stft`.
+
+    Returns:
+        Times and the signal. Where the windows' squares add up to nothing, the signal is not restored; unlike in SciPy
+        no warning says so, since that would wait for the device.
+
+    Raises:
+        ValueError: for arrays of less than two axes, equal axes, and arguments that do not fit together.
+    """
+    z = array(Zxx)
+    if z.ndim < 2:
+        raise ValueError("Input stft must be at least 2d!")
+    if freq_axis == time_axis:
+        raise ValueError("Must specify differing time and frequency axes!")
+    freq, time = normalize_axis(freq_axis, z.ndim), normalize_axis(time_axis, z.ndim)
+    default = 2 * (z.shape[freq] - 1) if input_onesided else z.shape[freq]
+    count = default if nperseg is None else int(nperseg)
+    if count < 1:
+        raise ValueError("nperseg must be a positive integer")
+    unfilled = count if input_onesided and count == default + 1 else default
+    points = unfilled if nfft is None else _points(nfft, count)
+    step = count - _overlap(noverlap, count)
+    if isinstance(window, (str, tuple)):
+        values = get_window(window, count)
+    else:
+        values = array(window)
+        if values.ndim != 1:
+            raise ValueError("window must be 1-D")
+        if values.size != count:
+            raise ValueError(f"window must have length of {count}")
+    rows = cp.moveaxis(z, (time, freq), (-2, -1))
+    pieces = (_fft.irfft(rows, points) if input_onesided else _fft.ifft(rows, points))[..., :count]
+    values = _core.cast(values, pieces.dtype_name)
+    scale = _core.cast(1.0 / _core.map("sqrt", _scale(values, fs, _scaling(scaling))), pieces.dtype_name)
+    x = _overlapping_sum(pieces * values * scale, step)
+    norm = _overlapping_sum(_core.broadcast_to(values * values, (rows.shape[-2], count)), step)
+    if boundary:
+        half = count // 2
+        x, norm = (v[..., half : v.shape[-1] - half] if half else v[..., :0] for v in (x, norm))
+    large = _core.map("absolute", norm) > 1e-10
+    x = x / _core.map("where", large, norm, 1.0)
+    if x.ndim > 1:
+        x = cp.moveaxis(x, -1, time - (freq < time))
+    return _core.cast(cp.arange(x.shape[0]), "float64") / float(fs), x

@@ -1,0 +1,301 @@
+"""Spectra of signals, of segments that overlap: their powers, averaged (P. D. Welch, IEEE Transactions on Audio and
+Electroacoustics 15 (1967)) or in time. Segments are views, not copies."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import cuprous as cp
+from cuprous import _core, _dtypes
+from cuprous._args import array, broadcast_shapes, normalize_axis
+from cuprous.lib.stride_tricks import sliding_window_view
+from cuprous.scipy import fft as _fft
+from cuprous.scipy.signal._filters import detrend as _detrend
+from cuprous.scipy.signal.windows import get_window
+
+ndarray = _core.ndarray
+_map = _core.map
+
+
+def _window(window: Any, nperseg: int | None, n: int, default: int = 256) -> tuple[ndarray, int]:
+    """The window's values and their number.
+
+    Raises:
+        ValueError: for windows that are not known, no vectors, or of another length than `nperseg`.
+    """
+    if isinstance(window, (str, tuple)):
+        count = default if nperseg is None else int(nperseg)
+        if count < 1:
+            raise ValueError("nperseg must be a positive integer")
+        if count > n:
+            warnings.warn(f"nperseg={count} is greater than signal length max(len(x), len(y)) = {n}, using "
+                          f"nperseg = {n}", stacklevel=4)  # fmt: skip
+            count = n
+        return get_window(window, count), count
+    values = array(window)
+    if values.ndim != 1:
+        raise ValueError("window must be 1-D")
+    if n < values.size:
+        raise ValueError("window is longer than input signal")
+    if nperseg is not None and int(nperseg) != values.size:
+        raise ValueError("value specified for nperseg is different from length of window")
+    return values, values.size
+
+
+def _overlap(noverlap: int | None, nperseg: int) -> int:
+    count = nperseg // 2 if noverlap is None else int(noverlap)
+    if count >= nperseg:
+        raise ValueError("noverlap must be less than nperseg.")
+    return count
+
+
+def _points(nfft: int | None, nperseg: int) -> int:
+    count = nperseg if nfft is None else int(nfft)
+    if count < nperseg:
+        raise ValueError("nfft must be greater than or equal to nperseg.")
+    return count
+
+
+def _complex(*arrays: ndarray) -> str:
+    """The dtype of the spectrum: complex64 for float32 and less, otherwise complex128."""
+    name = "complex64"
+    for a in arrays:
+        name = _core.promote_types(name, a.dtype_name)
+    return name
+
+
+def _transforms(x: ndarray, window: ndarray, step: int, nfft: int, detrend: Any, onesided: bool) -> ndarray:
+    """Transforms of the segments of the last axis, detrended and windowed: shape (…, segments, frequencies)."""
+    x = x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, "float64")
+    segments = sliding_window_view(x, window.size, -1)[..., ::step, :]
+    if callable(detrend):
+        segments = array(detrend(segments))
+    elif detrend:
+        segments = _detrend(segments, axis=-1, type=detrend)
+    part = _dtypes.component(segments.dtype_name) if _dtypes.kind(window.dtype_name) != "c" else segments.dtype_name
+    segments = segments * _core.cast(window, part)
+    return _fft.rfft(segments, nfft) if onesided else _fft.fft(segments, nfft)
+
+
+def _frequencies(nfft: int, fs: float, onesided: bool) -> ndarray:
+    return _fft.rfftfreq(nfft, 1.0 / fs) if onesided else _fft.fftfreq(nfft, 1.0 / fs)
+
+
+def _doubled(power: ndarray, nfft: int) -> ndarray:
+    """Powers of positive frequencies with those of the negative ones: all but the first, and the last of an even
+    number of points."""
+    index = cp.arange(power.shape[-1])
+    once = index == 0
+    if nfft % 2 == 0:
+        once = _map("logical_or", once, index == nfft // 2)
+    return _map("where", once, power, power * 2.0)
+
+
+def _scale(window: ndarray, fs: float, scaling: str) -> Any:
+    if scaling == "density":
+        return 1.0 / (fs * cp.sum(_map("absolute", window) ** 2))
+    if scaling == "spectrum":
+        return 1.0 / cp.sum(window) ** 2
+    raise ValueError(f"Unknown scaling: {scaling!r}")
+
+
+def _powers(
+    x: ndarray, y: ndarray | None, fs: float, window: ndarray, noverlap: int, nfft: int, detrend: Any, onesided: bool,
+    scaling: str,
+) -> ndarray:  # fmt: skip
+    """conj(X) Y of each segment of the last axis (real for `y` None, which stands for `x`)."""
+    name = _complex(x) if y is None else _complex(x, y)
+    step = window.size - noverlap
+    scale = _core.cast(_scale(window, fs, scaling), _dtypes.component(name))
+    mine = _transforms(x, window, step, nfft, detrend, onesided)
+    if y is None:
+        real, imag = _map("real", mine), _map("imag", mine)
+        power = (real * real + imag * imag) * scale
+    else:
+        power = _map("conjugate", mine) * _transforms(y, window, step, nfft, detrend, onesided) * scale
+    return _doubled(power, nfft) if onesided else power
+
+
+def _median_bias(n: int) -> float:
+    """The mean of the median of n powers of noise, in terms of theirs."""
+    return 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, n, 2))
+
+
+def _averaged(power: ndarray, average: str) -> ndarray:
+    """Over the segments."""
+    if average not in ("mean", "median"):
+        raise ValueError(f"average must be 'median' or 'mean', got {average}")
+    if average == "mean":
+        return cp.mean(power, axis=-2)
+    bias = _median_bias(power.shape[-2])
+    if _dtypes.kind(power.dtype_name) == "c":
+        parts = (cp.median(_map(part, power), axis=-2) / bias for part in ("real", "imag"))
+        return _map("make_complex", *parts)
+    return cp.median(power, axis=-2) / bias
+
+
+def _spectrum(
+    x: ndarray, y: ndarray | None, fs: float, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None,
+    detrend: Any, return_onesided: bool, scaling: str, axis: int, average: str,
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    axis = normalize_axis(axis, x.ndim)
+    rows = cp.moveaxis(x, axis, -1)
+    others = None if y is None else cp.moveaxis(y, axis, -1)
+    n = rows.shape[-1]
+    if others is not None:
+        try:
+            outer = broadcast_shapes(rows.shape[:-1], others.shape[:-1])
+        except ValueError as error:
+            raise ValueError("x and y cannot be broadcast together.") from error
+        n = max(n, others.shape[-1])
+        if rows.size == 0 or others.size == 0:
+            empty = cp.moveaxis(cp.empty((*outer, min(rows.shape[-1], others.shape[-1]))), -1, axis)
+            return empty, empty.copy()
+        rows, others = (_filled(v, n) for v in (rows, others))
+    elif rows.size == 0:
+        return cp.empty(x.shape), cp.empty(x.shape)
+    values, count = _window(window, nperseg, n)
+    points = _points(nfft, count)
+    overlap = _overlap(noverlap, count)
+    real = all(_dtypes.kind(v.dtype_name) != "c" for v in (x, *([] if y is None else [y])))
+    onesided = bool(return_onesided) and real
+    power = _powers(rows, others, fs, values, overlap, points, detrend, onesided, scaling)
+    return _frequencies(points, fs, onesided), cp.moveaxis(_averaged(power, average), -1, axis)
+
+
+def _filled(a: ndarray, n: int) -> ndarray:
+    """With zeros behind, up to n elements along the last axis."""
+    if a.shape[-1] == n:
+        return a
+    return cp.concatenate([a, cp.zeros((*a.shape[:-1], n - a.shape[-1]), a.dtype_name)], axis=-1)
+
+
+def csd(
+    x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
+    scaling: str = "density", axis: int = -1, average: str = "mean",
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """The spectral density of two signals' product, by Welch's method.
+
+    Args:
+        x: array.
+        y: array that broadcasts with `x` along other axes; the shorter one is filled with zeros.
+        fs: samples in a unit of time.
+        window: what segments are multiplied by: as for `get_window`, or a vector.
+        nperseg: length of segments; 256, or that of the vector, by default.
+        noverlap: elements that neighbouring segments share; half of them by default.
+        nfft: points of the transforms, filled with zeros; `nperseg` by default.
+        detrend: "constant", "linear", False, or a function of the segments (…, segments, elements).
+        return_onesided: whether negative frequencies of real signals are added to the positive ones.
+        scaling: "density" (per frequency) or "spectrum".
+        axis: the axis.
+        average: "mean" or "median" of the segments.
+
+    Returns:
+        Frequencies, and the density at each, in the place of the axis.
+
+    Raises:
+        ValueError: for windows, overlaps and points that do not fit together, and unknown names.
+    """
+    return _spectrum(array(x), None if y is x else array(y), fs, window, nperseg, noverlap, nfft, detrend,
+                     return_onesided, scaling, axis, average)  # fmt: skip
+
+
+def welch(
+    x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
+    axis: int = -1, average: str = "mean",
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """The spectral density of a signal's power, averaged over segments; arguments and errors as for `csd`."""
+    return _spectrum(array(x), None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
+                     average)  # fmt: skip
+
+
+def periodogram(
+    x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
+    return_onesided: bool = True, scaling: str = "density", axis: int = -1,
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """The spectral density of a signal's power, of all of it as one segment; arguments and errors as for `csd`."""
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    if a.size == 0:
+        return cp.empty(a.shape), cp.empty(a.shape)
+    if nfft is not None and nfft < a.shape[axis]:
+        a, nfft = a[(*[slice(None)] * axis, slice(nfft))], None
+    window = "boxcar" if window is None else window
+    n = a.shape[axis]
+    if isinstance(window, ndarray) and window.size != n:
+        raise ValueError("the size of the window must be the same size of the input on the specified axis")
+    return welch(a, fs, window, n, 0, nfft, detrend, return_onesided, scaling, axis)
+
+
+def coherence(
+    x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """How far two signals are linear functions of each other, by frequency: |Pxy|² / (Pxx Pyy). Arguments and errors as
+    for `csd`."""
+    options = (fs, window, nperseg, noverlap, nfft, detrend)
+    frequencies, xx = welch(x, *options, axis=axis)
+    _, yy = welch(y, *options, axis=axis)
+    _, xy = csd(x, y, *options, axis=axis)
+    return frequencies, _map("absolute", xy) ** 2 / xx / yy
+
+
+def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> ndarray:
+    """The middles of the segments."""
+    count = (n - nperseg) // (nperseg - noverlap) + 1
+    start = 0.0 if extended else nperseg / 2.0
+    return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
+
+
+def _placed(result: ndarray, axis: int) -> ndarray:
+    """From (…, segments, frequencies) to frequencies in the place of the axis and segments last."""
+    return cp.moveaxis(result, -1, axis)
+
+
+def spectrogram(
+    x: Any, fs: float = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
+    scaling: str = "density", axis: int = -1, mode: str = "psd",
+) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
+    """Spectra of segments, one after another.
+
+    Args:
+        x: array.
+        noverlap: an eighth of a segment by default.
+        mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (angles without jumps).
+        fs, window, nperseg, nfft, detrend, return_onesided, scaling, axis: as for `csd`.
+
+    Returns:
+        Frequencies, times of the segments' middles, and the spectra: frequencies in the place of the axis, times last.
+
+    Raises:
+        ValueError: as `csd`, and for an unknown mode.
+    """
+    modes = ("psd", "complex", "magnitude", "angle", "phase")
+    if mode not in modes:
+        raise ValueError(f"unknown value for mode {mode}, must be one of {list(modes)}")
+    a = array(x)
+    axis = normalize_axis(axis, a.ndim)
+    if a.size == 0:
+        return cp.empty(a.shape), cp.empty(a.shape), cp.empty(a.shape)
+    rows = cp.moveaxis(a, axis, -1)
+    n = rows.shape[-1]
+    values, count = _window(window, nperseg, n)
+    overlap = _overlap(count // 8 if noverlap is None else noverlap, count)
+    points = _points(nfft, count)
+    onesided = bool(return_onesided) and _dtypes.kind(a.dtype_name) != "c"
+    if mode == "psd":
+        result = _powers(rows, None, fs, values, overlap, points, detrend, onesided, scaling)
+    else:
+        result = _transforms(rows, values, count - overlap, points, detrend, onesided)
+        result = result * _core.cast(_map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
+    if mode == "magnitude":
+        result = _map("absolute", result)
+    elif mode in ("angle", "phase"):
+        result = cp.angle(result)
+        result = cp.unwrap(result, axis=-1) if mode == "phase" else result
+    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _placed(result, axis)

@@ -1,0 +1,74 @@
+"""Sparse matrices, with `scipy.sparse`'s names: compressed rows (CSR) and columns (CSC), and coordinates (COO).
+
+Values and indices live on the device, and what is calculated with them is recorded as everything else. What needs to
+know how many values a result has waits for the device: adding up equal positions, sums and products of two sparse
+matrices, picking rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy._absent import absent
+from cuprous.scipy.sparse import linalg
+from cuprous.scipy.sparse._base import SparseEfficiencyWarning, SparseWarning, sparray, spmatrix
+from cuprous.scipy.sparse._classes import (
+    coo_array,
+    coo_matrix,
+    csc_array,
+    csc_matrix,
+    csr_array,
+    csr_matrix,
+    issparse,
+    isspmatrix,
+    isspmatrix_coo,
+    isspmatrix_csc,
+    isspmatrix_csr,
+)  # fmt: skip
+from cuprous.scipy.sparse._construct import (
+    block_array,
+    block_diag,
+    bmat,
+    diags,
+    diags_array,
+    eye,
+    eye_array,
+    find,
+    hstack,
+    identity,
+    kron,
+    kronsum,
+    rand,
+    random,
+    random_array,
+    spdiags,
+    tril,
+    triu,
+    vstack,
+)  # fmt: skip
+from cuprous.scipy.sparse._files import load_npz, save_npz
+
+_FORMATS = "there are the formats csr, csc and coo"
+#: The nearest alternative to functions of SciPy's that there are none of here.
+ALTERNATIVES = {
+    **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dia", "dok", "lil") for kind in ("array", "matrix")},
+    **dict.fromkeys(("isspmatrix_bsr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil"), _FORMATS),
+    "expand_dims": "use reshape",
+    "get_index_dtype": "use scipy.sparse's",
+    "permute_dims": "use transpose",
+    "safely_cast_index_arrays": "use scipy.sparse's",
+    "swapaxes": "use transpose",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return absent(__name__, name, ALTERNATIVES)
+
+
+__all__ = [
+    "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "coo_array", "coo_matrix",
+    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "diags", "diags_array", "eye", "eye_array", "find", "hstack",
+    "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc", "isspmatrix_csr", "kron", "kronsum",
+    "linalg", "load_npz", "rand", "random", "random_array", "save_npz", "sparray", "spdiags", "spmatrix", "tril",
+    "triu", "vstack",
+]  # fmt: skip

@@ -1,0 +1,327 @@
+"""Operators of sparse matrices: with numbers, dense arrays and each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import array, astype, broadcast_shapes
+from cuprous.scipy.sparse import _product
+from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_dense, is_number, operand
+
+ndarray = _core.ndarray
+
+#: Functions of the values that keep zero, as methods.
+_UNARY = (
+    "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1", "floor", "log1p", "rad2deg", "rint", "sign",
+    "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
+
+
+def _inconsistent(a: tuple[int, ...], b: tuple[int, ...]) -> ValueError:
+    return ValueError(f"inconsistent shapes {a} and {b}")
+
+
+def _map(name: str) -> Any:
+    return lambda a, b: _core.map(name, a, b)
+
+
+class Arithmetic(Sparse):
+    """The operators."""
+
+    def _kept(self) -> str:
+        """The format of results that are made anew."""
+        return "csc" if self.format == "csc" else "coo" if self.ndim == 1 else "csr"
+
+    # --- one operand
+
+    def __neg__(self) -> Any:
+        if self._dtype == "bool":
+            raise NotImplementedError("negating a boolean sparse array is not supported")
+        return self._with_data(-self.data)
+
+    def __pos__(self) -> Any:
+        return self.copy()
+
+    def __abs__(self) -> Any:
+        return self._apply("absolute")
+
+    def _apply(self, name: str, *arguments: Any) -> Any:
+        """A function that keeps zero, of the elements (so equal positions are added up first)."""
+        self.sum_duplicates()
+        values = _core.map(name, self.data, *arguments)
+        checked_dtype(values.dtype_name)
+        return self._with_data(values)
+
+    def power(self, n: Any, dtype: Any = None) -> Any:
+        """Elements to the power of a number."""
+        if not is_number(n):
+            raise NotImplementedError("input is not scalar")
+        if not n:
+            raise NotImplementedError("zero power is not supported as it would densify the matrix.\n"
+                                      "Use `cuprous.ones(A.shape, dtype=A.dtype)` for this case.")  # fmt: skip
+        a = self if dtype is None else self.astype(dtype)
+        a.sum_duplicates()
+        return a._with_data(a.data**n)
+
+    # --- sums
+
+    def _sum(self, other: Any, op: str) -> Any:
+        other = operand(other)
+        if is_number(other):
+            if not other:
+                return self.copy()
+            raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
+        if isinstance(other, Sparse):
+            return self._binary(other, _map(op))
+        if is_dense(other):
+            return _core.map(op, self._spread(other), other)
+        return NotImplemented
+
+    def _spread(self, other: ndarray) -> ndarray:
+        """Dense, for a sum with an array; their shapes must broadcast."""
+        try:
+            broadcast_shapes(self.shape, other.shape)
+        except ValueError:
+            raise _inconsistent(self.shape, other.shape) from None
+        return self.toarray()
+
+    def __add__(self, other: Any) -> Any:
+        return self._sum(other, "add")
+
+    def __radd__(self, other: Any) -> Any:
+        return self._sum(other, "add")
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, "subtract")
+
+    def __rsub__(self, other: Any) -> Any:
+        other = operand(other)
+        if is_number(other):
+            if not other:
+                return -self
+            raise NotImplementedError("subtracting a sparse array from a nonzero scalar is not supported")
+        if is_dense(other):
+            return _core.map("subtract", other, self._spread(other))
+        return NotImplemented
+
+    # --- products of elements
+
+    def multiply(self, other: Any) -> Any:
+        """Products of elements with a number, a dense array (a vector is a row; rows and columns are repeated) or
+        another sparse matrix. Sparse.
+
+        Raises:
+            ValueError: for shapes that do not broadcast.
+        """
+        other = operand(other)
+        if is_number(other):
+            return self._with_data(self.data * other)
+        if isinstance(other, Sparse):
+            if other.shape == self.shape:
+                return self._binary(other, _map("multiply"))
+            if 1 in other._shape:  # values that are repeated
+                return self.multiply(other.toarray())
+            if 1 in self._shape:
+                return other.multiply(self.toarray())
+            raise _inconsistent(self.shape, other.shape)
+        dense = array(other)
+        try:
+            shape = broadcast_shapes(self.shape, dense.shape)
+        except ValueError:
+            raise _inconsistent(self.shape, dense.shape) from None
+        if shape != self.shape:
+            return self._class("coo")(self.toarray() * dense)
+        a = self.tocoo(copy=True)
+        a.sum_duplicates()
+        wide = _core.broadcast_to(dense, a._shape)
+        rows, columns = (astype(i, "int64") for i in (a.row, a.col))
+        strides = wide.element_strides
+        at = rows * strides[0] + columns * strides[1]
+        values = _core.gather(wide, at) if a.nnz else _core.empty((0,), dense.dtype_name)
+        return a._with_data(a.data * values)
+
+    def __mul__(self, other: Any) -> Any:
+        other = operand(other)
+        if is_number(other):
+            return self._with_data(self.data * other)
+        if self._is_array:
+            return self.multiply(other) if isinstance(other, Sparse) or is_dense(other) else NotImplemented
+        return self._matmul(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        other = operand(other)
+        if is_number(other):
+            return self._with_data(self.data * other)
+        if self._is_array:
+            return self.multiply(other) if is_dense(other) else NotImplemented
+        return self._rmatmul(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        other = operand(other)
+        if is_number(other):
+            a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)  # float32 as well, as SciPy
+            return a._with_data(a.data / other)
+        if isinstance(other, Sparse):
+            if other.shape != self.shape:
+                raise _inconsistent(self.shape, other.shape)
+            return self._class(self._kept())(self.toarray() / other.toarray())
+        if is_dense(other):
+            return self.multiply(_core.map("divide", 1.0, other))
+        return NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return NotImplemented
+
+    # --- matrix products
+
+    def dot(self, other: Any) -> Any:
+        """The matrix product, or the product with a number."""
+        return self * other if is_number(operand(other)) else self @ other
+
+    def __matmul__(self, other: Any) -> Any:
+        if is_number(operand(other)):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self._matmul(operand(other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if is_number(operand(other)):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self._rmatmul(operand(other))
+
+    def _matmul(self, other: Any) -> Any:
+        if isinstance(other, Sparse):
+            return _product.sparse(self, other)
+        return _product.dense(self, other) if is_dense(other) else NotImplemented
+
+    def _rmatmul(self, other: Any) -> Any:
+        if not is_dense(other):
+            return NotImplemented
+        columns = other.T if other.ndim == 2 else other
+        try:
+            product = _product.dense(self.transpose(), columns)
+        except ValueError:
+            raise ValueError(f"matmul: dimension mismatch with signature (n,k={other.shape[-1]}),"
+                             f"(k={self._shape[0]},m)->(n,m)") from None  # fmt: skip
+        return product.T
+
+    def __pow__(self, n: Any) -> Any:
+        if self._is_array:
+            return self.power(n)
+        from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
+
+        return matrix_power(self, n)
+
+    # --- comparisons
+
+    def _compare(self, other: Any, name: str) -> Any:
+        other = operand(other)
+        op = _map(name)
+        kept = self._kept()
+        if is_number(other):
+            if bool(_core.map(name, _core.full((), 0, self._dtype), other)):
+                return self._class(kept)(op(self.toarray(), other))
+            a = self.asformat(kept, copy=True)
+            a.sum_duplicates()
+            a = a._with_data(op(a.data, other))
+            a.eliminate_zeros()
+            return a
+        if isinstance(other, Sparse):
+            if other.shape != self.shape:
+                if name in ("equal", "not_equal"):
+                    return name == "not_equal"
+                raise _inconsistent(self.shape, other.shape)
+            if name in ("not_equal", "less", "greater"):
+                return self._binary(other, op)
+            return self._class(kept)(op(self.toarray(), other.toarray()))
+        if is_dense(other):
+            return op(self.toarray(), other)
+        return NotImplemented
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other, "equal")
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare(other, "not_equal")
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, "less")
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, "less_equal")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, "greater")
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, "greater_equal")
+
+    # --- the greater and the lesser
+
+    def maximum(self, other: Any) -> Any:
+        """The greater of each element and another's; NaN wins."""
+        return self._extreme(other, "maximum")
+
+    def minimum(self, other: Any) -> Any:
+        """The lesser of each element and another's; NaN wins."""
+        return self._extreme(other, "minimum")
+
+    def _extreme(self, other: Any, name: str) -> Any:
+        other = operand(other)
+        if is_number(other):
+            kept = self._kept()
+            at_zero = _core.map(name, _core.full((), 0, self._dtype), other)
+            if bool(at_zero != 0):
+                return self._class(self.format)(_core.map(name, self.toarray(), other))
+            a = self.asformat(kept, copy=True)
+            a.sum_duplicates()
+            return a._with_data(_core.map(name, a.data, other))
+        if isinstance(other, Sparse):
+            return self._binary(other, _map(name))
+        dense = array(other)
+        return self._class("csr")(_core.map(name, self._spread(dense), dense))
+
+    # --- in place
+
+    def __iadd__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __isub__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __imul__(self, other: Any) -> Any:
+        other = operand(other)
+        if not is_number(other):
+            return NotImplemented
+        self.data[...] = _fitting(self.data * other, self._dtype, "multiply")
+        return self
+
+    def __itruediv__(self, other: Any) -> Any:
+        other = operand(other)
+        if not is_number(other):
+            return NotImplemented
+        self.data[...] = _fitting(self.data / other, self._dtype, "divide")
+        return self
+
+
+def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
+    from cuprous._args import check_casting
+
+    check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
+    return result
+
+
+def _method(name: str) -> Any:
+    def method(self: Arithmetic) -> Any:
+        return self._apply(name)
+
+    method.__name__ = name
+    method.__doc__ = f"`{name}` of the elements."
+    return method
+
+
+for _name in _UNARY:
+    setattr(Arithmetic, _name, _method(_name))
+
+
+__all__ = ["Arithmetic"]

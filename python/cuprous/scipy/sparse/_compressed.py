@@ -1,0 +1,378 @@
+"""Compressed rows and columns."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from cuprous import _core
+from cuprous._args import array, astype, ndarray
+from cuprous._convert import convert
+from cuprous.scipy.sparse import _indexing, _pattern, _product
+from cuprous.scipy.sparse._arithmetic import Arithmetic
+from cuprous.scipy.sparse._base import Sparse, as_shape, checked_dtype, is_shape
+from cuprous.scipy.sparse._pattern import Pattern
+
+
+def is_scipy(x: object) -> bool:
+    """A sparse matrix of SciPy's (or CuPy's)."""
+    return not isinstance(x, Sparse) and hasattr(x, "tocoo") and hasattr(x, "nnz") and hasattr(x, "shape")
+
+
+def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
+    """The values that a constructor is given."""
+    values = convert(data)
+    if values.ndim != 1:
+        values = values.reshape(-1)
+    name = checked_dtype(values.dtype_name if dtype is None else dtype)
+    if values.dtype_name != name:
+        return _core.cast(values, name)
+    return values.copy() if (copy and values is data) or not values.is_c_contiguous else values
+
+
+def index_of(index: Any) -> ndarray:
+    """An index array that a constructor is given.
+
+    Raises:
+        ValueError: for other dtypes, or axes.
+    """
+    import numpy as np
+
+    if not isinstance(index, ndarray):
+        host = np.asarray(index)
+        index = convert(host.astype(np.int64) if host.size == 0 else host)
+    if index.dtype_name[:3] not in ("int", "uin"):
+        raise ValueError(f"index arrays should have integer data types, not {index.dtype_name}")
+    if index.ndim != 1:
+        raise ValueError("index arrays should be 1-D")
+    return index
+
+
+class Compressed(Arithmetic):
+    """A matrix by its rows or columns: `data[indptr[i]:indptr[i + 1]]` are the values of row (column) i, `indices`
+    their columns (rows).
+
+    Args:
+        arg1: a dense array, a sparse matrix (of SciPy's too), a shape, (data, (row, col)) or (data, indices, indptr).
+        shape: where it does not follow from `arg1`.
+        dtype: of the values.
+        copy: whether values that live on the device are copied; index arrays always are.
+
+    Raises:
+        ValueError: for index arrays that are no pattern of that shape, which waits for the device, and for shapes and
+            dtypes that there are not.
+    """
+
+    _major: ClassVar[int]
+    _data: ndarray
+    _pattern: Pattern
+    _canonical: bool | None
+
+    def __init__(
+        self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None
+    ) -> None:
+        if maxprint is not None:
+            raise NotImplementedError(f"[{self.format}] maxprint= is not supported; print A.get()")
+        self._canonical = None
+        if is_scipy(arg1):
+            self._take_scipy(arg1)
+        elif isinstance(arg1, Sparse):
+            self._become(arg1.asformat(self.format, copy=copy))
+        elif is_shape(arg1):
+            self._empty(as_shape(arg1), dtype)
+        elif isinstance(arg1, tuple) and len(arg1) == 3:
+            self._take_arrays(arg1, shape, dtype, copy)
+        elif isinstance(arg1, tuple):
+            if len(arg1) != 2:
+                raise ValueError(f"unrecognized {type(self).__name__} constructor input: {arg1!r}")
+            self._become(self._class("coo")(arg1, shape=shape, dtype=dtype).asformat(self.format))
+        else:
+            self._become(self._class("coo")(arg1, dtype=dtype).asformat(self.format))
+        if shape is not None and as_shape(shape) != self._shape:
+            raise ValueError(f"inconsistent shapes: {as_shape(shape)} != {self._shape}")
+        if dtype is not None and checked_dtype(dtype) != self._dtype:
+            self._data = _core.cast(self._data, checked_dtype(dtype))
+
+    # --- making
+
+    @classmethod
+    def _new(cls, data: ndarray, pattern: Pattern, shape: tuple[int, int], canonical: bool | None) -> Any:
+        made = cls.__new__(cls)
+        made._data, made._pattern, made._shape, made._canonical = data, pattern, shape, canonical
+        return made
+
+    def _become(self, other: Any) -> None:
+        self._data, self._pattern, self._shape = other._data, other._pattern.share(), other._shape
+        self._canonical = other._canonical
+
+    def _empty(self, shape: Any, dtype: Any) -> None:
+        self._shape = shape
+        self._data = _core.empty((0,), checked_dtype(dtype))
+        majors = shape[self._major]
+        self._pattern = Pattern.of(_core.full((majors + 1,), 0, "int32"), _core.empty((0,), "int32"))
+        self._canonical = True
+
+    def _take_scipy(self, a: Any) -> None:
+        own = a.asformat(self.format) if a.format != self.format else a
+        arrays = (own.data, own.indices, own.indptr)
+        self._take_arrays(arrays, own.shape, None, False)
+
+    def _take_arrays(self, arrays: Any, shape: Any, dtype: Any, copy: bool) -> None:
+        data, indices, starts = arrays
+        self._data = values_of(data, dtype, copy)
+        minors, starts = index_of(indices), index_of(starts)
+        if shape is None:
+            extent = int(_core.reduce("max", minors, None)) + 1 if minors.size else 0
+            found = (starts.size - 1, extent)
+            self._shape = found if self._major == 0 else (extent, starts.size - 1)
+        else:
+            self._shape = as_shape(shape)  # type: ignore[assignment]
+        majors, minor_extent = self._shape[self._major], self._shape[1 - self._major]
+        names = ("row", "column")
+        if starts.size != majors + 1:
+            raise ValueError(f"index pointer size {starts.size} should be {majors + 1}")
+        if minors.size != self._data.size:
+            raise ValueError("indices and data should have the same size")
+        last = _checked(starts, minors, minor_extent, names[1 - self._major])
+        if last < minors.size:
+            minors, self._data = minors[:last], self._data[:last]
+        wide = _pattern.index_dtype(minors.size, *self._shape)
+        self._pattern = Pattern.of(starts, minors, wide)
+
+    @classmethod
+    def _from_keys(cls, positions: ndarray, values: ndarray, shape: tuple[int, int]) -> Any:
+        """From rising keys of majors and minors."""
+        extent = shape[1 - cls._major]
+        starts = _pattern.compress(positions, shape[cls._major], extent)
+        minors = positions % extent if positions.size else positions
+        pattern = Pattern.of(starts, minors, _pattern.index_dtype(values.size, *shape))
+        return cls._new(values, pattern, shape, True)
+
+    def _keys(self) -> ndarray:
+        """The key of each value, in the order in which they are stored."""
+        majors = _pattern.expand(self._pattern.starts, self.nnz)
+        extents = (self._shape[self._major], self._shape[1 - self._major])
+        return _pattern.keys(majors, self._pattern.indices, extents)
+
+    def _with_data(self, data: ndarray) -> Any:
+        return self._new(data, self._pattern.share(), self._shape, self._canonical)
+
+    # --- attributes
+
+    @property
+    def data(self) -> ndarray:
+        """The stored values."""
+        return self._data
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        values = array(values)
+        if values.shape != (self.nnz,):
+            raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
+        self._data = values_of(values, None, False)
+
+    def _shown(self) -> Pattern:
+        self._pattern = self._pattern.show()
+        self._canonical = None
+        return self._pattern
+
+    @property
+    def indices(self) -> ndarray:
+        """The column (row) of each value; a view that may be written to."""
+        return self._shown().indices
+
+    @indices.setter
+    def indices(self, values: Any) -> None:
+        values = index_of(values)
+        if values.shape != (self.nnz,):
+            raise ValueError(f"indices must have {self.nnz} elements, not shape {values.shape}")
+        _core.update(self._shown().indices, values)
+
+    @property
+    def indptr(self) -> ndarray:
+        """Where each row (column) starts; a view that may be written to."""
+        return self._shown().starts
+
+    @indptr.setter
+    def indptr(self, values: Any) -> None:
+        values = index_of(values)
+        if values.size != self._pattern.majors + 1:
+            raise ValueError(f"index pointer size {values.size} should be {self._pattern.majors + 1}")
+        _core.update(self._shown().starts, values)
+
+    @property
+    def has_canonical_format(self) -> bool:
+        """Indices in order and no position twice. Waits for the device where that is not known."""
+        if self._canonical is None or self._pattern._shown:
+            self._canonical = _pattern.rising(self._keys())
+        return self._canonical
+
+    @has_canonical_format.setter
+    def has_canonical_format(self, value: bool) -> None:
+        self._canonical = bool(value)
+
+    @property
+    def has_sorted_indices(self) -> bool:
+        """Indices in order within each row (column)."""
+        if self._canonical and not self._pattern._shown:
+            return True
+        at = self._keys()
+        return at.size < 2 or not bool(_core.reduce("max", at[1:] < at[:-1], None))
+
+    # --- conversions
+
+    def get(self, stream: Any = None) -> Any:
+        """The matrix as SciPy's, in the host's memory."""
+        import scipy.sparse
+
+        pattern = self._pattern
+        arrays = tuple(_core.to_numpy(a) for a in (self._data, pattern.indices, pattern.starts))
+        return getattr(scipy.sparse, type(self).__name__)(arrays, shape=self._shape)
+
+    def copy(self) -> Any:
+        """A copy with memory of its own."""
+        return self._new(self._data.copy(), self._pattern.share(), self._shape, self._canonical)
+
+    def tocoo(self, copy: bool = True) -> Any:
+        """As coordinates."""
+        majors = astype(_pattern.expand(self._pattern.starts, self.nnz), self._pattern.packed.dtype_name)
+        minors = self._pattern.indices
+        row, column = (majors, minors) if self._major == 0 else (minors, majors)
+        data = self._data.copy() if copy else self._data
+        return self._class("coo")._new(data, row, column, self._shape, self._canonical and self._major == 0)
+
+    def _turned(self) -> Any:
+        """By the other axis, positions in order and equal ones added up."""
+        other = self._class("csc" if self.format == "csr" else "csr")
+        majors = _pattern.expand(self._pattern.starts, self.nnz)
+        extents = (self._shape[1 - self._major], self._shape[self._major])
+        if self.nnz and self.has_canonical_format:  # in order and no position twice: a stable sort of one index will do
+            indices, name = self._pattern.indices, self._pattern.packed.dtype_name
+            order = _core.argsort(indices)
+            starts = _pattern.compress(_pattern.take(indices, order), extents[0])
+            pattern = Pattern.of(starts, _pattern.take(majors, order), name)
+            return other._new(_pattern.take(self._data, order), pattern, self._shape, True)
+        at = _pattern.keys(self._pattern.indices, majors, extents)
+        return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        """As compressed rows."""
+        if self.format == "csr":
+            return self.copy() if copy else self
+        return self._turned()
+
+    def tocsc(self, copy: bool = False) -> Any:
+        """As compressed columns."""
+        if self.format == "csc":
+            return self.copy() if copy else self
+        return self._turned()
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+        """Rows as columns; shares the values unless `copy`.
+
+        Raises:
+            ValueError: for other axes than (1, 0).
+        """
+        if axes is not None and tuple(axes) != (1, 0):
+            raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
+                             "the only logical permutation.")  # fmt: skip
+        other = self._class("csc" if self.format == "csr" else "csr")
+        data = self._data.copy() if copy else self._data
+        return other._new(data, self._pattern.share(), self._shape[::-1], self._canonical)
+
+    # --- order
+
+    def sum_duplicates(self) -> None:
+        """Adds up the values at equal positions, in place, and sorts indices. Waits for the device."""
+        if self.has_canonical_format:
+            return
+        self._become(self._from_keys(*_pattern.merge_equal(self._keys(), self._data), self._shape))
+
+    def sort_indices(self) -> None:
+        """Sorts the indices of each row (column), in place."""
+        if self.nnz < 2 or (self._canonical and not self._pattern._shown):
+            return
+        order = _core.argsort(self._keys())
+        indices = _pattern.take(self._pattern.indices, order)
+        self._data = _pattern.take(self._data, order)
+        self._pattern = Pattern.of(self._pattern.starts, indices, self._pattern.packed.dtype_name)
+
+    def sorted_indices(self) -> Any:
+        """A copy with sorted indices."""
+        a = self.copy()
+        a.sort_indices()
+        return a
+
+    def eliminate_zeros(self) -> None:
+        """Drops stored zeros, in place. Waits for the device."""
+        if not self.nnz or not bool(_core.reduce("max", self._data == 0, None)):
+            return
+        majors = _pattern.expand(self._pattern.starts, self.nnz)
+        indices = self._pattern.indices
+        majors, indices, data = _pattern.keep(self._data != 0, majors, indices, self._data)
+        starts = _pattern.compress(majors, self._pattern.majors)
+        self._pattern = Pattern.of(starts, indices, self._pattern.packed.dtype_name)
+        self._data = data
+
+    def prune(self) -> None:
+        """Nothing to do: there is never more memory than values."""
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raises ValueError where the index arrays are no pattern."""
+        name = ("row", "column")[1 - self._major]
+        _checked(self._pattern.starts, self._pattern.indices, self._shape[1 - self._major], name)
+
+    # --- arithmetic
+
+    def _dot(self, dense: ndarray) -> ndarray:
+        return _product.compressed(self._data, self._pattern, dense, self._shape[0], self._major == 1)
+
+    def _binary(self, other: Any, op: Any) -> Any:
+        if self.shape != other.shape:
+            raise ValueError(f"inconsistent shapes {self.shape} and {other.shape}")
+        a, b = self, other.asformat(self.format)
+        a.sum_duplicates()
+        b.sum_duplicates()
+        dtype = op(_core.full((), 0, a._dtype), _core.full((), 0, b._dtype)).dtype_name
+        positions, of_a, of_b = _pattern.union(a._keys(), b._keys())
+        values = []
+        for matrix, at in ((a, of_a), (b, of_b)):
+            spread = _core.full((positions.size,), 0, matrix._dtype)
+            if at.size:
+                _core.scatter(spread, at, matrix._data)
+            values.append(spread)
+        result = op(*values) if positions.size else _core.empty((0,), dtype)
+        kept = self._class(self.format)._from_keys(positions, result, self._shape)
+        kept.eliminate_zeros()
+        return kept
+
+    # --- cells
+
+    def __getitem__(self, key: Any) -> Any:
+        return _indexing.read(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _indexing.assign(self, key, value)
+
+
+def _checked(starts: ndarray, minors: ndarray, extent: int, name: str) -> int:
+    """The last start, after all were looked at.
+
+    Raises:
+        ValueError: where they are no pattern.
+    """
+    falls = _core.reduce("max", starts[1:] < starts[:-1], None) if starts.size > 1 else _core.full((), False, "bool")
+    facts = [starts[0], starts[-1], falls]
+    if minors.size:
+        facts += [_core.reduce("max", minors, None), _core.reduce("min", minors, None)]
+    first, last, falling, *bounds = _pattern.numbers(*facts)
+    if first != 0:
+        raise ValueError("index pointer should start with 0")
+    if last > minors.size:
+        raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
+    if falling:
+        raise ValueError("index pointer values must form a non-decreasing sequence")
+    if bounds and bounds[0] >= extent:
+        raise ValueError(f"{name} index values must be < {extent}")
+    if bounds and bounds[1] < 0:
+        raise ValueError(f"{name} index values must be >= 0")
+    return last

@@ -1,0 +1,364 @@
+"""Sparse matrices from parts: identities, diagonals, random values, blocks and Kronecker products."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import array, astype, common_dtype, is_numpy_array, ndarray
+from cuprous._convert import convert
+from cuprous._joining import concatenate
+from cuprous.scipy.sparse import _classes, _pattern
+from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
+
+
+def _made(a: Any, format: str | None, default: str = "coo") -> Any:
+    return a.asformat(default if format is None else format)
+
+
+def _is_array(*parts: Any) -> bool:
+    return any(isinstance(p, Sparse) and p._is_array for p in parts)
+
+
+def _coo(data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], is_array: bool) -> Any:
+    name = _pattern.index_dtype(*shape)
+    return _classes.of("coo", is_array)._new(data, astype(row, name), astype(col, name), shape, None)
+
+
+def _sparse(x: Any, is_array: bool) -> Any:
+    """A part as coordinates."""
+    if isinstance(x, Sparse):
+        return x.tocoo(copy=False)
+    return _classes.of("coo", is_array)(x)
+
+
+def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool) -> Any:
+    m = operator.index(m)
+    n = m if n is None else operator.index(n)
+    if m < 0 or n < 0:
+        raise ValueError("'shape' elements cannot be negative")
+    length = max(0, min(m + min(k, 0), n - max(k, 0)))
+    along = _pattern.arange(length)
+    ones = _core.full((length,), 1, checked_dtype(dtype))
+    return _made(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
+
+
+def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
+    """A matrix (m x n) with ones on a diagonal; in CSR, as there is no dia format."""
+    return _eye(m, n, k, dtype, format or "csr", False)
+
+
+def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
+    """As `eye`, an array."""
+    return _eye(m, n, k, dtype, format or "csr", True)
+
+
+def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
+    """The identity matrix; in CSR, as there is no dia format."""
+    return _eye(n, n, 0, dtype, format or "csr", False)
+
+
+def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: Any, is_array: bool) -> Any:
+    if is_number(offsets):
+        single = is_number(diagonals) or not len(diagonals) or is_number(diagonals[0])
+        diagonals = [diagonals] if single else [diagonals[0]] if len(diagonals) == 1 else None
+        if diagonals is None:
+            raise ValueError("Different number of diagonals and offsets.")
+        offsets = [offsets]
+    elif isinstance(offsets, ndarray) or is_numpy_array(offsets):
+        offsets = offsets.tolist()
+    offsets = [operator.index(k) for k in offsets]
+    lines = [array(convert(d)).reshape(-1) for d in diagonals]
+    if len(lines) != len(offsets):
+        raise ValueError("Different number of diagonals and offsets.")
+    if len(set(offsets)) != len(offsets):
+        raise ValueError("repeated offset in diagonals")
+    if shape is None:
+        m = lines[0].size + abs(offsets[0])
+        shape = (m, m)
+    m, n = (operator.index(extent) for extent in shape)
+    if lines and dtype is None:
+        dtype = common_dtype(lines)
+    name = checked_dtype(dtype)
+    parts = []
+    for k, line in zip(offsets, lines, strict=True):
+        length = min(m + min(k, 0), n - max(k, 0))
+        if length < 0:
+            raise ValueError(f"Offset {k} (index {offsets.index(k)}) out of bounds")
+        if line.size != length and line.size != 1:
+            raise ValueError(f"Diagonal length (index {offsets.index(k)}: {line.size} at offset {k}) does not agree "
+                             f"with array size ({m}, {n}).")  # fmt: skip
+        along = _pattern.arange(length)
+        parts.append((_core.broadcast_to(astype(line, name), (length,)), along - min(k, 0), along + max(k, 0)))
+    return _made(_joined(parts, (m, n), name, is_array), format, "csr")
+
+
+def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool) -> Any:
+    """From values, rows and columns in parts."""
+    if not parts:
+        return _classes.of("coo", is_array)(shape, dtype=dtype)
+    names = (dtype, "int64", "int64")
+    data, row, col = (concatenate([astype(p[k], name) for p in parts]) for k, name in enumerate(names))
+    return _coo(data, row, col, shape, is_array)
+
+
+def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
+    """A matrix from its diagonals; in CSR unless said otherwise, as there is no dia format.
+
+    Raises:
+        ValueError: for diagonals that do not fit their offsets and the shape.
+    """
+    return _diags(diagonals, offsets, shape, format, dtype, False)
+
+
+def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: str | None = None,
+                dtype: Any = None) -> Any:  # fmt: skip
+    """As `diags`, an array."""
+    return _diags(diagonals, offsets, shape, format, dtype, True)
+
+
+def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None) -> Any:
+    """A matrix (m x n) from the rows of `data`: the row of diagonal k holds its values by column."""
+    values = array(convert(data))
+    values = values.reshape(1, -1) if values.ndim < 2 else values
+    offsets = [diags] if is_number(diags) else diags.tolist() if hasattr(diags, "tolist") else list(diags)
+    if m is None and n is None:
+        m = n = values.shape[1]
+    elif n is None:
+        m, n = m
+    if len(offsets) != values.shape[0]:
+        raise ValueError(f"number of diagonals ({values.shape[0]}) does not match the number of offsets "
+                         f"({len(offsets)})")  # fmt: skip
+    if len(set(offsets)) != len(offsets):
+        raise ValueError("offset array contains duplicate values")
+    parts = []
+    for line, k in zip(range(len(offsets)), offsets, strict=True):
+        first, last = max(0, k), min(m + k, n, values.shape[1])
+        columns = _core.iota((max(0, last - first),), (1,), first)
+        parts.append((values[line, first : max(first, last)], columns - k, columns))
+    made = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
+    made = made.tocsr()
+    made.eliminate_zeros()
+    return _made(made, format, "csr")
+
+
+def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
+    import cuprous as cp
+
+    if density < 0 or density > 1:
+        raise ValueError("density expected to be 0 <= density <= 1")
+    name = checked_dtype(dtype)
+    size = m * n
+    count = round(density * size)
+    if rng is None or isinstance(rng, int):
+        rng = cp.random.default_rng(rng)
+    places = _distinct(rng, size, count)
+    if sampler is not None:
+        values = astype(array(convert(sampler(count))), name)
+    elif name[:3] in ("int", "uin"):
+        from cuprous import _dtypes
+
+        values = rng.integers(_dtypes.lowest(name), _dtypes.highest(name), count, dtype=name, endpoint=True)
+    elif name[:3] == "com":
+        values = astype(rng.random(count) + 1j * rng.random(count), name)
+    else:
+        values = astype(rng.random(count), name)
+    made = _classes.of("coo", is_array)._from_keys(places, values, (m, n))
+    return made.asformat(format)
+
+
+def _distinct(rng: Any, size: int, count: int) -> ndarray:
+    """So many different places below `size`, in order.
+
+    Few of many: drawn with some to spare, and more while places coincide. Most of many: those to leave out.
+    """
+    if 2 * count > size:
+        left_out = _distinct(rng, size, size - count)
+        taken = _core.full((size,), True, "bool")
+        if left_out.size:
+            _core.scatter(taken, left_out, False)
+        (kept,) = _pattern.keep(taken, _pattern.arange(size))
+        return kept
+    found = _core.empty((0,), "int64")
+    while found.size < count:
+        wanted = count - found.size
+        more = astype(rng.integers(0, size, wanted + wanted // 8 + 16), "int64")
+        found = _unique(concatenate((found, more)))
+    if found.size > count:  # any of them, not the first: those are the least
+        chosen = _core.sort(_core.argsort(rng.random(found.size))[:count])
+        found = _pattern.take(found, chosen)
+    return found
+
+
+def _unique(a: ndarray) -> ndarray:
+    from cuprous._sets import unique
+
+    found: ndarray = unique(a)
+    return found
+
+
+def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None,
+           data_rvs: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip
+    """A matrix (m x n) with values in [0, 1) at random places; not SciPy's numbers.
+
+    Args:
+        density: the part of the elements that has a value.
+        rng: a generator of `cuprous.random`, or a seed.
+        data_rvs: a function of a number that makes so many values.
+    """
+    return _random(m, n, density, format, dtype, rng if random_state is None else random_state, data_rvs, False)
+
+
+def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None,
+                 data_sampler: Any = None, random_state: Any = None) -> Any:  # fmt: skip
+    """As `random`, an array; `data_sampler` takes `size=`."""
+    m, n = shape
+    sampler = None if data_sampler is None else lambda count: data_sampler(size=count)
+    return _random(m, n, density, format, dtype, rng if random_state is None else random_state, sampler, True)
+
+
+def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None, *,
+         random_state: Any = None) -> Any:  # fmt: skip
+    """A matrix (m x n) with values in [0, 1) at random places; see `random`."""
+    return random(m, n, density, format, dtype, rng, random_state=random_state)
+
+
+# --- blocks
+
+
+def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: bool | None = None) -> Any:
+    kind = _is_array(*(b for row in rows for b in row)) if is_array is None else is_array
+    grid = [[None if b is None else _sparse(b, kind) for b in row] for row in rows]
+    if not grid or not grid[0] or any(len(row) != len(grid[0]) for row in grid):
+        raise ValueError("blocks must be 2-D")
+    heights: list[int | None] = [None] * len(grid)
+    widths: list[int | None] = [None] * len(grid[0])
+    for i, row in enumerate(grid):
+        for j, block in enumerate(row):
+            if block is None:
+                continue
+            sides = ((heights, i, block._shape[0], "row"), (widths, j, block._shape[1], "col"))
+            for extents, at, extent, axis in sides:
+                if extents[at] is None:
+                    extents[at] = extent
+                elif extents[at] != extent:
+                    raise ValueError(f"blocks[{i},{j}] has incompatible {axis} dimensions. Got blocks[{i},{j}]."
+                                     f"shape[{int(axis == 'col')}] == {extent}, expected {extents[at]}.")  # fmt: skip
+    for extents, what in ((heights, "blocks[{},:] are all None"), (widths, "blocks[:,{}] are all None")):
+        for k, extent in enumerate(extents):
+            if extent is None:
+                raise ValueError(what.format(k))
+    down, right = _edges(heights), _edges(widths)
+    parts = [
+        (b._data, astype(b._row, "int64") + down[i], astype(b._col, "int64") + right[j])
+        for i, row in enumerate(grid) for j, b in enumerate(row) if b is not None
+    ]  # fmt: skip
+    name = common_dtype([p[0] for p in parts]) if dtype is None else checked_dtype(dtype)
+    return _made(_joined(parts, (down[-1], right[-1]), name, kind), format)
+
+
+def _edges(extents: list[int | None]) -> list[int]:
+    edges = [0]
+    for extent in extents:
+        edges.append(edges[-1] + (extent or 0))
+    return edges
+
+
+def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """A matrix from a grid of blocks; None stands for zeros.
+
+    Raises:
+        ValueError: for blocks whose extents do not fit, and rows or columns of nothing but None.
+    """
+    return _blocks([list(row) for row in blocks], format, dtype)
+
+
+def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
+    """As `bmat`, an array."""
+    return _blocks([list(row) for row in blocks], format, dtype, True)
+
+
+def _common_format(parts: list[Any]) -> str | None:
+    formats = {getattr(b, "format", None) for b in parts}
+    return formats.pop() if len(formats) == 1 else None
+
+
+def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """Matrices side by side."""
+    parts = list(blocks)
+    return _blocks([parts], format or _common_format(parts), dtype)
+
+
+def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """Matrices one below the other."""
+    parts = list(blocks)
+    return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
+
+
+def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """A matrix with matrices along its diagonal."""
+    parts, down, right = [], 0, 0
+    given = list(mats)
+    kind = _is_array(*given)
+    for block in given:
+        b = _sparse([[block]] if is_number(block) else block, kind)
+        parts.append((b._data, astype(b._row, "int64") + down, astype(b._col, "int64") + right))
+        down, right = down + b._shape[0], right + b._shape[1]
+    name = common_dtype([p[0] for p in parts]) if dtype is None and parts else checked_dtype(dtype)
+    return _made(_joined(parts, (down, right), name, kind), format)
+
+
+def kron(A: Any, B: Any, format: str | None = None) -> Any:
+    """The Kronecker product."""
+    kind = _is_array(A, B)
+    a, b = _sparse(A, kind), _sparse(B, kind)
+    (m, n), (p, q) = a._shape, b._shape
+    name = _core.promote_types(a._dtype, b._dtype)
+    shape = (m * p, n * q)
+    if not a.nnz or not b.nnz:
+        return _made(_classes.of("coo", kind)(shape, dtype=name), format)
+    outer = lambda x, y, extent: (astype(x, "int64").reshape(-1, 1) * extent + y).reshape(-1)  # noqa: E731
+    values = (astype(a._data, name).reshape(-1, 1) * astype(b._data, name)).reshape(-1)
+    return _made(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
+
+
+def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
+    """The Kronecker sum of square matrices: kron(I, A) + kron(B, I).
+
+    Raises:
+        ValueError: for matrices that are not square.
+    """
+    kind = _is_array(A, B)
+    a, b = _sparse(A, kind), _sparse(B, kind)
+    for x, name in ((a, "A"), (b, "B")):
+        if x._shape[0] != x._shape[1]:
+            raise ValueError(f"{name} is not square")
+    dtype = _core.promote_types(a._dtype, b._dtype)
+    left = kron(_eye(b._shape[0], None, 0, dtype, "coo", kind), a)
+    return _made(left + kron(b, _eye(a._shape[0], None, 0, dtype, "coo", kind)), format, "csr")
+
+
+def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
+    a = _sparse(A, _is_array(A) or not isinstance(A, Sparse))
+    above = astype(a._col, "int64") - astype(a._row, "int64")
+    row, col, data = _pattern.keep(above <= k if lower else above >= k, a._row, a._col, a._data)
+    return _made(a._new(data, row, col, a._shape, a._canonical), format)
+
+
+def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
+    """What is on and below a diagonal."""
+    return _triangle(A, k, format, True)
+
+
+def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
+    """What is on and above a diagonal."""
+    return _triangle(A, k, format, False)
+
+
+def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
+    """Rows, columns and values of the elements that are not zero, equal positions added up."""
+    a = _sparse(A, True).copy()
+    a.sum_duplicates()
+    row, col, data = _pattern.keep(a._data != 0, a._row, a._col, a._data)
+    return row, col, data

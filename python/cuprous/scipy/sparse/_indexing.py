@@ -1,0 +1,202 @@
+"""Cells, rows, columns and blocks of sparse matrices: reading and writing.
+
+Compressed axes are picked by copying the values of whole rows (columns); along the other axis a slice is a mask, and
+anything else goes through the other compressed format.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import array, astype, broadcast_shapes, is_numpy_array, ndarray
+from cuprous._convert import convert
+from cuprous._counting import flatnonzero
+from cuprous._indexing import _host_index, wrapped
+from cuprous.scipy.sparse import _pattern
+from cuprous.scipy.sparse._base import Sparse, is_number
+from cuprous.scipy.sparse._pattern import Pattern
+
+#: One axis of a key: a number, a range, or an array of indices.
+Axis = int | range | ndarray
+
+
+def _one(item: Any, n: int, axis: int) -> Axis:
+    """What an item of a key means for an axis of `n`."""
+    if isinstance(item, slice):
+        return range(n)[item]
+    if item is None:
+        raise NotImplementedError("[getitem] newaxis (None) is not supported on sparse matrices")
+    if hasattr(item, "__index__") and not isinstance(item, (bool, ndarray)) and not getattr(item, "shape", ()):
+        i = operator.index(item)
+        if not -n <= i < n:
+            raise IndexError(f"index ({i}) out of range")
+        return i % n
+    if isinstance(item, Sparse):
+        raise IndexError("Indexing with sparse matrices is only supported for boolean masks of the matrix's shape")
+    host = is_numpy_array(item) or isinstance(item, (list, tuple))
+    if not host and not isinstance(item, ndarray):
+        raise IndexError(
+            f"only integers, slices, ellipsis and index arrays are valid indices, not {type(item).__name__}"
+        )
+    index = convert(item) if host else array(item)
+    if index.dtype_name == "bool":
+        if index.shape != (n,):
+            raise IndexError(f"boolean index did not match; its shape is {index.shape} and the axis has {n}")
+        return flatnonzero(index)
+    if index.ndim > 2:
+        raise IndexError("Index dimension must be 1 or 2")
+    if index.ndim == 0:
+        return _one(int(index), n, axis)
+    if index.size == 0:
+        return astype(index, "int64")
+    return _host_index(item, n, axis) if host else wrapped(index, n, axis)
+
+
+def _axes(key: Any, shape: tuple[int, int]) -> tuple[Axis, Axis] | None:
+    """What a key means for both axes; None for a mask of the whole."""
+    if isinstance(key, (ndarray, Sparse)) and key.dtype.kind == "b" and key.ndim == 2:
+        if key.shape != shape:
+            raise IndexError(f"boolean index did not match; its shape is {key.shape} and the matrix's {shape}")
+        return None
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if sum(part is Ellipsis for part in parts) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if any(part is Ellipsis for part in parts):
+        at = next(k for k, part in enumerate(parts) if part is Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (3 - len(parts))
+    if len(parts) > 2:
+        raise IndexError(f"Too many indices: matrix is 2-dimensional, but {len(parts)} were indexed")
+    parts += [slice(None)] * (2 - len(parts))
+    return _one(parts[0], shape[0], 0), _one(parts[1], shape[1], 1)
+
+
+def _as_range(item: Axis) -> Axis:
+    return range(item, item + 1) if isinstance(item, int) else item
+
+
+def _numbers(item: Axis) -> ndarray:
+    """Indices as an array."""
+    if isinstance(item, int):
+        return _core.full((1,), item, "int64")
+    if isinstance(item, range):
+        return _core.iota((len(item),), (item.step,), item.start)
+    return item
+
+
+def _pick_major(a: Any, item: Axis) -> Any:
+    extents = list(a._shape)
+    if isinstance(item, range) and item == range(extents[a._major]):
+        return a
+    majors = _numbers(item)
+    extents[a._major] = majors.size
+    starts, where = _pattern.pick_majors(a._pattern.starts, majors)
+    indices = _pattern.take(a._pattern.indices, where)
+    pattern = Pattern.of(starts, indices, a._pattern.packed.dtype_name)
+    return a._new(_pattern.take(a.data, where), pattern, tuple(extents), a._canonical)
+
+
+def _pick_minor(a: Any, item: Axis) -> Any:
+    extents = list(a._shape)
+    if isinstance(item, range) and item == range(extents[1 - a._major]):
+        return a
+    if not isinstance(item, range) or item.step < 0:
+        return _pick_major(a._turned(), item).asformat(a.format)
+    extents[1 - a._major] = len(item)
+    minors = astype(a._pattern.indices, "int64") - item.start
+    inside = (minors >= 0) & (minors < len(item) * item.step)
+    if item.step != 1:
+        inside = inside & (minors % item.step == 0)
+    majors = _pattern.expand(a._pattern.starts, a.nnz)
+    majors, minors, data = _pattern.keep(inside, majors, minors, a.data)
+    starts = _pattern.compress(majors, a._pattern.majors)
+    pattern = Pattern.of(starts, minors // item.step, a._pattern.packed.dtype_name)
+    return a._new(data, pattern, tuple(extents), a._canonical)
+
+
+def _cells(a: Any, rows: ndarray, columns: ndarray) -> ndarray:
+    """The elements at some places (index arrays of one shape), dense."""
+    b = a.tocsr()
+    b.sum_duplicates()
+    shape = broadcast_shapes(rows.shape, columns.shape)
+    rows, columns = _core.broadcast_to(rows, shape), _core.broadcast_to(columns, shape)
+    return _pattern.find(b._keys(), b.data, _pattern.keys(rows, columns, a._shape))
+
+
+def read(a: Any, key: Any) -> Any:
+    """`a[key]` of a compressed matrix."""
+    axes = _axes(key, a._shape)
+    if axes is None:
+        mask = key if isinstance(key, Sparse) else a._class("csr")(key)
+        rows, columns = mask.nonzero()
+        cells = _cells(a, astype(rows, "int64"), astype(columns, "int64"))
+        return cells if a._is_array else cells.reshape(1, -1)
+    row, column = axes
+    if isinstance(row, int) and isinstance(column, int):
+        return _cells(a, _numbers(row), _numbers(column)).reshape(())
+    arrays = isinstance(row, ndarray), isinstance(column, ndarray)
+    if all(arrays):
+        cells = _cells(a, row, column)  # type: ignore[arg-type]
+        if cells.ndim == 2:
+            return a._class(a.format)(cells)
+        return cells if a._is_array else cells.reshape(1, -1)
+    if any(isinstance(item, ndarray) and item.ndim == 2 for item in axes):
+        raise IndexError("index arrays of two axes must come in pairs")
+    picks = (_as_range(row), _as_range(column))
+    block = _pick_minor(_pick_major(a, picks[a._major]), picks[1 - a._major])
+    if a._is_array and (isinstance(row, int) or isinstance(column, int)):
+        return block.reshape((-1,))
+    return a.copy() if block is a else block
+
+
+def read_flat(a: Any, key: Any) -> Any:
+    """`a[key]` of an array with one axis."""
+    item = _one(key, a._shape[1], 0) if not isinstance(key, tuple) else _one(*key, a._shape[1], 0)  # type: ignore[call-arg]
+    line = a._rows()
+    if isinstance(item, int):
+        return _cells(line, _numbers(0), _numbers(item)).reshape(())
+    if isinstance(item, ndarray) and item.ndim == 2:
+        raise IndexError("index arrays of two axes are for matrices")
+    return _pick_minor(line, item).tocoo(copy=False)._flattened()
+
+
+def write(a: Any, rows: ndarray, columns: ndarray, values: Any) -> None:
+    """Writes elements at places (index arrays of one axis); of equal places the last counts."""
+    a.sum_duplicates()
+    if rows.size == 0:
+        return
+    given = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
+    given = astype(_core.broadcast_to(given, (rows.size,)), a._dtype)
+    turned = getattr(a, "_major", 0) == 1
+    places = _pattern.keys(columns, rows, a._shape[::-1]) if turned else _pattern.keys(rows, columns, a._shape)
+    a._become(a._from_keys(*_pattern.replace(a._keys(), a.data, places, given), a._shape))
+
+
+def assign(a: Any, key: Any, value: Any) -> None:
+    """`a[key] = value` of a compressed matrix.
+
+    Raises:
+        ValueError: for values that do not broadcast to the place.
+    """
+    axes = _axes(key, a._shape)
+    if axes is None:
+        mask = key if isinstance(key, Sparse) else a._class("csr")(key)
+        rows, columns = (astype(i, "int64") for i in mask.nonzero())
+    else:
+        rows, columns = (_numbers(item) for item in axes)
+        if not all(isinstance(item, ndarray) for item in axes):
+            rows, columns = rows.reshape(-1, 1), columns.reshape(1, -1)
+    shape = broadcast_shapes(rows.shape, columns.shape)
+    if isinstance(value, Sparse):
+        value = value.toarray()
+    if not is_number(value):
+        given = convert(value) if isinstance(value, (list, tuple)) else array(value)
+        squeezed = [tuple(n for n in s if n != 1) for s in (given.shape, shape)]
+        if squeezed[0] == squeezed[1]:
+            given = given.reshape(shape)
+        elif broadcast_shapes(given.shape, shape) != shape:
+            raise ValueError(f"shape mismatch in assignment: values {given.shape} for places {shape}")
+        value = _core.broadcast_to(given, shape).reshape(-1)
+    rows, columns = (_core.broadcast_to(i, shape).reshape(-1) for i in (rows, columns))
+    write(a, rows, columns, value)

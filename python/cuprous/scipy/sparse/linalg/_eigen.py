@@ -1,0 +1,204 @@
+"""A few eigenvalues of Hermitian matrices, and a few singular values, by Lanczos' iteration with thick restarts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, astype, ndarray
+from cuprous.scipy.sparse.linalg._interface import LinearOperator, aslinearoperator
+from cuprous.scipy.sparse.linalg._iterative import _norm
+
+
+class ArpackError(RuntimeError):
+    """Something that went wrong in an eigenvalue iteration."""
+
+
+class ArpackNoConvergence(ArpackError):
+    """Not all eigenvalues were found in the iterations allowed.
+
+    `eigenvalues` and `eigenvectors` are those that were.
+    """
+
+    def __init__(self, msg: str, eigenvalues: ndarray, eigenvectors: ndarray) -> None:
+        super().__init__(msg)
+        self.eigenvalues, self.eigenvectors = eigenvalues, eigenvectors
+
+
+def _order(values: Any, which: str, k: int) -> Any:
+    """Places of the wanted among ascending eigenvalues."""
+    import numpy as np
+
+    n = values.size
+    if which == "LM":
+        return np.argsort(-np.abs(values), kind="stable")[:k]
+    if which == "SM":
+        return np.argsort(np.abs(values), kind="stable")[:k]
+    if which == "LA":
+        return np.arange(n - k, n)
+    if which == "SA":
+        return np.arange(k)
+    low = k // 2
+    return np.concatenate([np.arange(low), np.arange(n - (k - low), n)])
+
+
+def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM", v0: Any = None,
+          ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True,
+          Minv: Any = None, OPinv: Any = None, mode: str = "normal", rng: Any = None) -> Any:  # fmt: skip
+    """k eigenvalues, ascending, and eigenvectors of a Hermitian matrix, by thick-restart Lanczos (Wu and Simon, 2000)
+    with full orthogonalisation. The vectors stay on the device; the projected problem is solved on the host.
+
+    Args:
+        A: a matrix or operator (n x n).
+        k: how many, less than n.
+        which: "LM" (largest magnitude), "SM", "LA" (largest), "SA" or "BE" (half from each end).
+        v0: where to start; random.
+        ncv: vectors kept at a time; min(n, max(2 k + 1, 20)).
+        maxiter: restarts at most; 10 n.
+        tol: relative accuracy; 0 is the dtype's.
+        return_eigenvectors: whether the vectors are wanted as well.
+        rng: a seed, or a generator of `cuprous.random`, for the start.
+        M, sigma, Minv, OPinv, mode: not supported.
+
+    Returns:
+        Eigenvalues (k), and eigenvectors in columns (n x k).
+
+    Raises:
+        ValueError: for matrices that are not square, and other `k`, `which` and `ncv`.
+        NotImplementedError: for generalised and shift-inverted problems.
+        ArpackNoConvergence: with what was found.
+    """
+    for name, given in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
+        if given is not None:
+            raise NotImplementedError(f"[eigsh] {name}= is not supported; use linalg.eigh of A.toarray()")
+    if mode != "normal":
+        raise NotImplementedError(f"[eigsh] mode={mode!r} is not supported; there is 'normal'")
+    a = aslinearoperator(A)
+    n = a.shape[0]
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"expected square matrix (shape={a.shape})")
+    if k <= 0:
+        raise ValueError(f"k={k} must be greater than 0.")
+    if k >= n:
+        raise ValueError(f"k={k} must be less than n={n}; use linalg.eigh of A.toarray()")
+    if which == "BE" and _dtypes.kind(a.dtype.name) == "c":
+        raise ValueError("which='BE' cannot be used with complex matrix A")
+    if which not in ("LM", "SM", "LA", "SA", "BE"):
+        raise ValueError("which must be one of LM, SM, LA, SA, BE")
+    kept = min(n, max(2 * k + 1, 20)) if ncv is None else int(ncv)
+    if not k < kept <= n:
+        raise ValueError(f"ncv must be k<ncv<=n, ncv={kept}")
+    dtype = _dtypes.inexact(a.dtype.name)
+    values, vectors, found = _lanczos(a, n, k, which, _start(v0, n, dtype, rng), kept, maxiter or 10 * n, tol)
+    if found < k:
+        raise ArpackNoConvergence(
+            f"ARPACK error -1: No convergence ({maxiter or 10 * n} iterations, {found}/{k} eigenvectors converged)",
+            values[:found], vectors[:, :found],
+        )  # fmt: skip
+    return (values, vectors) if return_eigenvectors else values
+
+
+def _start(v0: Any, n: int, dtype: str, rng: Any) -> ndarray:
+    import cuprous as cp
+
+    if v0 is not None:
+        return astype(array(v0), dtype).reshape(-1)
+    generator = rng if hasattr(rng, "standard_normal") else cp.random.default_rng(0 if rng is None else rng)
+    return astype(generator.standard_normal(n), dtype)
+
+
+def _lanczos(a: LinearOperator, n: int, k: int, which: str, start: ndarray, size: int, limit: int, tol: float
+             ) -> tuple[ndarray, ndarray, int]:  # fmt: skip
+    import numpy as np
+
+    dtype = start.dtype_name
+    is_complex = _dtypes.kind(dtype) == "c"
+    eps = float(np.finfo(dtype).eps)
+    basis = _core.full((size, n), 0, dtype)
+    following = start / _norm(start)
+    projected = np.zeros((size, size), dtype)
+    locked = 0
+    while True:
+        columns = _core.full((size, size), 0, dtype)
+        for j in range(locked, size):
+            _core.update(basis[j], following)
+            w = a.matvec(following)
+            total = _core.full((size,), 0, dtype)
+            for _ in range(2):  # twice is enough (Kahan and Parlett)
+                parts = (_core.map("conjugate", basis) if is_complex else basis) @ w
+                w = w - parts @ basis
+                total = total + parts
+            _core.update(columns[j], total)
+            length = _norm(w)
+            following = _core.map("where", length > 0, w / length, _core.full((), 0, dtype))
+        rest = float(length)
+        # Each column was made before the next vector was there, so the upper triangle is what is known.
+        projected[:, locked:] = _core.to_numpy(columns).T[:, locked:]
+        projected = np.triu(projected) + np.triu(projected, 1).conj().T
+        ritz, combination = np.linalg.eigh(projected)
+        chosen = np.sort(_order(ritz, which, k))
+        errors = rest * np.abs(combination[-1, chosen])
+        # Below the rounding of the matrix itself nothing can be said.
+        good = errors <= np.maximum(tol * np.abs(ritz[chosen]), 4 * eps * np.abs(ritz).max())
+        limit -= 1
+        if good.all() or limit <= 0 or rest <= eps * max(np.abs(ritz).max(), 1e-300) or size == n:
+            picked = chosen if limit > 0 or good.all() else chosen[good]
+            vectors = (_core.from_numpy(np.ascontiguousarray(combination[:, picked].T)) @ basis).T
+            return _core.from_numpy(ritz[picked].copy()), vectors, picked.size
+        # Restart from more than are wanted: half of the rest as well (Wu and Simon).
+        locked = min(k + (size - k) // 2, size - 1)
+        again = np.sort(_order(ritz, which, locked))
+        old = _core.from_numpy(np.ascontiguousarray(combination[:, again].T)) @ basis
+        basis = _core.full((size, n), 0, dtype)
+        _core.update(basis[:locked], old)
+        projected = np.zeros((size, size), dtype)
+        projected[:locked, :locked] = np.diag(ritz[again])
+
+
+def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str = "LM", v0: Any = None,
+         maxiter: int | None = None, return_singular_vectors: Any = True, solver: str = "arpack", rng: Any = None,
+         options: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip
+    """k singular values, ascending, and vectors, by `eigsh` of AᴴA or AAᴴ, whichever is smaller. Small singular values
+    have half the digits.
+
+    Args:
+        A: a matrix or operator (m x n).
+        k: how many, less than min(m, n).
+        which: "LM" or "SM".
+        return_singular_vectors: True, False, "u" or "vh".
+        ncv, tol, v0, maxiter, rng: as of `eigsh`.
+        solver: only "arpack" is supported. `options` are not.
+
+    Returns:
+        U (m x k), singular values (k) and Vᴴ (k x n), or the values alone.
+    """
+    if solver != "arpack":
+        raise NotImplementedError(f"[svds] solver={solver!r} is not supported; there is 'arpack'")
+    if options is not None:
+        raise NotImplementedError("[svds] options= is not supported")
+    if which not in ("LM", "SM"):
+        raise ValueError("`which` must be in {'LM', 'SM'}.")
+    if return_singular_vectors not in (True, False, "u", "vh"):
+        raise ValueError("`return_singular_vectors` must be in {True, False, 'u', 'vh'}.")
+    a = aslinearoperator(A)
+    m, n = a.shape
+    if not 0 < k < min(m, n):
+        raise ValueError("`k` must be an integer satisfying `0 < k < min(A.shape)`.")
+    wide = m < n
+    product = (lambda x: a.matvec(a.rmatvec(x))) if wide else (lambda x: a.rmatvec(a.matvec(x)))
+    dtype = _dtypes.inexact(a.dtype.name)
+    small = LinearOperator((min(m, n),) * 2, product, product, None, dtype)
+    squares, vectors = eigsh(small, k, which="LA" if which == "LM" else "SA", v0=v0, ncv=ncv, maxiter=maxiter, tol=tol,
+                             rng=rng if random_state is None else random_state)  # fmt: skip
+    values = _core.map("sqrt", _core.map("maximum", squares, 0))
+    if return_singular_vectors is False:
+        return values
+    conj = (lambda x: _core.map("conjugate", x)) if _dtypes.kind(dtype) == "c" else (lambda x: x)
+    other = (a.rmatmat(vectors) if wide else a.matmat(vectors)) / astype(values, dtype)
+    u, v = (vectors, other) if wide else (other, vectors)
+    left = None if return_singular_vectors == "vh" else u
+    right = None if return_singular_vectors == "u" else conj(v).T
+    return left, values, right
+
+
+__all__ = ["ArpackError", "ArpackNoConvergence", "eigsh", "svds"]

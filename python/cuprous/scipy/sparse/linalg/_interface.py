@@ -1,0 +1,220 @@
+"""Linear operators: what solvers need to know of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, astype, is_numpy_array, ndarray, unsupported
+from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
+
+
+class LinearOperator:
+    """A matrix by its products with vectors.
+
+    Args:
+        shape: its extents (m, n).
+        matvec: the product with a vector of n elements (or n x 1).
+        rmatvec: the product of the adjoint with a vector of m elements.
+        matmat: the product with a matrix of n rows; `matvec` column by column where there is none.
+        dtype: of its elements; found by a product with zeros where it is not given.
+        rmatmat: the product of the adjoint with a matrix of m rows.
+
+    Raises:
+        ValueError: for a shape that is not two extents.
+    """
+
+    ndim = 2
+    __array_ufunc__ = None
+
+    def __init__(
+        self, shape: Any, matvec: Callable[[Any], Any], rmatvec: Callable[[Any], Any] | None = None,
+        matmat: Callable[[Any], Any] | None = None, dtype: Any = None, rmatmat: Callable[[Any], Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.shape = as_shape(shape)
+        self._by_vector, self._by_adjoint, self._by_matrix, self._by_adjoint_matrix = matvec, rmatvec, matmat, rmatmat
+        if dtype is None:
+            dtype = matvec(_core.full((self.shape[1],), 0, "float64")).dtype
+        self.dtype = _dtypes.numpy_dtype(_dtypes.name_of(dtype))
+
+    def _checked(self, x: Any, extent: int, name: str, vector: bool) -> ndarray:
+        if is_numpy_array(x):
+            raise unsupported(x)
+        x = array(x)
+        shapes = [(extent,), (extent, 1)] if vector else []
+        if x.shape not in shapes if vector else x.ndim != 2 or x.shape[0] != extent:
+            raise ValueError(f"dimension mismatch: [{name}] {self.shape} with {x.shape}")
+        return x
+
+    def _columns(self, x: ndarray, product: Callable[[Any], Any], rows: int) -> ndarray:
+        from cuprous._joining import stack
+
+        if x.shape[1] == 0:
+            return _core.empty((rows, 0), x.dtype_name)
+        return stack([product(x[:, j]).reshape(-1) for j in range(x.shape[1])], 1)
+
+    def matvec(self, x: Any) -> ndarray:
+        """The product with a vector, of the vector's shape."""
+        x = self._checked(x, self.shape[1], "matvec", True)
+        y = array(self._by_vector(x))
+        return y.reshape(self.shape[0]) if x.ndim == 1 else y.reshape(self.shape[0], 1)
+
+    def rmatvec(self, x: Any) -> ndarray:
+        """The product of the adjoint with a vector, of the vector's shape."""
+        x = self._checked(x, self.shape[0], "rmatvec", True)
+        if self._by_adjoint is None:
+            raise NotImplementedError("rmatvec is not defined")
+        y = array(self._by_adjoint(x))
+        return y.reshape(self.shape[1]) if x.ndim == 1 else y.reshape(self.shape[1], 1)
+
+    def matmat(self, X: Any) -> ndarray:
+        """The product with a matrix."""
+        x = self._checked(X, self.shape[1], "matmat", False)
+        return array(self._by_matrix(x)) if self._by_matrix else self._columns(x, self.matvec, self.shape[0])
+
+    def rmatmat(self, X: Any) -> ndarray:
+        """The product of the adjoint with a matrix."""
+        x = self._checked(X, self.shape[0], "rmatmat", False)
+        if self._by_adjoint_matrix:
+            return array(self._by_adjoint_matrix(x))
+        return self._columns(x, self.rmatvec, self.shape[1])
+
+    def dot(self, x: Any) -> Any:
+        """The product with a vector, matrix, number or operator."""
+        if isinstance(x, LinearOperator):
+            if self.shape[1] != x.shape[0]:
+                raise ValueError(f"cannot multiply {self!r} and {x!r}: shape mismatch")
+            return _composed(
+                (self.shape[0], x.shape[1]), lambda v: self.matvec(x.matvec(v)), lambda v: x.rmatvec(self.rmatvec(v)),
+                self, x,
+            )  # fmt: skip
+        if is_number(x):
+            return self * x
+        a = array(x)
+        if a.ndim == 1 or (a.ndim == 2 and a.shape[1] == 1):
+            return self.matvec(a)
+        if a.ndim != 2:
+            raise ValueError(f"expected 1-d or 2-d array or matrix, got {a.shape}")
+        return self.matmat(a)
+
+    def __call__(self, x: Any) -> Any:
+        return self @ x
+
+    def __matmul__(self, x: Any) -> Any:
+        if is_number(x):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self.dot(x)
+
+    def __mul__(self, x: Any) -> Any:
+        if not is_number(x):
+            return self.dot(x)
+        return _composed(self.shape, lambda v: self.matvec(v) * x, lambda v: self.rmatvec(v) * _conj(x), self)
+
+    def __rmul__(self, x: Any) -> Any:
+        return self * x if is_number(x) else NotImplemented
+
+    def __add__(self, x: Any) -> Any:
+        if not isinstance(x, LinearOperator):
+            return NotImplemented
+        if self.shape != x.shape:
+            raise ValueError(f"cannot add {self!r} and {x!r}: shape mismatch")
+        return _composed(
+            self.shape, lambda v: self.matvec(v) + x.matvec(v), lambda v: self.rmatvec(v) + x.rmatvec(v), self, x
+        )
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __sub__(self, x: Any) -> Any:
+        return self + -x if isinstance(x, LinearOperator) else NotImplemented
+
+    def adjoint(self) -> LinearOperator:
+        """The conjugate of the transpose."""
+        return LinearOperator(self.shape[::-1], self.rmatvec, self.matvec, self.rmatmat, self.dtype, self.matmat)
+
+    @property
+    def H(self) -> LinearOperator:
+        """The conjugate of the transpose."""
+        return self.adjoint()
+
+    def transpose(self) -> LinearOperator:
+        """The transpose."""
+        return LinearOperator(
+            self.shape[::-1], lambda v: _conj(self.rmatvec(_conj(v))), lambda v: _conj(self.matvec(_conj(v))),
+            lambda v: _conj(self.rmatmat(_conj(v))), self.dtype, lambda v: _conj(self.matmat(_conj(v))),
+        )  # fmt: skip
+
+    @property
+    def T(self) -> LinearOperator:
+        """The transpose."""
+        return self.transpose()
+
+    def __repr__(self) -> str:
+        return f"<{self.shape[0]}x{self.shape[1]} {type(self).__name__} with dtype={self.dtype}>"
+
+
+def _conj(x: Any) -> Any:
+    if isinstance(x, ndarray):
+        return _core.map("conjugate", x) if _dtypes.kind(x.dtype_name) == "c" else x
+    return x.conjugate()
+
+
+def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> LinearOperator:
+    name = parts[0].dtype.name
+    for part in parts[1:]:
+        name = _core.promote_types(name, part.dtype.name)
+    return LinearOperator(shape, matvec, rmatvec, None, name)
+
+
+def aslinearoperator(A: Any) -> LinearOperator:
+    """A matrix (dense, sparse, or anything with `shape` and `matvec`) as an operator.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(A, LinearOperator):
+        return A
+    if is_numpy_array(A):
+        raise unsupported(A)
+    if isinstance(A, ndarray):
+        if A.ndim != 2:
+            raise ValueError("array must have ndim <= 2")
+        turned = _conj(A).T
+    elif isinstance(A, Sparse):
+        turned = A.transpose().conj()
+    elif hasattr(A, "shape") and hasattr(A, "matvec"):
+        return LinearOperator(
+            A.shape, A.matvec, getattr(A, "rmatvec", None), getattr(A, "matmat", None), getattr(A, "dtype", None)
+        )
+    else:
+        raise TypeError("type not understood")
+    return LinearOperator(
+        A.shape, lambda x: A @ x, lambda x: turned @ x, lambda x: A @ x, A.dtype, lambda x: turned @ x
+    )
+
+
+def system(A: Any, M: Any, x0: Any, b: Any) -> tuple[LinearOperator, LinearOperator | None, ndarray, ndarray]:
+    """Operator, preconditioner, start and right side of a square system, in its floating dtype.
+
+    Raises:
+        ValueError: for systems that are not square, and sides that do not fit.
+    """
+    a = aslinearoperator(A)
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"expected square matrix, but got shape={a.shape}")
+    n = a.shape[0]
+    side = array(b)
+    if side.shape not in ((n,), (n, 1)):
+        raise ValueError(f"shapes of A {a.shape} and b {side.shape} are incompatible")
+    name = _dtypes.inexact(_core.promote_types(a.dtype.name, side.dtype_name))
+    start = _core.full((n,), 0, name) if x0 is None else array(x0)
+    if start.shape not in ((n,), (n, 1)):
+        raise ValueError(f"shapes of A {a.shape} and x0 {start.shape} are incompatible")
+    before = None if M is None else aslinearoperator(M)
+    if before is not None and before.shape != a.shape:
+        raise ValueError(f"matrix and preconditioner have different shapes: {a.shape} and {before.shape}")
+    return a, before, astype(start, name).reshape(-1), astype(side, name).reshape(-1)
+
+
+__all__ = ["LinearOperator", "aslinearoperator"]

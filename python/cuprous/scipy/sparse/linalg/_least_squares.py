@@ -1,0 +1,130 @@
+"""Least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, astype, ndarray
+from cuprous.scipy.sparse.linalg._interface import aslinearoperator
+from cuprous.scipy.sparse.linalg._iterative import _norm
+
+
+def _unit(x: ndarray) -> tuple[ndarray, float]:
+    """A vector of length one in that direction (zero for zero), and the length."""
+    length = float(_norm(x))
+    return (x / length if length > 0 else x), length
+
+
+def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+         iter_lim: int | None = None, show: bool = False, calc_var: bool = False, x0: Any = None
+         ) -> tuple[ndarray, int, int, float, float, float, float, float, float, ndarray]:  # fmt: skip
+    """Minimises |A x - b|² + damp² |x - x0|², or solves A x = b (Paige and Saunders, 1982).
+
+    Args:
+        A: a matrix or operator (m x n) with products of its adjoint.
+        b: the right side (m or m x 1).
+        damp: damping.
+        atol, btol: relative errors of A and b that the result may come from.
+        conlim: stops when the estimated condition of A is greater; 0 is no limit.
+        iter_lim: iterations at most; 2 n.
+        show: not supported.
+        calc_var: whether to estimate the diagonal of (AᴴA + damp² I)⁻¹.
+        x0: where to start; zero.
+
+    Returns:
+        x; why it stopped (0: x0 solves it, 1: solved, 2: least squares, 3: conlim, 4 to 6: as 1 to 3 as far as the
+        dtype goes, 7: iter_lim); iterations; |r|; sqrt(|r|² + damp² |x|²); estimates of |A|, of its condition, of
+        |Aᴴr|; |x|; the diagonal (zeros unless asked for).
+
+    Raises:
+        ValueError: for sides that do not fit.
+        NotImplementedError: for `show`.
+    """
+    if show:
+        raise NotImplementedError("[lsqr] show= is not supported; use the estimates that it returns")
+    a, side = aslinearoperator(A), array(b)
+    m, n = a.shape
+    if side.shape not in ((m,), (m, 1)):
+        raise ValueError(f"shapes of A {a.shape} and b {side.shape} are incompatible")
+    name = _dtypes.inexact(_core.promote_types(a.dtype.name, side.dtype_name))
+    side = astype(side, name).reshape(-1)
+    x = _core.full((n,), 0, name) if x0 is None else astype(array(x0), name).reshape(-1)
+    variance = _core.full((n,), 0, _dtypes.component(name))
+    limit = 2 * n if iter_lim is None else int(iter_lim)
+    tiny, condition_limit = _epsilon(name), 1 / conlim if conlim > 0 else 0.0
+    b_norm = float(_norm(side))
+    u, beta = _unit(side if x0 is None else side - a.matvec(x))
+    v, alpha = _unit(a.rmatvec(u)) if beta > 0 else (x * 0, 0.0)
+    a_norm = condition = x_norm = x_squares = d_squares = damped = z = 0.0
+    cosine, sine = -1.0, 0.0
+    rho_bar, phi_bar, r_norm = alpha, beta, beta
+    w, at_norm = v, alpha * beta
+    if at_norm == 0:
+        return x, 0, 0, beta, beta, a_norm, condition, at_norm, x_norm, variance
+    stop = count = 0
+    r1_norm = r_norm
+    while stop == 0 and count < limit:
+        count += 1
+        # The next vectors of the bidiagonal form.
+        u, beta = _unit(a.matvec(v) - u * alpha)
+        a_norm = math.sqrt(a_norm**2 + alpha**2 + beta**2 + damp**2)
+        v_next, alpha_next = _unit(a.rmatvec(u) - v * beta) if beta > 0 else (v, 0.0)
+        # Rotations that take the damping and the subdiagonal away.
+        rho_damped = math.hypot(rho_bar, damp)
+        psi, phi_bar = damp / rho_damped * phi_bar, rho_bar / rho_damped * phi_bar
+        rho = math.hypot(rho_damped, beta)
+        c, s = rho_damped / rho, beta / rho
+        theta, rho_bar = s * alpha_next, -c * alpha_next
+        phi, phi_bar = c * phi_bar, s * phi_bar
+        direction = w / rho
+        x, w = x + w * (phi / rho), v_next - w * (theta / rho)
+        d_squares += float(_norm(direction)) ** 2
+        if calc_var:
+            magnitude = _core.map("absolute", direction)
+            variance = variance + magnitude * magnitude
+        # What is known of norms without looking at vectors.
+        rest, gamma_bar = phi - sine * rho * z, -cosine * rho
+        x_norm = math.sqrt(x_squares + (rest / gamma_bar) ** 2)
+        gamma = math.hypot(gamma_bar, theta)
+        cosine, sine, z = gamma_bar / gamma, theta / gamma, rest / gamma
+        x_squares += z**2
+        condition = a_norm * math.sqrt(d_squares)
+        damped += psi**2
+        r_norm = math.sqrt(phi_bar**2 + damped)
+        at_norm = alpha_next * abs(s * phi)
+        r1_squared = r_norm**2 - damp**2 * x_squares
+        r1_norm = math.copysign(math.sqrt(abs(r1_squared)), r1_squared)
+        v, alpha = v_next, alpha_next
+        relative = r_norm / b_norm if b_norm else 0.0
+        scaled = a_norm * x_norm / b_norm if b_norm else 0.0
+        stop = _verdict(
+            (relative, btol + atol * scaled, relative / (1 + scaled)), (at_norm / (a_norm * r_norm + tiny), atol),
+            (1 / (condition + tiny), condition_limit), count >= limit,
+        )  # fmt: skip
+    return x, stop, count, r1_norm, r_norm, a_norm, condition, at_norm, x_norm, variance
+
+
+def _epsilon(dtype: str) -> float:
+    import numpy as np
+
+    return float(np.finfo(dtype).eps)
+
+
+def _verdict(residual: tuple[float, float, float], least: tuple[float, float], condition: tuple[float, float],
+             last: bool) -> int:  # fmt: skip
+    """Why to stop, or 0: each pair is a measure and its limit; what cannot change a one any more is small enough."""
+    if residual[0] <= residual[1]:
+        return 1
+    if least[0] <= least[1]:
+        return 2
+    if condition[0] <= condition[1]:
+        return 3
+    for reason, measure in ((4, residual[2]), (5, least[0]), (6, condition[0])):
+        if 1 + measure <= 1:
+            return reason
+    return 7 if last else 0
+
+
+__all__ = ["lsqr"]

@@ -1,0 +1,68 @@
+"""Powers, and systems solved directly."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core, _dtypes
+from cuprous._args import array, astype, ndarray
+from cuprous.scipy.sparse._base import Sparse
+
+
+def matrix_power(A: Any, power: Any) -> Any:
+    """A square sparse matrix multiplied with itself.
+
+    Raises:
+        ValueError: for a matrix that is not square, and negative powers.
+        TypeError: for powers that are no integers.
+    """
+    m, n = A.shape
+    if m != n:
+        raise TypeError("sparse matrix is not square")
+    power = operator.index(power)
+    if power < 0:
+        raise ValueError("exponent must be >= 0")
+    if power == 0:
+        from cuprous.scipy.sparse._construct import _eye
+
+        return _eye(m, m, 0, A._dtype, A.format if A.format != "coo" else "csr", A._is_array)
+    if power == 1:
+        return A.copy()
+    half = matrix_power(A, power // 2)
+    return A @ half @ half if power % 2 else half @ half
+
+
+def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+    """Solves A x = b, as a dense system: memory and time are those of `cuprous.linalg.solve`.
+
+    Args:
+        A: a square sparse matrix.
+        b: a vector, or a matrix (sparse or dense) of right sides.
+        permc_spec, use_umfpack: how SciPy orders and solves; they change nothing here.
+
+    Raises:
+        ValueError: for a matrix that is not square, and sides that do not fit.
+        NotImplementedError: for more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
+    """
+    import cuprous as cp
+
+    if not isinstance(A, Sparse):
+        raise TypeError(f"A must be a sparse matrix, not {type(A)}")
+    m, n = A.shape
+    if m != n:
+        raise ValueError(f"matrix must be square (has shape {(m, n)})")
+    if n > 20_000:
+        raise NotImplementedError(f"[spsolve] {n} unknowns are not supported, as the system is solved densely; use cg, "
+                                  "gmres or bicgstab")  # fmt: skip
+    side = b.toarray() if isinstance(b, Sparse) else array(b)
+    if side.shape[0] != m:
+        raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {side.shape[0]})")
+    name = _dtypes.inexact(_core.promote_types(A._dtype, side.dtype_name))
+    x: ndarray = cp.linalg.solve(astype(A.toarray(), name), astype(side, name))
+    if isinstance(b, Sparse):
+        return b._class("csc" if b.format == "csc" else "csr")(x)
+    return x.reshape(-1) if side.ndim == 2 and side.shape[1] == 1 else x
+
+
+__all__ = ["matrix_power", "spsolve"]

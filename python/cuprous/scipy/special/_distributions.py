@@ -1,0 +1,139 @@
+"""Distribution functions by incomplete gamma and beta functions, with the names of Cephes and SciPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._function import ndarray
+from cuprous.scipy.special._incomplete import _inside, beta_pair, gammainc, gammaincc, in_double
+
+_map = _core.map
+
+
+def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
+    """Student's distribution: how probable values beyond |t| on both sides are, and the rest."""
+    square = t * t
+    n = _inside(df)
+    total = n + square
+    x, y = n / total, square / total
+    some = both(y > 0.0, x > 0.0)
+    beyond, within = beta_pair(n * 0.5, n * 0.0 + 0.5, where(some, x, 0.5), where(some, y, 0.5))
+    beyond, within = (where(y > 0.0, where(x > 0.0, v, e), 1.0 - e) for v, e in ((beyond, 0.0), (within, 1.0)))
+    endless = _map("isinf", t)
+    beyond, within = where(endless, 0.0, beyond), where(endless, 1.0, within)
+    normal = _map("erfc", _map("absolute", t) * math.sqrt(0.5))
+    beyond = where(df == math.inf, normal, beyond)
+    within = where(df == math.inf, _map("erf", _map("absolute", t) * math.sqrt(0.5)), within)
+    nothing = _map("logical_or", df <= 0.0, isnan(df + t))
+    return where(nothing, math.nan, beyond), where(nothing, math.nan, within)
+
+
+@in_double
+def stdtr(df: ndarray, t: ndarray) -> ndarray:
+    """Student's distribution function."""
+    beyond, _ = student_pair(df, t)
+    return where(t < 0.0, 0.5 * beyond, 1.0 - 0.5 * beyond)
+
+
+def fisher_pair(dfn: ndarray, dfd: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
+    """Fisher's distribution: how probable values below x are, and above."""
+    n, d, v = _inside(dfn), _inside(dfd), _inside(x)
+    total = n * v + d
+    below, above = beta_pair(n * 0.5, d * 0.5, n * v / total, d / total)
+    nothing = _map("logical_or", _map("logical_or", dfn <= 0.0, dfd <= 0.0), isnan(dfn + dfd + x))
+    nothing = _map("logical_or", nothing, _map("logical_or", x < 0.0, _map("isinf", dfn + dfd)))
+    below, above = (where(x == 0.0, e, where(x == math.inf, 1.0 - e, v)) for v, e in ((below, 0.0), (above, 1.0)))
+    return where(nothing, math.nan, below), where(nothing, math.nan, above)
+
+
+@in_double
+def fdtr(dfn: ndarray, dfd: ndarray, x: ndarray) -> ndarray:
+    """Fisher's distribution function."""
+    return fisher_pair(dfn, dfd, x)[0]
+
+
+@in_double
+def fdtrc(dfn: ndarray, dfd: ndarray, x: ndarray) -> ndarray:
+    """1 - fdtr."""
+    return fisher_pair(dfn, dfd, x)[1]
+
+
+@in_double
+def chdtr(v: ndarray, x: ndarray) -> ndarray:
+    """The chi-square distribution function."""
+    return gammainc(v * 0.5, x * 0.5)
+
+
+@in_double
+def chdtrc(v: ndarray, x: ndarray) -> ndarray:
+    """1 - chdtr."""
+    return gammaincc(v * 0.5, x * 0.5)
+
+
+@in_double
+def gdtr(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
+    """The gamma distribution function of rate a and shape b."""
+    return where(x < 0.0, math.nan, gammainc(b, a * x))
+
+
+@in_double
+def gdtrc(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
+    """1 - gdtr."""
+    return where(x < 0.0, math.nan, gammaincc(b, a * x))
+
+
+def _poisson(k: ndarray, m: ndarray, tail: Any) -> ndarray:
+    value = where(m == 0.0, 1.0 if tail is gammaincc else 0.0, tail(_map("floor", k) + 1.0, m))
+    return where(_map("logical_or", _map("logical_or", k < 0.0, m < 0.0), isnan(k + m)), math.nan, value)
+
+
+@in_double
+def pdtr(k: ndarray, m: ndarray) -> ndarray:
+    """The Poisson distribution function of mean m."""
+    return _poisson(k, m, gammaincc)
+
+
+@in_double
+def pdtrc(k: ndarray, m: ndarray) -> ndarray:
+    """1 - pdtr."""
+    return _poisson(k, m, gammainc)
+
+
+def _binomial(k: ndarray, n: ndarray, p: ndarray, above: bool) -> ndarray:
+    k = _map("floor", k)
+    inside = both(both(p > 0.0, p < 1.0), both(k >= 0.0, k < n))
+    tails = beta_pair(*(where(inside, v, 0.5) for v in (k + 1.0, n - k, p, 1.0 - p)))
+    value = tails[0 if above else 1]
+    none = _map("logical_or", p == 0.0, k >= n)
+    value = where(inside, value, where(none, 0.0 if above else 1.0, 1.0 if above else 0.0))
+    value = where(both(k < 0.0, n >= 0.0), 1.0 if above else math.nan, value)
+    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), _map("logical_or", n < k, isnan(k + n + p)))
+    return where(_map("logical_or", undefined, n == math.inf), math.nan, value)
+
+
+@in_double
+def bdtr(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
+    """The binomial distribution function: at most k of n, each of probability p."""
+    return _binomial(k, _map("floor", n), p, False)
+
+
+@in_double
+def bdtrc(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
+    """1 - bdtr."""
+    return _binomial(k, _map("floor", n), p, True)
+
+
+@in_double
+def kolmogorov(y: ndarray) -> ndarray:
+    """Kolmogorov's limit distribution: how probable values above y are."""
+    low, high = _map("maximum", _map("minimum", y, 1.2), 0.05), _map("maximum", y, 1.2)
+    q = _map("exp", -(math.pi * math.pi / 8.0) / (low * low))
+    q8 = _map("power", q, 8.0)
+    near = 1.0 - math.sqrt(2.0 * math.pi) / low * (q * (1.0 + q8 * (1.0 + q8 * q8 * (1.0 + q8 * q8 * q8))))
+    w = _map("exp", high * high * -2.0)
+    w3 = w * w * w
+    far = 2.0 * w * (1.0 - w3 * (1.0 - w3 * w * w * (1.0 - w3 * w3 * w)))
+    return where(isnan(y), math.nan, where(y <= 0.05, 1.0, where(y > 1.2, far, near)))

@@ -1,0 +1,93 @@
+"""Functions with more than one result or of whole-number parameters, and products of gamma functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.scipy.special import _integrals
+from cuprous.scipy.special._composed import both, isnan, rgamma, where
+from cuprous.scipy.special._function import SpecialFunction, floats, ndarray
+from cuprous.scipy.special._incomplete import in_double, stirling
+
+_map = _core.map
+
+
+@in_double
+def poch(z: ndarray, m: ndarray) -> ndarray:
+    """gamma(z + m) / gamma(z); for large z by Stirling's series, so that nothing cancels."""
+    top = z + m
+    large = both(z >= 10.0, top >= 10.0)
+    n, k = where(large, z, 10.0), where(large, m, 0.0)
+    ratio = (n + k - 0.5) * _map("log1p", k / n) + k * (_map("log", n) - 1.0) + stirling(n + k) - stirling(n)
+    whole = _map("floor", m) == m
+    turned = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, where gamma(z) has a pole
+    sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, m * 0.0 + 1.0)
+    pole = both(both(z <= 0.0, _map("floor", z) == z), whole)
+    direct = where(
+        pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(turned), _map("gamma", top) * rgamma(z)
+    )
+    return where(m == 0.0, 1.0, where(large, _map("exp", ratio), direct))
+
+
+@in_double
+def agm(a: ndarray, b: ndarray) -> ndarray:
+    """The arithmetic-geometric mean; NaN for numbers of different signs."""
+    sign = where(_map("logical_or", a < 0.0, b < 0.0), -1.0, a * 0.0 + 1.0)
+    x, y = a * sign, b * sign
+    wrong = _map("logical_or", x < 0.0, y < 0.0)
+    zero = _map("logical_or", x == 0.0, y == 0.0)
+    for _ in range(12):
+        x, y = (x + y) * 0.5, _map("sqrt", x) * _map("sqrt", y)
+    return where(_map("logical_or", wrong, isnan(a + b)), math.nan, where(zero, 0.0, x * sign))
+
+
+def multigammaln(a: Any, d: int) -> ndarray:
+    """The logarithm of the multivariate gamma function of dimension d.
+
+    Raises:
+        ValueError: for a d that is no positive integer. (Elements of `a` up to (d - 1) / 2 give what gammaln gives;
+            SciPy raises, which would wait for the device.)
+    """
+    if isinstance(d, bool) or int(d) != d or d < 1:
+        raise ValueError("d should be a positive integer (dimension)")
+    x = floats(a)
+    total: Any = d * (d - 1) * 0.25 * math.log(math.pi)
+    for j in range(int(d)):
+        total = total + _map("gammaln", x - 0.5 * j)
+    return total
+
+
+def diric(x: Any, n: int) -> ndarray:
+    """The periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN for n that is no positive whole number."""
+    angle = floats(x)
+    if n != int(n) or n < 1:
+        return angle * math.nan
+    limit = 2.0**-46 if angle.dtype_name == "float64" else 2.0**-18
+    half = angle * 0.5
+    below = _map("sin", half)
+    zero = _map("absolute", below) < limit
+    turns = _map("rint", angle * (0.5 / math.pi)) * float(n - 1)
+    limits = where(_map("remainder", turns, 2.0) == 0.0, 1.0, below * 0.0 - 1.0)
+    return where(zero, limits, _map("sin", half * float(n)) / (where(zero, 1.0, below) * float(n)))
+
+
+def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) -> Any:
+    def both_of(x: Any, out: Any = (None, None)) -> tuple[ndarray, ndarray]:
+        return first(x, out=out[0]), second(x, out=out[1])
+
+    both_of.__name__ = both_of.__qualname__ = name
+    both_of.__doc__ = doc
+    return both_of
+
+
+sici = _pair(
+    SpecialFunction("sici", 1, _integrals.si, ""), SpecialFunction("sici", 1, _integrals.ci, ""), "sici",
+    "The sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci.",
+)  # fmt: skip
+fresnel = _pair(
+    SpecialFunction("fresnel", 1, _integrals.fresnel_sine, ""),
+    SpecialFunction("fresnel", 1, _integrals.fresnel_cosine, ""), "fresnel",
+    "The Fresnel integrals S(x) and C(x), of the sine and cosine of pi t²/2 from 0 to x.",
+)  # fmt: skip

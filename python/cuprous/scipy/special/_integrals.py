@@ -1,0 +1,153 @@
+"""Exponential, sine, cosine and Fresnel integrals: Gauss and Legendre's rule on smooth integrands, power series near 0
+and asymptotic series far out. Computed in float64; errors there: at most 1e-14 of the value, or of 1 near zeros."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._function import ndarray
+from cuprous.scipy.special._incomplete import area, averaged, in_double, least
+from cuprous.scipy.special._normal import polynomial
+
+_map = _core.map
+_GAMMA = 0.57721566490153286061
+
+
+def _quotients(count: int, sign: float) -> tuple[float, ...]:
+    """sign**k / (k k!), for k from `count` down to 1, then 0."""
+    return (*(sign**k / (k * math.factorial(k)) for k in range(count, 0, -1)), 0.0)
+
+
+def _first(x: ndarray) -> ndarray:
+    """E1 for x <= 1 by its power series (DLMF 6.6.2)."""
+    return -_GAMMA - _map("log", x) - polynomial(x, _quotients(18, -1.0))
+
+
+def _scaled(n: ndarray, x: ndarray) -> ndarray:
+    """exp(x) E_n(x) for x >= 1, or n >= 6: the integral over s >= 0 of exp(-x expm1(s) - (n - 1) s)."""
+    rest = n - 1.0
+    width = least(38.0 / (x + rest), _map("log1p", 38.0 / x))
+    return area(
+        lambda s, v, r: -v * _map("expm1", s) - r * s, lambda s, v, r: -v * _map("exp", s) - r, width, 3, x, rest
+    )
+
+
+@in_double
+def expn(n: ndarray, x: ndarray) -> ndarray:
+    """E_n(x), the integral over t > 1 of exp(-x t) / t**n, for whole n >= 0; for x < 1 by recurrence from E1 up."""
+    inside = both(x > 0.0, n >= 0.0)
+    safe, order = where(inside, x, 1.0), _map("maximum", _map("floor", n), 0.0)
+    decay = _map("exp", -safe)
+    far = where(order >= 6.0, order, where(safe >= 1.0, order, 6.0))
+    value = decay * _scaled(far, safe)
+    term = _first(_map("minimum", safe, 1.0))
+    near: Any = term
+    for k in range(1, 5):
+        term = (decay - safe * term) / float(k)
+        near = where(order == k + 1.0, term, near)
+    value = where(both(safe < 1.0, both(order >= 1.0, order < 6.0)), near, value)
+    value = where(order == 0.0, decay / safe, value)
+    value = where(x == math.inf, 0.0, value)
+    value = where(x == 0.0, where(order <= 1.0, math.inf, 1.0 / where(order <= 1.0, 1.0, order - 1.0)), value)
+    undefined = _map("logical_or", _map("logical_or", n < 0.0, x < 0.0), isnan(n + x))
+    return where(undefined, math.nan, value)
+
+
+def _exp1(x: ndarray) -> ndarray:
+    low, high = _map("minimum", x, 1.0), _map("maximum", x, 1.0)
+    high = _map("minimum", high, 800.0)
+    far = _scaled(high * 0.0 + 1.0, high) * _map("exp", -high)
+    value = where(x > 1.0, far, _first(low))
+    return where(x == 0.0, math.inf, where(x == math.inf, 0.0, value))
+
+
+@in_double
+def exp1(x: ndarray) -> ndarray:
+    """E1, the integral over t > x of exp(-t) / t; NaN for x < 0, where it is complex."""
+    return where(x < 0.0, math.nan, _exp1(x))
+
+
+@in_double
+def expi(x: ndarray) -> ndarray:
+    """Ei: -E1(-x) for x < 0; a power series up to 40, beyond asymptotic (DLMF 6.12.2)."""
+    negative = -_exp1(_map("maximum", -x, 0.0))
+    low = _map("maximum", _map("minimum", x, 40.0), 1e-300)
+    near = _GAMMA + _map("log", low) + polynomial(low, _quotients(125, 1.0))
+    inverse = 1.0 / _map("maximum", x, 40.0)
+    far = polynomial(inverse, tuple(float(math.factorial(k)) for k in range(38, -1, -1))) * inverse
+    half = _map("exp", x * 0.5)
+    value = where(x > 40.0, far * half * half, near)
+    value = where(x == math.inf, math.inf, where(x == 0.0, -math.inf, value))
+    return where(isnan(x), x, where(x < 0.0, negative, value))
+
+
+def _auxiliary(x: ndarray) -> tuple[ndarray, ndarray]:
+    """f and g of DLMF 6.12.3 and 6.12.4, for x >= 30."""
+    inverse = 1.0 / x
+    square = inverse * inverse
+    f = tuple((-1.0) ** k * math.factorial(2 * k) for k in range(12, -1, -1))
+    g = tuple((-1.0) ** k * math.factorial(2 * k + 1) for k in range(12, -1, -1))
+    return inverse * polynomial(square, f), square * polynomial(square, g)
+
+
+def _sici(x: ndarray, cosine: bool) -> ndarray:
+    a = _map("absolute", x)
+    low, high = _map("minimum", a, 30.0), _map("minimum", _map("maximum", a, 30.0), 1e300)
+    f, g = _auxiliary(high)
+    sin, cos = _map("sin", high), _map("cos", high)
+    if cosine:
+        near = averaged(lambda t, v: _map("square", _map("sin", v * (0.5 * t))) * (-2.0 / t), 40, low)
+        near = near + _map("log", low) + _GAMMA
+        value = where(a > 30.0, sin * f - cos * g, near)
+        value = where(a == math.inf, 0.0, where(a == 0.0, -math.inf, value))
+        return where(x == -math.inf, math.nan, value)
+    near = averaged(lambda t, v: _map("sin", v * t) / t, 40, low)
+    value = where(a > 30.0, 0.5 * math.pi - cos * f - sin * g, near)
+    value = where(a == math.inf, 0.5 * math.pi, value)
+    return where(x < 0.0, -value, where(isnan(x), x, value))
+
+
+def si(x: ndarray) -> ndarray:
+    """The integral of sin(t) / t from 0 to x."""
+    return in_double(lambda v: _sici(v, False))(x)
+
+
+def ci(x: ndarray) -> ndarray:
+    """The cosine integral of |x|: for x < 0 its real part."""
+    return in_double(lambda v: _sici(v, True))(x)
+
+
+def _fresnel(x: ndarray, cosine: bool) -> ndarray:
+    """The integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
+    a = _map("absolute", x)
+    low, high = _map("minimum", a, 5.5), _map("minimum", _map("maximum", a, 5.5), 1e15)
+    wave = "cos" if cosine else "sin"
+    phase = low * low * (0.5 * math.pi)
+    near = averaged(lambda t, v: _map(wave, v * (t * t)), 48, phase) * low
+    z = high * high * math.pi
+    inverse = 1.0 / z
+    square = inverse * inverse
+    odd = [math.prod(range(1, 2 * k, 2)) for k in range(24)]
+    f = polynomial(square, tuple(float((-1) ** k * odd[2 * k]) for k in range(8, -1, -1)))
+    g = polynomial(square, tuple(float((-1) ** k * odd[2 * k + 1]) for k in range(8, -1, -1))) * inverse
+    turns = high * high * 0.25  # the phase in whole turns, of which only the fraction counts
+    angle = (turns - _map("floor", turns)) * (2.0 * math.pi)
+    sin, cos = _map("sin", angle), _map("cos", angle)
+    waves = f * sin - g * cos if cosine else -(f * cos + g * sin)
+    far = waves / (high * math.pi) + 0.5
+    value = where(a > 5.5, far, near)
+    value = where(a == math.inf, 0.5, value)
+    return where(x < 0.0, -value, where(isnan(x), x, value))
+
+
+def fresnel_sine(x: ndarray) -> ndarray:
+    """S(x)."""
+    return in_double(lambda v: _fresnel(v, False))(x)
+
+
+def fresnel_cosine(x: ndarray) -> ndarray:
+    """C(x)."""
+    return in_double(lambda v: _fresnel(v, True))(x)

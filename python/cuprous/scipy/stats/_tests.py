@@ -1,0 +1,362 @@
+"""Tests of means, variances, counts and normality, with p-values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import cuprous as cp
+from cuprous import _core
+from cuprous._args import array, broadcast_shapes
+from cuprous.scipy.special import chdtrc, fdtrc
+from cuprous.scipy.stats._moments import _kept, kurtosis, sample, skew
+from cuprous.scipy.stats._order import trim_mean
+from cuprous.scipy.stats._results import (
+    SignificanceResult,
+    TtestResult,
+    check_alternative,
+    ndarray,
+    normal_pvalue,
+    student_pvalue,
+)
+
+_map = _core.map
+
+
+class DescribeResult(NamedTuple):
+    """What `describe` finds."""
+
+    nobs: int
+    minmax: Any
+    mean: Any
+    variance: Any
+    skewness: Any
+    kurtosis: Any
+
+
+def _tested(
+    estimate: ndarray, error: ndarray, df: Any, alternative: str, a: Any, axis: Any, keepdims: bool
+) -> TtestResult:  # fmt: skip
+    check_alternative(alternative)
+    t = estimate / error
+    df = df if isinstance(df, ndarray) else _core.full((), float(df), "float64")
+    p = student_pvalue(df, t, alternative)
+    shown = [_kept(v, a, axis, keepdims) for v in (t, p, estimate, error)]
+    spread = _map("where", cp.isnan(estimate), math.nan, df)
+    return TtestResult(shown[0], shown[1], _kept(spread, a, axis, keepdims), shown[2], shown[3], alternative)
+
+
+def ttest_1samp(
+    a: Any, popmean: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
+    keepdims: bool = False,
+) -> TtestResult:  # fmt: skip
+    """Is the mean of a sample `popmean`?
+
+    Args:
+        a: samples along `axis` (None: all elements are one).
+        popmean: number, or an array that broadcasts with the means, its extent along the axis 1.
+        nan_policy: "propagate".
+        alternative: "two-sided", "less" or "greater".
+        keepdims: keeps the axis with extent one.
+
+    Raises:
+        ValueError: for another alternative or policy, and for a `popmean` that does not fit.
+        NotImplementedError: for policies other than "propagate".
+    """
+    x, along = sample(a, axis, "ttest_1samp", nan_policy)
+    n = x.shape[along]
+    expected = popmean
+    if not isinstance(popmean, (int, float)):
+        expected = array(popmean)
+        if expected.ndim and axis is not None:
+            if expected.ndim == x.ndim and expected.shape[along] != 1:
+                raise ValueError("`popmean.shape[axis]` must equal 1.")
+            expected = cp.squeeze(expected, along) if expected.ndim == x.ndim else expected
+    mean = cp.mean(x, axis=along)
+    error = cp.std(x, axis=along, ddof=1) / math.sqrt(max(n, 1))
+    result = _tested(mean - expected, error, n - 1, alternative, a, axis, keepdims)
+    result._estimate = _kept(mean, a, axis, keepdims)
+    return result
+
+
+def ttest_rel(
+    a: Any, b: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
+    keepdims: bool = False,
+) -> TtestResult:  # fmt: skip
+    """Do pairs differ by 0 in the mean? Arguments as for `ttest_1samp`.
+
+    Raises:
+        ValueError: as there, and for samples of different lengths.
+    """
+    x, along = sample(a, axis, "ttest_rel", nan_policy)
+    y, _ = sample(b, axis, "ttest_rel", nan_policy)
+    if x.ndim != y.ndim or x.shape[along] != y.shape[along]:
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    return ttest_1samp((x - y) if axis is not None else (x - y).reshape(array(a).shape), 0.0, axis, nan_policy,
+                       alternative, keepdims=keepdims)  # fmt: skip
+
+
+def _independent(
+    means: tuple[Any, Any], variances: tuple[Any, Any], counts: tuple[Any, Any], equal_var: bool
+) -> tuple[Any, Any, Any]:
+    """The difference of means, its standard error, and degrees of freedom."""
+    (v1, v2), (n1, n2) = variances, counts
+    if equal_var:
+        df = n1 + n2 - 2.0
+        pooled = ((n1 - 1.0) * v1 + (n2 - 1.0) * v2) / (df if isinstance(df, ndarray) or df else math.nan)
+        return means[0] - means[1], _map("sqrt", pooled * (1.0 / n1 + 1.0 / n2)), df
+    first, second = v1 / n1, v2 / n2
+    total = first + second
+    df = total * total / (first * first / (n1 - 1.0) + second * second / (n2 - 1.0))
+    return means[0] - means[1], _map("sqrt", total), _map("where", cp.isnan(df), 1.0, df)
+
+
+def ttest_ind(
+    a: Any, b: Any, *, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate",
+    alternative: str = "two-sided", trim: float = 0, method: Any = None, keepdims: bool = False,
+) -> TtestResult:  # fmt: skip
+    """Do two samples have the same mean?
+
+    Args:
+        equal_var: whether their variances are the same; otherwise Welch's test.
+        trim: 0.
+        method: None.
+        a, b, axis, nan_policy, alternative, keepdims: as for `ttest_1samp`.
+
+    Raises:
+        ValueError: as there, and for samples that do not broadcast along other axes.
+        NotImplementedError: for `trim` and `method`.
+    """
+    for name, value in (("trim", trim), ("method", method)):
+        if value:
+            raise NotImplementedError(f"[ttest_ind] {name}={value!r} is not supported")
+    x, along = sample(a, axis, "ttest_ind", nan_policy)
+    y, other = sample(b, axis, "ttest_ind", nan_policy)
+    outer = [tuple(n for i, n in enumerate(v.shape) if i != k) for v, k in ((x, along), (y, other))]
+    try:
+        broadcast_shapes(*outer)
+    except ValueError as error:
+        raise ValueError("Array shapes are incompatible for broadcasting.") from error
+    counts = float(x.shape[along]), float(y.shape[other])
+    means = cp.mean(x, axis=along), cp.mean(y, axis=other)
+    variances = cp.var(x, axis=along, ddof=1), cp.var(y, axis=other, ddof=1)
+    difference, spread, df = _independent(means, variances, counts, equal_var)
+    return _tested(difference, spread, df, alternative, a, axis, keepdims)
+
+
+def ttest_ind_from_stats(
+    mean1: Any, std1: Any, nobs1: Any, mean2: Any, std2: Any, nobs2: Any, equal_var: bool = True,
+    alternative: str = "two-sided",
+) -> TtestResult:  # fmt: skip
+    """`ttest_ind` by means, standard deviations and sizes of the samples."""
+    values = [_core.cast(array(v), "float64") for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
+    m1, s1, n1, m2, s2, n2 = values
+    difference, error, df = _independent((m1, m2), (s1 * s1, s2 * s2), (n1, n2), equal_var)
+    return _tested(difference, error, df, alternative, difference, None, False)
+
+
+def chisquare(
+    f_obs: Any, f_exp: Any = None, ddof: int = 0, axis: int | None = 0, *, sum_check: bool = True,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Are counts as expected (all the same, without `f_exp`)?
+
+    Args:
+        f_obs: counts along `axis`.
+        f_exp: expected counts, of the same shape or broadcasting.
+        ddof: degrees of freedom to take off.
+        sum_check: whether counts and expected counts must have the same sum, which waits for the device.
+        axis, nan_policy, keepdims: as for `ttest_1samp`.
+
+    Raises:
+        ValueError: for sums that differ, and another policy.
+    """
+    x, along = sample(f_obs, axis, "chisquare", nan_policy)
+    if f_exp is None:
+        expected = cp.mean(x, axis=along, keepdims=True)
+    else:
+        expected, _ = sample(f_exp, axis, "chisquare", nan_policy)
+        x, expected = cp.broadcast_arrays(x, expected)
+        if sum_check:
+            mine, its = cp.sum(x, axis=along), cp.sum(expected, axis=along)
+            least = _map("minimum", mine, its)
+            if bool(cp.any(_map("absolute", mine - its) / least > 2.0**-26)):
+                raise ValueError("For each axis slice, the sum of the observed frequencies must agree with the sum of "
+                                 "the expected frequencies to a relative tolerance of 1.5e-08.")  # fmt: skip
+    statistic = cp.sum((x - expected) ** 2 / expected, axis=along)
+    p = chdtrc(float(x.shape[along] - 1 - ddof), statistic)
+    return SignificanceResult(_kept(statistic, f_obs, axis, keepdims), _kept(p, f_obs, axis, keepdims))
+
+
+def _variance_ratio(groups: list[ndarray], axis: int) -> tuple[ndarray, ndarray]:
+    """Fisher's F of the variance between groups to that within, and its p-value."""
+    counts = [g.shape[axis] for g in groups]
+    total, k = sum(counts), len(groups)
+    grand = sum(cp.sum(g, axis=axis, keepdims=True) for g in groups) / float(total)
+    groups = [g - grand for g in groups]  # so that little cancels
+    means = [cp.mean(g, axis=axis, keepdims=True) for g in groups]
+    between: Any = sum(cp.squeeze(m * m, axis) * float(n) for m, n in zip(means, counts, strict=True))
+    within = sum(cp.sum((g - m) ** 2, axis=axis) for g, m in zip(groups, means, strict=True))
+    f = (between / float(k - 1)) / (within / (float(total - k) if total > k else math.nan))
+    return f, fdtrc(float(k - 1), float(total - k), f)
+
+
+def _groups(samples: tuple[Any, ...], axis: int | None, name: str, nan_policy: str) -> tuple[list[ndarray], int]:
+    found = [sample(s, axis, name, nan_policy) for s in samples]
+    return [x for x, _ in found], found[0][1]
+
+
+def f_oneway(
+    *samples: Any, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
+) -> SignificanceResult:
+    """Do several samples have the same mean (analysis of variance)? Arguments as for `ttest_1samp`.
+
+    Raises:
+        TypeError: for less than two samples.
+        NotImplementedError: for `equal_var` False.
+    """
+    if len(samples) < 2:
+        raise TypeError(f"at least two inputs are required; got {len(samples)}.")
+    if not equal_var:
+        raise NotImplementedError("[f_oneway] equal_var=False is not supported; use ttest_ind for pairs")
+    groups, along = _groups(samples, axis, "f_oneway", nan_policy)
+    f, p = _variance_ratio(groups, along)
+    return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+
+
+def levene(
+    *samples: Any, center: str = "median", proportiontocut: float = 0.05, axis: int | None = 0,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Do several samples have the same variance? `f_oneway` of the distances from their centres.
+
+    Args:
+        center: of the distances: "mean", "median", or "trimmed" (the mean, once that proportion is cut off both ends).
+        proportiontocut: for "trimmed".
+        samples, axis, nan_policy, keepdims: as for `f_oneway`.
+
+    Raises:
+        ValueError: for less than two samples, unknown centres, and a proportion that leaves nothing.
+    """
+    if len(samples) < 2:
+        raise ValueError("Must provide at least two samples.")
+    if center not in ("mean", "median", "trimmed"):
+        raise ValueError("center must be 'mean', 'median' or 'trimmed'.")
+    groups, along = _groups(samples, axis, "levene", nan_policy)
+
+    def middle(group: ndarray) -> ndarray:
+        if center == "trimmed":
+            return trim_mean(group, proportiontocut, along, keepdims=True)
+        return (cp.median if center == "median" else cp.mean)(group, axis=along, keepdims=True)
+
+    f, p = _variance_ratio([_map("absolute", g - middle(g)) for g in groups], along)
+    return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+
+
+def bartlett(
+    *samples: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> SignificanceResult:
+    """Do several samples of normal distributions have the same variance?
+
+    Raises:
+        ValueError: for less than two samples.
+    """
+    if len(samples) < 2:
+        raise ValueError("Must provide at least two samples.")
+    groups, along = _groups(samples, axis, "bartlett", nan_policy)
+    counts, k = [float(g.shape[along]) for g in groups], len(groups)
+    variances = [cp.var(g, axis=along, ddof=1) for g in groups]
+    rest = sum(counts) - k
+    pooled = sum(v * (n - 1.0) for v, n in zip(variances, counts, strict=True)) / rest
+    logs = sum(_map("log", v) * (n - 1.0) for v, n in zip(variances, counts, strict=True))
+    correction = 1.0 + (sum(1.0 / (n - 1.0) for n in counts) - 1.0 / rest) / (3.0 * (k - 1))
+    statistic = _map("maximum", (_map("log", pooled) * rest - logs) / correction, 0.0)
+    p = chdtrc(float(k - 1), statistic)
+    return SignificanceResult(_kept(statistic, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+
+
+def skewtest(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
+    keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Is the skewness that of a normal distribution (R. B. D'Agostino, Biometrika 57 (1970))?
+
+    Arguments as for `ttest_1samp`; samples of less than 8 elements give NaN.
+    """
+    x, along = sample(a, axis, "skewtest", nan_policy)
+    n = float(x.shape[along])
+    z = skew(x, along) * math.nan if n < 8 else _skew_score(skew(x, along), n)
+    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*shown)
+
+
+def _skew_score(g: ndarray, n: float) -> ndarray:
+    y = g * math.sqrt((n + 1) * (n + 3) / (6.0 * (n - 2)))
+    tails = 3.0 * (n * n + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
+    w = math.sqrt(2.0 * (tails - 1.0)) - 1.0
+    return _map("arcsinh", _map("where", y == 0.0, 1.0, y) / math.sqrt(2.0 / (w - 1.0))) / math.sqrt(0.5 * math.log(w))
+
+
+def kurtosistest(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
+    keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Is the kurtosis that of a normal distribution (F. J. Anscombe and W. J. Glynn, Biometrika 70 (1983))?
+
+    Arguments as for `ttest_1samp`; samples of less than 5 elements give NaN.
+    """
+    x, along = sample(a, axis, "kurtosistest", nan_policy)
+    n = float(x.shape[along])
+    g = kurtosis(x, along, fisher=False)
+    z = g * math.nan if n < 5 else _kurtosis_score(g, n)
+    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*shown)
+
+
+def _kurtosis_score(g: ndarray, n: float) -> ndarray:
+    spread = 24.0 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    x = (g - 3.0 * (n - 1) / (n + 1)) / math.sqrt(spread)
+    lean = (
+        6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * math.sqrt(6.0 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
+    )
+    a = 6.0 + 8.0 / lean * (2.0 / lean + math.sqrt(1.0 + 4.0 / lean**2))
+    below = 1.0 + x * math.sqrt(2.0 / (a - 4.0))
+    root = _map("cbrt", (1.0 - 2.0 / a) / _map("where", below == 0.0, math.nan, below))
+    return (1.0 - 2.0 / (9.0 * a) - root) / math.sqrt(2.0 / (9.0 * a))
+
+
+def normaltest(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> SignificanceResult:
+    """Is a sample of a normal distribution? The sum of the squares of `skewtest`'s and `kurtosistest`'s statistics."""
+    s, k = (test(a, axis, nan_policy, keepdims=keepdims).statistic for test in (skewtest, kurtosistest))
+    statistic = s * s + k * k
+    return SignificanceResult(statistic, _map("exp", statistic * -0.5))
+
+
+def jarque_bera(
+    x: Any, *, axis: int | None = None, nan_policy: str = "propagate", keepdims: bool = False
+) -> SignificanceResult:
+    """Are skewness and kurtosis those of a normal distribution?"""
+    values, along = sample(x, axis, "jarque_bera", nan_policy)
+    s, k = skew(values, along), kurtosis(values, along)
+    statistic = (s * s + k * k * 0.25) * (values.shape[along] / 6.0)
+    p = _map("exp", statistic * -0.5)
+    return SignificanceResult(_kept(statistic, x, axis, keepdims), _kept(p, x, axis, keepdims))
+
+
+def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
+             ) -> DescribeResult:  # fmt: skip
+    """Number, least and greatest, mean, variance, skewness and kurtosis along an axis.
+
+    Raises:
+        ValueError: for an empty sample.
+    """
+    x, along = sample(a, axis, "describe", nan_policy)
+    if x.size == 0:
+        raise ValueError("The input must not be empty.")
+    raw = array(a).reshape(x.shape)
+    return DescribeResult(
+        x.shape[along], (cp.min(raw, axis=along), cp.max(raw, axis=along)), cp.mean(x, axis=along),
+        cp.var(x, axis=along, ddof=ddof), skew(x, along, bias), kurtosis(x, along, bias=bias),
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""`cuprous.scipy.sparse.linalg` against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import sparse
+from cuprous.scipy.sparse import linalg
+
+scipy_sparse = pytest.importorskip("scipy.sparse")
+scipy_linalg = pytest.importorskip("scipy.sparse.linalg")
+
+N = 40
+NOISE = scipy_sparse.random_array((N, N), density=0.1, rng=1, format="csr")
+GENERAL = scipy_sparse.csr_array(NOISE + 4 * scipy_sparse.eye_array(N))
+POSITIVE = scipy_sparse.csr_array(NOISE @ NOISE.T + 2 * scipy_sparse.eye_array(N))
+SYMMETRIC = scipy_sparse.csr_array(NOISE + NOISE.T + 0.3 * scipy_sparse.eye_array(N))
+HERMITIAN = scipy_sparse.csr_array(SYMMETRIC + 1j * (NOISE - NOISE.T))
+SIDE = np.random.default_rng(2).random(N)
+SOLVERS: list[tuple[str, Any]] = [
+    ("cg", POSITIVE), ("minres", SYMMETRIC), ("minres", HERMITIAN), ("cgs", GENERAL), ("bicgstab", GENERAL),
+    ("bicgstab", GENERAL + 1j * NOISE), ("gmres", GENERAL), ("gmres", GENERAL + 1j * NOISE), ("gmres", HERMITIAN),
+]  # fmt: skip
+
+
+def residual(a: Any, x: cp.ndarray) -> float:
+    """Relative to the right side."""
+    return float(np.linalg.norm(a @ x.get().reshape(-1) - SIDE) / np.linalg.norm(SIDE))
+
+
+@pytest.mark.parametrize(("name", "a"), SOLVERS)
+def test_solvers(name: str, a: Any) -> None:
+    solve, b = getattr(linalg, name), cp.asarray(SIDE)
+    matrix = sparse.csr_array(scipy_sparse.csr_array(a))
+    x, info = solve(matrix, b, rtol=1e-9)
+    assert info == 0
+    assert residual(a, x) < 1e-8
+    assert x.dtype == np.result_type(a.dtype, SIDE.dtype)
+    seen: list[Any] = []
+    inverse = sparse.diags_array(1 / cp.asarray(np.abs(a.diagonal())))
+    again, info = solve(linalg.aslinearoperator(matrix), b, x0=x, M=inverse, rtol=1e-9, callback=seen.append)
+    assert info == 0
+    assert residual(a, again) < 1e-8
+    _, info = solve(matrix, b, maxiter=1, rtol=1e-15, **({"restart": 1} if name == "gmres" else {}))
+    assert info > 0
+    zero, info = solve(matrix, cp.zeros(N))
+    assert info == 0
+    assert not zero.any()
+    with pytest.raises(ValueError, match="shape"):
+        solve(matrix, cp.ones(3))
+    with pytest.raises(ValueError, match="square"):
+        solve(matrix[:, :3], b)
+
+
+def test_direct_solution() -> None:
+    a, b = sparse.csr_array(GENERAL), cp.asarray(SIDE)
+    np.testing.assert_allclose(linalg.spsolve(a, b).get(), scipy_linalg.spsolve(GENERAL.tocsc(), SIDE), rtol=1e-10)
+    with pytest.raises(NotImplementedError, match="cg"):
+        linalg.spsolve(sparse.csr_array((30_000, 30_000)), cp.ones(30_000))
+
+
+@pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
+def test_eigenvalues(which: str) -> None:
+    for a in (SYMMETRIC, HERMITIAN):
+        if which == "BE" and a is HERMITIAN:
+            continue
+        values, vectors = linalg.eigsh(sparse.csr_array(a), 4, which=which)
+        everything = np.linalg.eigvalsh(a.toarray())
+        chosen = {"LM": np.argsort(-abs(everything))[:4], "SM": np.argsort(abs(everything))[:4],
+                  "LA": np.arange(N)[-4:], "SA": np.arange(4), "BE": np.array([0, 1, N - 2, N - 1])}[which]  # fmt: skip
+        np.testing.assert_allclose(values.get(), np.sort(everything[chosen]), atol=1e-11)
+        np.testing.assert_allclose(a @ vectors.get(), vectors.get() * values.get(), atol=1e-9)
+    for bad in ({"k": 0}, {"k": N}, {"which": "XX"}, {"ncv": 3}):
+        with pytest.raises(ValueError):
+            linalg.eigsh(sparse.csr_array(SYMMETRIC), **{"k": 4, **bad})
+    with pytest.raises(NotImplementedError, match="sigma"):
+        linalg.eigsh(sparse.csr_array(SYMMETRIC), sigma=1.0)
+
+
+def test_singular_values() -> None:
+    for a in (GENERAL[:, :30], GENERAL[:30], (GENERAL + 1j * NOISE)[:, :30]):
+        u, s, v = linalg.svds(sparse.csr_array(a), 4)
+        np.testing.assert_allclose(s.get(), np.linalg.svd(a.toarray())[1][3::-1], rtol=1e-10)
+        np.testing.assert_allclose(a @ v.get().conj().T, u.get() * s.get(), atol=1e-8)
+        np.testing.assert_allclose(linalg.svds(sparse.csr_array(a), 4, return_singular_vectors=False).get(), s.get())
+
+
+def test_norms() -> None:
+    a = sparse.csr_array(NOISE)
+    for order in (None, "fro", 1, -1, np.inf, -np.inf):
+        np.testing.assert_allclose(linalg.norm(a, order).get(), scipy_linalg.norm(NOISE, order))
+    for order in (None, 0, 1, 2, 3, np.inf, -np.inf):
+        for axis in (0, 1):
+            np.testing.assert_allclose(linalg.norm(a, order, axis).get(), scipy_linalg.norm(NOISE, order, axis))
+    with pytest.raises(NotImplementedError, match="svds"):
+        linalg.norm(a, 2)
+    with pytest.raises(TypeError):
+        linalg.norm(cp.ones((2, 2)))
+
+
+def test_operators() -> None:
+    a, b = sparse.csr_array(GENERAL + 1j * NOISE), GENERAL + 1j * NOISE
+    ours, theirs = linalg.aslinearoperator(a), scipy_linalg.aslinearoperator(b)
+    x, block = np.arange(N) + 1j, np.random.default_rng(3).random((N, 3))
+    for function in (
+        lambda o, v, m: o @ v, lambda o, v, m: o.H @ v, lambda o, v, m: o.T @ v, lambda o, v, m: o @ m,
+        lambda o, v, m: (2 * o + o) @ v, lambda o, v, m: (o * o - o.H) @ v, lambda o, v, m: o.rmatmat(m),
+    ):  # fmt: skip
+        np.testing.assert_allclose(function(ours, cp.asarray(x), cp.asarray(block)).get(), function(theirs, x, block))
+    by_hand = linalg.LinearOperator((N, N), matvec=lambda v: v * 2)
+    np.testing.assert_allclose((by_hand @ cp.asarray(block)).get(), 2 * block)
+    assert by_hand.dtype == np.float64
+    with pytest.raises(ValueError, match="mismatch"):
+        ours.matvec(cp.ones(3))
+    with pytest.raises(NotImplementedError):
+        by_hand.rmatvec(cp.ones(N))
+
+
+def test_least_squares() -> None:
+    tall, wide = GENERAL[:, :30], GENERAL[:30]
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (tall, {}), (tall, {"damp": 0.5}), (wide, {}), (GENERAL + 1j * NOISE, {}), (tall, {"calc_var": True}),
+        (tall, {"iter_lim": 3}), (tall, {"x0": np.ones(30)}),
+    ]  # fmt: skip
+    for a, keywords in cases:
+        matrix, b = scipy_sparse.csr_array(a), SIDE[: a.shape[0]]
+        mine = {key: cp.asarray(v) if key == "x0" else v for key, v in keywords.items()}
+        ours = linalg.lsqr(sparse.csr_array(matrix), cp.asarray(b), atol=1e-10, btol=1e-10, **mine)
+        theirs = scipy_linalg.lsqr(matrix, b, atol=1e-10, btol=1e-10, **keywords)
+        np.testing.assert_allclose(ours[0].get(), theirs[0], rtol=1e-7, atol=1e-9)
+        assert ours[1:3] == theirs[1:3]
+        np.testing.assert_allclose(ours[3:7], theirs[3:7], rtol=1e-3, atol=1e-9)
+        np.testing.assert_allclose(ours[8], theirs[8], rtol=1e-6)
+        if keywords.get("calc_var"):
+            np.testing.assert_allclose(ours[9].get(), theirs[9], rtol=1e-6)
+    assert linalg.lsqr(sparse.csr_array(GENERAL), cp.zeros(N))[1] == 0
+    with pytest.raises(ValueError, match="incompatible"):
+        linalg.lsqr(sparse.csr_array(tall), cp.ones(3))

@@ -1,0 +1,143 @@
+"""`cuprous.scipy.interpolate`'s piecewise polynomials and splines against SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.scipy import interpolate
+
+theirs = pytest.importorskip("scipy.interpolate")
+
+RNG = np.random.default_rng(8)
+#: Even steps, random ones, and steps of three orders of magnitude.
+GRIDS = {"even": lambda n: np.arange(n) * 1.0, "random": lambda n: np.cumsum(RNG.uniform(0.01, 1, n)),
+         "wild": lambda n: np.cumsum(10.0 ** RNG.uniform(-3, 0, n))}  # fmt: skip
+CONDITIONS: list[Any] = [
+    "not-a-knot", "natural", "clamped", "periodic", ((1, 0.5), (2, -0.3)), ("natural", "not-a-knot"),
+]  # fmt: skip
+
+
+def close(ours: Any, expected: Any, tolerance: float = 1e-9) -> None:
+    """Same dtype, shape and values, in terms of the greatest."""
+    expected = np.asarray(expected)
+    assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
+    scale = np.nanmax(np.abs(expected)) if np.isfinite(expected).any() else 1.0
+    np.testing.assert_allclose(ours.get(), expected, rtol=tolerance, atol=tolerance * scale)
+
+
+def places(x: Any) -> Any:
+    """Within, outside, at points, and NaN."""
+    return np.concatenate([RNG.uniform(x[0] - 0.3, x[-1] + 0.3, 30), x[:3], x[-2:], [np.nan]])
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 300])
+def test_cubic_splines(n: int, grid: str) -> None:
+    x = GRIDS[grid](n)
+    at = places(x)
+    for condition in CONDITIONS:
+        for shape, axis in (((n,), 0), ((3, n, 2), 1)):
+            y = RNG.normal(size=shape) + (1j if shape == (n,) and condition == "natural" else 0)
+            if condition == "periodic":
+                np.moveaxis(y, axis, 0)[-1] = np.moveaxis(y, axis, 0)[0]
+            if len(shape) > 1 and not isinstance(condition[0], str):
+                continue
+            spline = theirs.CubicSpline(x, y, axis, condition)
+            mine = interpolate.CubicSpline(cp.asarray(x), cp.asarray(y), axis, condition)
+            close(mine(cp.asarray(at)), spline(at))
+            close(mine(cp.asarray(at), 1), spline(at, 1), 1e-7)
+            if condition == "natural":
+                close(mine.antiderivative()(cp.asarray(at)), spline.antiderivative()(at))
+                close(mine.integrate(x[0], at[0]), spline.integrate(x[0], at[0]))
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_local_cubics(n: int, grid: str) -> None:
+    x = GRIDS[grid](n)
+    at = places(x)
+    for y, axis in ((np.round(RNG.normal(size=n)), 0), (RNG.normal(size=(3, n, 2)), 1)):
+        args = (cp.asarray(x), cp.asarray(y), axis)
+        close(interpolate.PchipInterpolator(*args)(cp.asarray(at)), theirs.PchipInterpolator(x, y, axis)(at))
+        dydx = RNG.normal(size=y.shape)
+        close(interpolate.CubicHermiteSpline(args[0], args[1], cp.asarray(dydx), axis)(cp.asarray(at)),
+              theirs.CubicHermiteSpline(x, y, dydx, axis)(at))  # fmt: skip
+        for method in ("akima", "makima") if n > 2 else ():
+            close(interpolate.Akima1DInterpolator(*args, method=method)(cp.asarray(at)),
+                  theirs.Akima1DInterpolator(x, y, axis, method=method)(at))  # fmt: skip
+    close(interpolate.pchip_interpolate(args[0], args[1], cp.asarray(at), 1, 1),
+          theirs.pchip_interpolate(x, y, at, 1, 1))  # fmt: skip
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_b_splines(k: int, grid: str) -> None:
+    for n in (4, 5, 60):
+        x = GRIDS[grid](n)
+        at = places(x)
+        for y, axis in ((RNG.normal(size=n), 0), (RNG.normal(size=(3, n, 2)), 1)):
+            for condition in (None, "natural", "clamped") if k == 3 else (None,):
+                spline = theirs.make_interp_spline(x, y, k, bc_type=condition, axis=axis)
+                mine = interpolate.make_interp_spline(cp.asarray(x), cp.asarray(y), k, bc_type=condition, axis=axis)
+                close(mine.t, spline.t)
+                close(mine.c, spline.c, 1e-8)
+                close(mine(cp.asarray(at)), spline(at), 1e-8)
+                if k > 1:
+                    close(mine(cp.asarray(at), 1), spline(at, 1), 1e-6)
+                close(mine(cp.asarray(at), extrapolate=False), spline(at, extrapolate=False), 1e-8)
+
+
+def test_b_splines_of_any_degree() -> None:
+    t, c = np.sort(RNG.random(14)), RNG.normal(size=(8, 2))
+    t[5] = t[6]
+    at = RNG.uniform(t[5], t[8], 20)
+    for extrapolate in (True, False, "periodic"):
+        spline = theirs.BSpline(t, c, 5, extrapolate)
+        close(interpolate.BSpline(cp.asarray(t), cp.asarray(c), 5, extrapolate)(cp.asarray(at)), spline(at))
+
+
+def test_piecewise_polynomials() -> None:
+    c, x = RNG.normal(size=(3, 4, 2)), np.array([0.0, 1.0, 1.5, 4.0, 5.0])
+    at = np.array([[-1.0, 0.0, 0.3], [1.5, 4.9, 7.0]])
+    for extrapolate in (True, False, "periodic"):
+        theirs_, ours = theirs.PPoly(c, x, extrapolate), interpolate.PPoly(cp.asarray(c), cp.asarray(x), extrapolate)
+        for nu in (0, 1, 2, 3):
+            close(ours(cp.asarray(at), nu), theirs_(at, nu))
+        close(ours.derivative()(cp.asarray(at)), theirs_.derivative()(at))
+    close(ours.antiderivative(2)(cp.asarray(at)), theirs_.antiderivative(2)(at))
+    falling = theirs.PPoly(c, x[::-1])
+    close(interpolate.PPoly(cp.asarray(c), cp.asarray(x)[::-1])(cp.asarray(at)), falling(at))
+
+
+def test_errors() -> None:
+    x, y = cp.arange(5.0), cp.ones((5, 2))
+    for call, error, text in (
+        (lambda: interpolate.CubicSpline(x[::-1], y), ValueError, "increasing"),
+        (lambda: interpolate.CubicSpline(x[:1], y[:1]), ValueError, "at least 2"),
+        (lambda: interpolate.CubicSpline(y, y), ValueError, "1-dimensional"),
+        (lambda: interpolate.CubicSpline(x, y, axis=1), ValueError, "length of `y`"),
+        (lambda: interpolate.CubicSpline(x, y, axis=2), np.exceptions.AxisError, "axis 2"),
+        (lambda: interpolate.CubicSpline(x, y * cp.nan), ValueError, "finite"),
+        (lambda: interpolate.CubicSpline(x, y, bc_type="free"), ValueError, "free"),
+        (lambda: interpolate.CubicSpline(x, y, bc_type=("natural",)), ValueError, "2 elements"),
+        (lambda: interpolate.CubicSpline(x, y, bc_type=((3, 0.0), "natural")), ValueError, "order must be 1 or 2"),
+        (lambda: interpolate.CubicSpline(x, y, bc_type=((1, 0.0), "natural")), ValueError, "deriv_value"),
+        (lambda: interpolate.CubicSpline(x, x, bc_type="periodic"), ValueError, "identical"),
+        (lambda: interpolate.CubicSpline(x, y, bc_type=("periodic", "natural")), ValueError, "both curve ends"),
+        (lambda: interpolate.CubicHermiteSpline(x, y, x), ValueError, "identical"),
+        (lambda: interpolate.PchipInterpolator(x, y * 1j), ValueError, "real"),
+        (lambda: interpolate.Akima1DInterpolator(x, y, method="new"), NotImplementedError, "new"),
+        (lambda: interpolate.PPoly(cp.ones((3, 3)), x), ValueError, "len"),
+        (lambda: interpolate.BSpline(x, cp.ones(1), 3), ValueError, "knots"),
+        (lambda: interpolate.BSpline(x[::-1], cp.ones(3), 1), ValueError, "non-decreasing"),
+        (lambda: interpolate.make_interp_spline(x[:3], y[:3]), ValueError, "at least 4"),
+        (lambda: interpolate.make_interp_spline(x, y, 5), NotImplementedError, "k=5"),
+        (lambda: interpolate.make_interp_spline(x, y, t=x), NotImplementedError, "t="),
+        (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "grid"),
+    ):
+        with pytest.raises(error, match=text):
+            call()

@@ -1,0 +1,86 @@
+"""Every example of the README and of docs/*.md runs, and prints what its comments say.
+
+A page is a program: its Python blocks run in order, in one namespace. `print(…)  # text` promises that text, whatever
+the white space. A block that begins with `# needs a GPU` runs on a GPU only; one that imports a library that is not
+installed is left out (`make test-clients` has those of docs/clients.md).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DEVICE
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+
+def blocks(page: Path) -> Iterator[tuple[int, str]]:
+    """The Python blocks of a page, with the line that each begins after."""
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield text.count("\n", 0, found.start(1)), found[1]
+
+
+def missing(code: str) -> list[str]:
+    """What the block cannot run without."""
+    lacks = [
+        name for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) if not importlib.util.find_spec(name)
+    ]
+    if (
+        re.search(r"^(?:import|from) (?:scipy|sklearn)\b", code, re.MULTILINE)
+        and os.environ.get("SCIPY_ARRAY_API") != "1"
+    ):
+        lacks.append("SCIPY_ARRAY_API=1")
+    if code.startswith("# needs a GPU") and DEVICE == "cpu":
+        lacks.append("a GPU")
+    return lacks
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
+def test_examples(page: Path) -> None:
+    printed: dict[int, list[str]] = {}
+
+    def recorded(*values: Any) -> None:
+        printed.setdefault(sys._getframe(1).f_lineno, []).append(" ".join(map(str, values)))
+
+    namespace: dict[str, Any] = {"print": recorded, "__name__": "example"}
+    left_out = []
+    for line, code in blocks(page):
+        if lacks := missing(code):
+            left_out.append(f"line {line + 1} ({', '.join(lacks)})")
+            continue
+        printed.clear()
+        exec(compile("\n" * line + code, str(page), "exec"), namespace)
+        for number, text in enumerate(code.splitlines(), line + 1):
+            if promise := re.search(r"\bprint\(.*\)  # (.+)$", text):
+                assert squeezed(" ".join(printed.get(number, []))) == squeezed(promise[1]), f"{page.name}:{number}"
+    if left_out and len(left_out) == len(list(blocks(page))):
+        pytest.skip("; ".join(left_out))
+
+
+def test_every_client_has_an_example() -> None:
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    assert [section.split("\n")[0] for section in sections if "```python" not in section] == []
+
+
+@pytest.mark.skipif(
+    os.environ.get("CUPROUS_ALL_EXAMPLES") != "1" or sys.version_info < (3, 11),
+    reason="a run without the libraries of requirements-clients.txt",
+)
+def test_no_example_of_a_client_is_left_out() -> None:
+    assert [missing(code) for _, code in blocks(ROOT / "docs" / "clients.md") if missing(code)] == []
