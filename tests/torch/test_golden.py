@@ -11,7 +11,10 @@ import pytest
 import cuprous.torch as torch
 from tests.torch.cases import CASES
 
-GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
+FILE = Path(__file__).with_name("golden.json")
+if not FILE.exists():
+    pytest.skip("golden.json is written by make_golden.py where PyTorch is installed", allow_module_level=True)
+GOLDEN = json.loads(FILE.read_text())
 
 #: Relative tolerance of the cases that compute in float32.
 RTOL = {"simple_net_adam": 1e-4}

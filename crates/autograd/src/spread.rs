@@ -79,6 +79,10 @@ fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
         if piece.read.size == 0 {
             continue;
         }
+        if let Some(mask) = repeated_in_front(&piece.read, base) {
+            add(&mut sum, ops::fold(ReduceOp::Sum, &g, mask, false)?)?;
+            continue;
+        }
         let (g, read) = upright(&collapse(g, &piece.read)?, &collapse_layout(&piece.read));
         match covers(&g, &read, base)? {
             Some(g) => add(&mut sum, g)?,
@@ -117,6 +121,14 @@ fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
         }
     }
     Ok(seen(base))
+}
+
+/// The leading axes, as bits, if all that a layout does is to repeat the whole value along them: a bias.
+fn repeated_in_front(read: &Layout, base: &Layout) -> Option<u32> {
+    let lead = read.ndim().checked_sub(base.ndim())?;
+    let rest = read.shape[lead..] == base.shape[..] && read.strides[lead..] == base.strides[..];
+    let front = read.strides[..lead].iter().all(|&s| s == 0);
+    (lead > 0 && rest && front && read.offset == base.offset).then(|| (1u32 << lead) - 1)
 }
 
 /// Sums over the axes along which one element was read again and again, and leaves out axes of extent 1.
