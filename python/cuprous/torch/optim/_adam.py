@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+from cuprous.torch.optim._optimizer import Optimizer, check
 
 
 class Adam(Optimizer):
@@ -33,26 +33,38 @@ class Adam(Optimizer):
                                   "decoupled_weight_decay": self._decoupled or decoupled_weight_decay})  # fmt: skip
 
     def _update(self, group: dict[str, Any]) -> None:
-        # Parameters that have made as many steps share a call.
-        batches: dict[int, list[list[Tensor]]] = {}
-        for p, g in gradients(group["params"]):
-            state = self.state[p]
+        amsgrad, maximize, states = group["amsgrad"], group["maximize"], self.state
+        # Parameters that have made as many steps share a call: parameters, gradients, means, squares, largest squares.
+        batches: dict[int, tuple[list[Tensor], ...]] = {}
+        for p in group["params"]:
+            g = p.grad
+            if g is None:
+                continue
+            state = states[p]
             if not state:
-                shape, name, word = list(p.dims), p.dtype_name, p.device_name
-                state["step"] = 0
-                for each in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ())):
-                    state[each] = _core.t_full(shape, 0, name, word)
-            state["step"] += 1
-            own: list[Tensor] = [p, -g if group["maximize"] else g, state["exp_avg"], state["exp_avg_sq"]]
-            own += [state["max_exp_avg_sq"]] if group["amsgrad"] else []
-            batches.setdefault(state["step"], []).append(own)
+                self._start(state, p, amsgrad)
+            state["step"] = step = state["step"] + 1
+            columns = batches.get(step)
+            if columns is None:
+                columns = batches[step] = ([], [], [], [], [])
+            columns[0].append(p)
+            columns[1].append(-g if maximize else g)
+            columns[2].append(state["exp_avg"])
+            columns[3].append(state["exp_avg_sq"])
+            if amsgrad:
+                columns[4].append(state["max_exp_avg_sq"])
         beta1, beta2 = group["betas"]
         lr, decay, decoupled = float(group["lr"]), group["weight_decay"], group["decoupled_weight_decay"]
-        for step, entries in batches.items():
-            params, grads, means, squares, *tops = (list(column) for column in zip(*entries, strict=True))
+        for step, (params, grads, means, squares, tops) in batches.items():
             settings = (beta1, beta2, group["eps"], lr / (1 - beta1**step), math.sqrt(1 - beta2**step),
                         0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0)  # fmt: skip
-            _core.t_adam(params, grads, means, squares, tops[0] if tops else None, settings)
+            _core.t_adam(params, grads, means, squares, tops if amsgrad else None, settings)
+
+    @staticmethod
+    def _start(state: dict[str, Any], p: Tensor, amsgrad: bool) -> None:
+        state["step"] = 0
+        for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
+            state[name] = _core.t_full(list(p.dims), 0, p.dtype_name, p.device_name)
 
 
 class AdamW(Adam):
