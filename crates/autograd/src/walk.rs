@@ -151,6 +151,13 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool
         if !options.retain_graph {
             node.free();
         }
+        // The tape ends where it would in a program that recorded the same: at its cap, or with enough work.
+        if let Some(g) = gs.iter().flatten().next() {
+            let engine = ops::engine_of(&g.array);
+            if engine.take_due() {
+                engine.flush()?;
+            }
+        }
     }
     Ok(())
 }

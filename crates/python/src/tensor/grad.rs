@@ -156,7 +156,8 @@ fn run(
     let inputs: Option<Vec<Tensor>> = inputs.map(|all| all.iter().map(|t| t.get().tensor()).collect());
     let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|all| all.iter().collect());
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
-    answer(walk::backward(&pairs, inputs.as_deref(), options))?;
+    // Python's lock is taken again for hooks alone: programs run without it.
+    answer(py.detach(|| walk::backward(&pairs, inputs.as_deref(), options)))?;
     results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
 }
 
@@ -192,7 +193,7 @@ pub(crate) fn t_grad(
     let pairs: Vec<_> = outputs.iter().zip(gradients.iter().map(Option::as_ref)).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
-    let grads = answer(walk::gradients(&pairs, &inputs, options))?;
+    let grads = answer(py.detach(|| walk::gradients(&pairs, &inputs, options)))?;
     for output in &outputs {
         settle(py, devices::of(&output.array))?;
     }
