@@ -131,6 +131,8 @@ def test_indexing() -> None:
         (lambda: torch.ones(2).expand(3), RuntimeError, "must match the existing size"),
         (lambda: torch.ones(2, dtype=torch.bool).neg(), TypeError, "negative"),
         (lambda: torch.tensor([[1], [2, 3]]), ValueError, "."),
+        (lambda: torch.ones(2) + np.ones(2), TypeError, "from_numpy"),
+        (lambda: np.ones(2) * torch.ones(2), TypeError, "from_numpy"),
     ],
 )
 def test_errors(call: Any, error: type[Exception], text: str) -> None:

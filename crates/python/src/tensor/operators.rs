@@ -17,8 +17,20 @@ use crate::operand::settle;
 fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match (value(a)?, value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, map(py, fun, &[x, y], None)?)?.into_any()),
-        _ => Ok(py.NotImplemented()),
+        (Some(_), None) => left_to(b),
+        _ => left_to(a),
     }
+}
+
+/// Leaves the operator to the other operand; a host array would take it, with a result on the host.
+#[cold]
+fn left_to(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if other.hasattr("__array_interface__")? {
+        return Err(PyTypeError::new_err(
+            "unsupported operands: a Tensor and a numpy.ndarray; convert the array with torch.from_numpy first",
+        ));
+    }
+    Ok(other.py().NotImplemented())
 }
 
 fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
