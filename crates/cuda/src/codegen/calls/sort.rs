@@ -46,8 +46,8 @@ pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: boo
     let (template, file, blocks, threads, shared) = if n > SHORT_ROW {
         let (threads, items) = match n {
             ..=1024 => (256, 4),
-            ..=2048 => (256, 8),
-            ..=4096 => (256, 16),
+            1025..=2048 => (256, 8),
+            2049..=4096 => (256, 16),
             _ => (512, 16),
         };
         let bytes = (threads * items) as usize * (d.size() + if indices { 2 } else { 0 });
