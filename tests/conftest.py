@@ -19,7 +19,7 @@ def _device() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernels() -> Iterator[None]:
-    """With CUPROUS_CHECK_CUDA, sixteen kernels are compiled at once, those of a module before the next: half the time."""
+    """With CUPROUS_CHECK_CUDA, sixteen kernels are compiled at once, the last ones of a module at its end."""
     from cuprous import _core
 
     _core.check_in_batches(16)

@@ -40,13 +40,9 @@ HINTS = {
     "_sets.unique.sorted": "a permission to leave the result unsorted, not an order",
     "_sets.isin.assume_unique": "a promise about the input, which needs none here",
     "random._generator.choice.shuffle": "a permission to leave the sample in order, not an order",
-    "_interop.refuse_array.dtype": "NumPy's protocol: it always raises",
-    "_interop.refuse_array.copy": "NumPy's protocol: it always raises",
     "_interop.array_function.types": "NumPy's protocol",
     "_methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
     "_methods.construct.cls": "Python's protocol: there are no subclasses",
-    "_unsupported.__call__.args": "it always raises",
-    "_unsupported.__call__.kwargs": "it always raises",
     "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.signal._recursive.filtfilt.irlen": "of the method 'gust', which is refused",
@@ -55,6 +51,14 @@ HINTS = {
     "scipy.ndimage._binary.binary_dilation.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_opening.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_closing.brute_force": "a choice between ways to one result",
+    "scipy.sparse._base.__deepcopy__.memo": "Python's protocol: matrices hold no other objects",
+    "scipy.sparse._compressed.check_format.full_check": "all is always checked",
+    "scipy.sparse._compressed.get.stream": _ORDERED,
+    "scipy.sparse._coo.get.stream": _ORDERED,
+    "scipy.sparse._coo.tocsc.copy": "the other format shares nothing",
+    "scipy.sparse._coo.tocsr.copy": "the other format shares nothing",
+    "scipy.sparse.linalg._matfuncs.spsolve.permc_spec": "an order of elimination, which changes rounding alone",
+    "scipy.sparse.linalg._matfuncs.spsolve.use_umfpack": "a choice between ways to one result",
     "scipy.signal._filters.detrend.overwrite_data": "a permission to spoil the input, not an order",
 }
 
@@ -82,9 +86,14 @@ def _unread(function: Function) -> list[str]:
 
 
 def _is_declaration(function: Function) -> bool:
-    """Overloads, whose body is an ellipsis."""
+    """Overloads, whose body is an ellipsis, and what only raises: abstract methods, and operators that do not exist."""
     body = function.body
-    return isinstance(body, list) and isinstance(body[-1], ast.Expr) and ast.unparse(body[-1]) == "..."
+    if not isinstance(body, list):
+        return False
+    *doc, last = body
+    return all(isinstance(part, ast.Expr) for part in doc) and (
+        isinstance(last, ast.Raise) or ast.unparse(last) in ("...", "return NotImplemented")
+    )
 
 
 def test_every_parameter_is_read_or_a_known_hint() -> None:

@@ -1,11 +1,11 @@
 """Kernels that programs need compile with NVIDIA's real compiler, which needs no GPU.
 
 `make test` runs the whole suite with CUPROUS_CHECK_CUDA: the CPU device then compiles what a GPU would run, and a test
-whose kernel does not compile fails (or the last one of its module, with an error that names it: kernels are compiled by the
-sixteen). Each kernel of each test is compiled for sm_80, sm_90 or sm_100, by its code, since each takes about 20 ms of
-a core (2026-11-21); `make test TARGETS=sm_80,sm_90,sm_100` compiles it for all three, as is done here for random programs.
-Left out are the few thousand random programs of `test_fuzz.py`,
-with some ten kernels a program; 60 programs stand for them here. So does the tour, for a pytest without that variable.
+whose kernel does not compile fails (or the last one of its module, with an error that names it: kernels are compiled
+by the sixteen). Each kernel of each test is compiled for sm_80, sm_90 or sm_100, by its code, since each takes about
+20 ms of a core (2026-11-21); `make test TARGETS=sm_80,sm_90,sm_100` compiles it for all three, as is done here for
+random programs. Left out are the few thousand random programs of `test_fuzz.py`, with some ten kernels a program; 60
+programs stand for them here. So does the tour, for a pytest without that variable.
 A GPU cuts programs at a few places where a CPU does not (after large whole-array routines), so it may need others.
 """
 

@@ -27,6 +27,8 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
         value = getattr(found, name)
         if not callable(value) or isinstance(value, Unsupported):
             continue
+        if getattr(value, "__module__", "").startswith("numpy"):  # as it is, such as SeedSequence
+            continue
         yield name, value
         if isinstance(value, type):
             for key, member in vars(value).items():

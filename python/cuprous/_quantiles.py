@@ -92,7 +92,7 @@ def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
 
 
 #: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
-_LONG, _FEW = 1 << 16, 6
+_LONG, _FEW = 1 << 16, 2
 
 
 class _Ranked:

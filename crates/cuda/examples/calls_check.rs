@@ -233,7 +233,13 @@ fn cases() -> Vec<Case> {
                 for (l, layout) in layouts(d, shape).into_iter().enumerate().filter(|(l, _)| l % 3 == 0) {
                     let mut out = shape.to_vec();
                     out[shape.len() - 1] = k;
-                    case(&mut all, &mut r, CallOp::TopK { largest: l == 0 }, &[layout.clone()], (DType::I64, &out));
+                    case(
+                        &mut all,
+                        &mut r,
+                        CallOp::TopK { largest: l == 0 },
+                        std::slice::from_ref(&layout),
+                        (DType::I64, &out),
+                    );
                     let op = CallOp::Select { rank: k - 1 };
                     case(&mut all, &mut r, op, &[layout], (d, &shape[..shape.len() - 1]));
                 }

@@ -170,9 +170,9 @@ mod tests {
     use crate::nvrtc::tests::nvrtc_is_here;
 
     fn kernel(body: &str) -> Stage {
-        let code = format!("extern \"C\" __global__ void same(int* x) {{ {body} }}");
+        let code = format!("extern \"C\" __global__ void store(int* x) {{ {body} }}");
         let prelude = vec![Part::Base.text()];
-        Stage { name: "same".into(), code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 }
+        Stage { name: "store".into(), code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 }
     }
 
     #[test]

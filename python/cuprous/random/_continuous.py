@@ -69,7 +69,11 @@ class Continuous:
 
     # --- uniform and normal
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Uniform on [low, high)."""
+        """Uniform on [low, high).
+
+        Raises:
+            OverflowError: if the range is not finite.
+        """
         low, high, name = parameter(low), parameter(high), float_dtype(dtype, "uniform")
         u = self._unit(common_shape(size, low, high), name)
         if not isinstance(low, ndarray) and not isinstance(high, ndarray):

@@ -80,9 +80,8 @@ struct Parts {
 impl Parts {
     fn pick<T: Copy>(&self, values: Ptr) {
         self.run(|i| {
-            let values = values;
             // SAFETY: bits stand for elements of the values.
-            unsafe { *(values.0 as *const T).add(i) }
+            unsafe { *(values.at(0) as *const T).add(i) }
         });
     }
 

@@ -42,14 +42,14 @@ pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
     let (mut from, mut to) = (a, b);
     let mut moved = false;
     for shift in (0..64).step_by(BITS as usize) {
-        if (differing >> shift) as usize % BINS == 0 {
+        if ((differing >> shift) as usize).is_multiple_of(BINS) {
             continue;
         }
         // Only the least digit tells -0 from 0.
         let equal = zero.filter(|_| shift == 0);
         let digit = |i: &I| {
             let bits = i.bits();
-            (bits >> shift) as usize % BINS | usize::from(equal == Some(bits))
+            ((bits >> shift) as usize % BINS) | usize::from(equal == Some(bits))
         };
         pass(from, to, part, digit);
         (from, to) = (to, from);
@@ -77,11 +77,10 @@ fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> us
     }
     let at = Ptr(to.as_mut_ptr() as *mut u8);
     let scatter = |(part, places): (&[I], &mut Vec<usize>)| {
-        let at = at;
         for i in part {
             let place = &mut places[digit(i)];
             // SAFETY: every element has a place of its own among as many as `from` and `to` have.
-            unsafe { *(at.0 as *mut I).add(*place) = *i };
+            unsafe { *(at.at(0) as *mut I).add(*place) = *i };
             *place += 1;
         }
     };

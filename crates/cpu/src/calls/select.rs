@@ -40,9 +40,8 @@ pub(crate) unsafe fn partition(kth: usize, a: View, out: View) -> Result<()> {
 
 fn partition_rows<T: Key>(at: Ptr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
-        let at = at;
         // SAFETY: the row is ours alone.
-        let row = unsafe { std::slice::from_raw_parts_mut((at.0 as *mut T).add(row * n), n) };
+        let row = unsafe { std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n) };
         row.select_nth_unstable_by(kth, T::order);
     });
 }
@@ -63,7 +62,7 @@ fn select_rows<T: Key>(at: Ptr, to: Ptr, rows: usize, n: usize, rank: usize) {
         let (at, to) = (at, to);
         // SAFETY: the row, and its element of the output, are ours alone.
         unsafe {
-            let all = std::slice::from_raw_parts_mut((at.0 as *mut T).add(row * n), n);
+            let all = std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n);
             *(to.0 as *mut T).add(row) = *all.select_nth_unstable_by(rank, T::order).1;
         }
     });

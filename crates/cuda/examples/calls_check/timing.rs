@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cuprous_core::call::Edge;
 use cuprous_core::{CallOp, DType, Layout, ScanOp};
-use cuprous_cuda::codegen::CallTuning;
+use cuprous_cuda::codegen::{CallTuning, RadixTile};
 use cuprous_cuda::driver::{DevPtr, Event};
 use cuprous_plan::{Call, Epilogue};
 
@@ -88,9 +88,8 @@ fn works() -> Vec<Work> {
         (256, 18, 6, 2, 0, 1, 512, 64),
     ];
     let shape = |s: (u32, u32, u32, u32, u32, u32, u32, usize)| CallTuning {
-        radix_threads: s.0,
-        radix_items: s.1,
-        radix_blocks: s.2,
+        radix: RadixTile { threads: s.0, items: s.1, blocks: s.2 },
+        radix_pairs: RadixTile { threads: s.0, items: s.1, blocks: s.2 },
         radix_back: s.3,
         radix_way: s.4,
         radix_ahead: s.5,
@@ -213,9 +212,8 @@ fn time(gpu: &mut Gpu, work: &Work, call: &Call, tuning: CallTuning, buffers: &H
         stream_threads,
         stream_vectors,
         stream_stages,
-        radix_threads,
-        radix_items,
-        radix_blocks,
+        radix: RadixTile { threads: radix_threads, items: radix_items, blocks: radix_blocks },
+        radix_pairs: _,
         radix_back,
         radix_way,
         radix_ahead,

@@ -14,7 +14,7 @@ mod types;
 
 use cuprous_plan::kernel::Kernel;
 
-pub use calls::{CallTuning, generate_call, generate_call_tuned};
+pub use calls::{CallTuning, RadixTile, generate_call, generate_call_tuned};
 pub(crate) use calls::{Made, Source, fft, linalg};
 pub use pack::generate_pack;
 pub use prelude::Part;

@@ -22,6 +22,17 @@ use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
 use super::types::{Arch, Arg, Generated, Options, Stage};
 
+/// What a block of a radix pass works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RadixTile {
+    /// Threads of a block: a multiple of 32, at least 256.
+    pub threads: u32,
+    /// Four-byte elements of a thread; wider elements get fewer.
+    pub items: u32,
+    /// Blocks per multiprocessor that the registers must allow.
+    pub blocks: u32,
+}
+
 /// Launch shapes of calls, for experiments. The defaults are what was measured to be best on an H200.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallTuning {
@@ -37,12 +48,10 @@ pub struct CallTuning {
     pub stream_vectors: u32,
     /// Tiles that a block of a streamed scan holds at most.
     pub stream_stages: u32,
-    /// Threads of a radix pass's block: a multiple of 32, at least 256.
-    pub radix_threads: u32,
-    /// Four-byte elements of a thread of a radix pass; wider elements get fewer.
-    pub radix_items: u32,
-    /// Blocks per multiprocessor that a radix pass's registers must allow.
-    pub radix_blocks: u32,
+    /// The tile of a radix pass over elements alone.
+    pub radix: RadixTile,
+    /// The tile of one over elements with their positions.
+    pub radix_pairs: RadixTile,
     /// Tiles that a radix pass looks back over at a time.
     pub radix_back: u32,
     /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
@@ -69,12 +78,11 @@ impl CallTuning {
         stream_threads: 256,
         stream_vectors: 7,
         stream_stages: 5,
-        radix_threads: 384,
-        radix_items: 18,
-        radix_blocks: 3,
+        radix: RadixTile { threads: 256, items: 32, blocks: 4 },
+        radix_pairs: RadixTile { threads: 384, items: 17, blocks: 3 },
         radix_back: 2,
         radix_way: 0,
-        radix_ahead: 1,
+        radix_ahead: 0,
         radix_counters: 512,
         radix_room: 64 << 10,
         column_outputs: 32,
@@ -83,8 +91,10 @@ impl CallTuning {
     };
 
     /// Small tiles, for tests.
-    pub const SMALL: CallTuning =
-        CallTuning { radix_threads: 256, radix_items: 3, radix_room: 16 << 10, ..CallTuning::MEASURED };
+    pub const SMALL: CallTuning = {
+        let tile = RadixTile { threads: 256, items: 3, blocks: 3 };
+        CallTuning { radix: tile, radix_pairs: tile, radix_room: 16 << 10, ..CallTuning::MEASURED }
+    };
 }
 
 impl Default for CallTuning {

@@ -5,7 +5,7 @@ use cuprous_plan::kernel::Call;
 
 use super::super::prelude::Part;
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, Launch, Made, Source};
+use super::{DivUp, Launch, Made, RadixTile, Source};
 
 pub(super) const KEYS: &str = include_str!("keys.cuh");
 const DIGITS: &str = include_str!("digits.cuh");
@@ -46,8 +46,8 @@ pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: boo
     let (template, file, blocks, threads, shared) = if n > SHORT_ROW {
         let (threads, items) = match n {
             ..=1024 => (256, 4),
-            ..=2048 => (256, 8),
-            ..=4096 => (256, 16),
+            1025..=2048 => (256, 8),
+            2049..=4096 => (256, 16),
             _ => (512, 16),
         };
         let bytes = (threads * items) as usize * (d.size() + if indices { 2 } else { 0 });
@@ -85,7 +85,7 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
     // The last pass of a sort writes to the output, that of an argsort no elements.
     let odd = if passes > 1 { made.out.scratch(bytes) } else { out };
     let even = if indices && passes > 2 { made.out.scratch(bytes) } else { out };
-    let threads = tuning.radix_threads;
+    let RadixTile { threads, items, blocks } = if indices { tuning.radix_pairs } else { tuning.radix };
     // Positions of 30 bits leave two for flags.
     let (offset, offset_bytes) = if n < 1 << 30 { ("uint32", 4) } else { ("uint64", 8) };
     let (position, position_bytes) = match (indices, n < 1 << 32) {
@@ -95,9 +95,8 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
     };
     let widest = d.size().max(position_bytes).max(4) as u32;
     // Static shared memory ends at 48 KiB, counters included.
-    let four_bytes = tuning.radix_items - if indices { 1 } else { 0 };
     let room = 47_000 - threads / 32 * 1024 - BINS as u32 * offset_bytes as u32;
-    let items = (four_bytes * 4 / widest).max(2).min(room / (threads * widest)).max(1);
+    let items = (items * 4 / widest).max(2).min(room / (threads * widest)).max(1);
     let tiles = n.div_up(i64::from(threads * items));
 
     // One stretch of zeros: histograms, tickets, which passes are needed, the first pass's status. Each pass clears the
@@ -145,7 +144,7 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
         tuning.radix_back,
         tuning.radix_way
     );
-    let ahead = i64::from(tuning.radix_ahead * tuning.radix_blocks * made.target.arch.sms);
+    let ahead = i64::from(tuning.radix_ahead * blocks * made.target.arch.sms);
     for pass in 0..passes {
         let stage = launch(if indices { "radix_argsort" } else { "radix_sort" }, d, &[KEYS, DIGITS, RADIX])
             .source("x", ctype(d), from)
@@ -163,7 +162,7 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
             .int("tiles", tiles)
             .int("pass", pass as i64)
             .int("ahead", ahead)
-            .stage(&template, rows * tiles, threads, tuning.radix_blocks);
+            .stage(&template, rows * tiles, threads, blocks);
         made.out.stages.push(stage);
     }
 }
