@@ -86,6 +86,9 @@ template <class T, int TEAM, int LANES, bool VECTORS>
 DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, component<T> small, int lane) {
     typedef component<T> F;
     const int even = columns + columns % 2, part = lane % LANES, slots = TEAM / LANES;
+    // What is left of a dependent column shrinks with each pass, to where squares are zero and nothing is orthogonal.
+    // Elements are near 1, so that columns of this size count as zeros in the end.
+    const F nothing = epsilon_of<F>() * epsilon_of<F>() / 4;
     bool turned = false;
     for (int round = 0; round < even - 1; round++) {
         for (int first = 0; first < even / 2; first += slots) {
@@ -114,7 +117,7 @@ DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, compo
             F size;
             if constexpr (cplx<T>) size = hypot(xy.re, xy.im);
             else size = fabs(xy);
-            if (there && size > small * sqrt(xx) * sqrt(yy)) {
+            if (there && size > small * sqrt(xx) * sqrt(yy) && (xx < yy ? xx : yy) > nothing * nothing) {
                 turned = true;
                 const T phase = conjugated(over(xy, size));
                 F c, s;
