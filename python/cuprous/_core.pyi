@@ -369,6 +369,7 @@ class Tensor:
         """The same memory as an array."""
     def stride_tuple(self) -> tuple[int, ...]: ...
     def add_hook(self, hook: Callable[[Tensor], Tensor | None]) -> int: ...
+    def add_after_hook(self, hook: Callable[[], Any]) -> int: ...
     def remove_hook(self, id: int) -> None: ...
     def item(self) -> Any: ...
     def detach(self) -> Tensor: ...
@@ -470,6 +471,18 @@ def t_grad(
 def t_custom(
     name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], rule: Callable[[list[Any], Any], tuple[Any, ...]]
 ) -> list[Tensor]: ...
+def t_mark() -> int:
+    """A mark in time for `t_checkpoint`."""
+
+def t_checkpoint(outputs: Sequence[Tensor], start: int, again: Callable[[], list[Tensor]]) -> list[Tensor]:
+    """Results, computed after a mark, that `again` computes again when their gradients arrive."""
+
+def t_other_leaves(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
+    """Whether results depend on leaves that are not among the inputs."""
+
+def set_anomaly(to: str) -> str:
+    """What is looked after in walks: "off", "lines" or "nan"; the state before."""
+
 def set_grad_enabled(on: bool) -> bool:
     """Turns noting for gradients on or off; the state before."""
 

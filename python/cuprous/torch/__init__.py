@@ -31,7 +31,7 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, fft, linalg, nn, optim  # noqa: E402
+from cuprous.torch import autograd, cuda, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
@@ -92,7 +92,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "fft", "finfo", "iinfo",
+    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "fft", "finfo", "func", "iinfo",
     "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
     "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip
