@@ -454,6 +454,9 @@ def t_convolution(
     """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
     "weight" (of output and input); extents and widths for each spatial axis."""
 
+def set_convolution_tf32(on: bool) -> bool:
+    """Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before."""
+
 def t_adam(
     params: Sequence[Tensor], gradients: Sequence[Tensor], means: Sequence[Tensor], squares: Sequence[Tensor],
     tops: Sequence[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],

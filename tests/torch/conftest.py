@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import cuprous.torch as torch
+from cuprous import _core
 from tests.conftest import DEVICE
 
 
@@ -15,6 +16,7 @@ def _torch_defaults() -> Iterator[None]:
     """The device under test, float32 and a known seed, whatever a test sets."""
     torch.set_default_device(DEVICE)
     torch.manual_seed(0)
+    _core.set_convolution_tf32(False)  # all digits of float32, as on the CPU
     yield
     torch.set_default_device("cpu")
     torch.set_default_dtype(torch.float32)

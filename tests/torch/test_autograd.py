@@ -245,8 +245,8 @@ def test_functions_of_ones_own() -> None:
 
 def test_functions_without_a_derivative_say_so() -> None:
     x = leaf(0.5)
-    with pytest.raises(NotImplementedError, match="digamma"):
-        torch.digamma(x)
+    with pytest.raises(NotImplementedError, match="i0"):
+        torch.i0(x)
     assert not (x > 0).requires_grad and not x.argmax().requires_grad and not x.long().requires_grad
 
 

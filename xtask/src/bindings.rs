@@ -239,8 +239,39 @@ const CUSPARSE: Library = Library {
     types: &[],
 };
 
+const CUDNN: Library = Library {
+    file: "cudnn",
+    name: "CudnnApi",
+    source: "#include <cudnn_cnn.h>\n",
+    functions: &[
+        "cudnnGetVersion",
+        "cudnnGetErrorString",
+        "cudnnCreate",
+        "cudnnDestroy",
+        "cudnnSetStream",
+        "cudnnCreateTensorDescriptor",
+        "cudnnSetTensorNdDescriptor",
+        "cudnnDestroyTensorDescriptor",
+        "cudnnCreateFilterDescriptor",
+        "cudnnSetFilterNdDescriptor",
+        "cudnnDestroyFilterDescriptor",
+        "cudnnCreateConvolutionDescriptor",
+        "cudnnSetConvolutionNdDescriptor",
+        "cudnnSetConvolutionGroupCount",
+        "cudnnSetConvolutionMathType",
+        "cudnnDestroyConvolutionDescriptor",
+        "cudnnGetConvolutionForwardAlgorithm_v7",
+        "cudnnGetConvolutionBackwardDataAlgorithm_v7",
+        "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+        "cudnnConvolutionForward",
+        "cudnnConvolutionBackwardData",
+        "cudnnConvolutionBackwardFilter",
+    ],
+    types: &[],
+};
+
 /// Enums that grow with each CUDA release: the members we use.
-const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 4] = [
     (
         "CU_DEVICE_ATTRIBUTE_",
         &[
@@ -271,6 +302,7 @@ const KEPT_MEMBERS: [(&str, &[&str]); 3] = [
             "ASYNC_ENGINE_COUNT",
         ],
     ),
+    ("CUDNN_STATUS_", &["SUCCESS", "NOT_SUPPORTED"]),
     (
         "CUBLASLT_MATMUL_DESC_",
         &[
@@ -317,7 +349,7 @@ impl ParseCallbacks for HideUnused {
 /// Writes one file for each library.
 pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    for library in [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE] {
+    for library in [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN] {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -6,9 +6,10 @@
 //! a time as [`COLUMNS`] allows, and never kept; devices that have a routine of their own do it piece by piece.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_core::convolution::{Geometry, Part};
-use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
+use cuprous_core::{Array, CallOp, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
@@ -20,6 +21,18 @@ use crate::ops::{engine_of, noted_result};
 const COLUMNS: i64 = 64 << 20;
 /// Output positions of one image below which all images are one product.
 const FEW: i64 = 128;
+
+static TF32: AtomicBool = AtomicBool::new(true);
+
+/// May convolutions of float32 round their operands to TF32?
+pub fn tf32() -> bool {
+    TF32.load(Relaxed)
+}
+
+/// Sets it for convolutions from now on; what it was before.
+pub fn set_tf32(on: bool) -> bool {
+    TF32.swap(on, Relaxed)
+}
 
 /// (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
 pub fn forward(x: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
@@ -41,10 +54,11 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
     let shape = geometry.shape(part, a.shape(), b.shape());
     let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
     let call = CallOp::Convolve(part, (**geometry).clone());
-    let known = matches!(a.dtype(), DType::F32 | DType::F64 | DType::C64 | DType::C128);
+    let filled = a.array.layout.size > 0 && b.array.layout.size > 0;
     let out = match part {
-        _ if known && !work.by_elements(part, &a.array, &b.array) && work.engine.can(&call) => {
-            work.engine.whole(call, &[&a.array, &b.array], a.dtype(), &shape)?
+        _ if filled && !work.by_elements(part, &a.array, &b.array) && work.engine.can(&call) => {
+            let (a, b) = (work.straight(&a.array)?, work.straight(&b.array)?);
+            work.engine.whole(call, &[&a, &b], geometry.dtype, &shape)?
         }
         Part::Output => work.forward(&a.array, &b.array)?,
         Part::Input => work.to_input(&a.array, &b.array)?,
@@ -99,6 +113,12 @@ fn permuted(a: &Array, order: &[usize]) -> Array {
 impl Work<'_> {
     fn rank(&self) -> usize {
         self.geometry.kernel.len()
+    }
+
+    /// The array, or a copy of it in row-major order that starts where libraries like it.
+    fn straight(&self, a: &Array) -> Result<Array> {
+        let start = a.layout.offset * a.dtype().size() as i64;
+        if a.layout.is_c_contiguous() && start % 16 == 0 { Ok(a.clone()) } else { self.engine.cast(a, a.dtype()) }
     }
 
     fn reshape(&self, a: &Array, shape: &[i64]) -> Result<Array> {

@@ -1,6 +1,6 @@
 //! How the windows of a convolution lie.
 
-use crate::Dims;
+use crate::{DType, Dims};
 
 /// How windows lie in the input; one entry for each spatial axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -19,6 +19,10 @@ pub struct Geometry {
     pub before: Dims,
     /// Parts of the channels that do not see each other.
     pub groups: i64,
+    /// Element type of operands and result.
+    pub dtype: DType,
+    /// Operands of float32 may be rounded to 10 bits of mantissa (TF32), where that is faster.
+    pub tf32: bool,
 }
 
 /// Which product of a convolution. Each is linear in both operands, and is the way back of the others.

@@ -229,6 +229,28 @@ fn sinc_slope<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
     zero(g).when(x.compare(Fun::Equal, 0.0), slope)
 }
 
+/// The derivative of digamma: the sum of 1/(x + k)² over all k ≥ 0, by its first eight terms and an asymptotic series for
+/// the rest (Abramowitz and Stegun 6.4.12), left of 1/2 by reflection (6.4.7).
+fn trigamma<V: Value>(x: &Term<V>) -> Term<V> {
+    const SERIES: [f64; 6] = [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0];
+    let left = || x.compare(Fun::Less, 0.5);
+    let z = (&Term::from(1.0) - x).when(left(), x.clone());
+    let mut sum = square(&z).of(Fun::Reciprocal);
+    for k in 1..8 {
+        sum = sum + square(&(&z + f64::from(k))).of(Fun::Reciprocal);
+    }
+    let inverse = (&z + 8.0).of(Fun::Reciprocal);
+    let squared = square(&inverse);
+    let mut rest = &squared * SERIES[5] + SERIES[4];
+    for factor in SERIES[..4].iter().rev() {
+        rest = &rest * &squared + *factor;
+    }
+    let value = sum + (&inverse + &squared * 0.5 + &(&rest * &squared) * &inverse);
+    let sine = (x * PI).of(Fun::Sin);
+    let mirrored = &square(&sine).of(Fun::Reciprocal) * (PI * PI) - &value;
+    mirrored.when(left(), value)
+}
+
 /// Of the sign of a complex number: what of the gradient is at right angles to the number, over its size. Real signs are
 /// steps.
 fn turn<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
@@ -339,6 +361,7 @@ rules! {
     Erfinv(x) => g * (square(y).of(Fun::Exp) / FRAC_2_SQRT_PI);
     Gamma(x) => g * (y * x.of(Fun::Digamma));
     Gammaln(x) => g * x.of(Fun::Digamma);
+    Digamma(x) => g * trigamma(x);
     Expit(x) => g * (y * (-y + 1.0));
     Ndtr(x) => g * ((square(x) * -0.5).of(Fun::Exp) / (2.0 * PI).sqrt());
     Sinc(x) => sinc_slope(g, x);
@@ -373,7 +396,7 @@ pub const NONE: &[(Reason, &[Fun])] = &[
         Fun::RandomNormal64, Fun::RandomGamma, Fun::RandomPoisson, Fun::RandomBinomial,
     ]),
     (Reason::Missing, &[
-        Fun::Digamma, Fun::I0, Fun::Nextafter, Fun::Spacing, Fun::Heaviside, Fun::Bitcast,
+        Fun::I0, Fun::Nextafter, Fun::Spacing, Fun::Heaviside, Fun::Bitcast,
     ]),
 ];
 

@@ -199,9 +199,8 @@ impl Routine {
             CallOp::Convolve(part, geometry) => {
                 let b = &call.ins[1].1;
                 geometry.shape(*part, &a.shape, &b.shape).is_some_and(|shape| shape == out.shape)
-                    && a.dtype == b.dtype
-                    && a.dtype == out.dtype
-                    && matches!(a.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+                    && [a.dtype, b.dtype, out.dtype].iter().all(|&d| d == geometry.dtype)
+                    && convolve::known(geometry)
             }
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };

@@ -1,5 +1,5 @@
-//! Bindings to the CUDA driver, NVRTC, cuBLASLt, cuFFT, cuSOLVER and cuSPARSE, and the loader that finds these libraries
-//! at run time.
+//! Bindings to the CUDA driver, NVRTC, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that finds these
+//! libraries at run time.
 //!
 //! Nothing is linked: each library is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a
 //! missing library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings`
@@ -7,7 +7,9 @@
 
 mod loader;
 
-pub use loader::{Library, MissingLibrary, cublaslt, cufft, cusolver, cusparse, driver, nvrtc, nvrtc_file, set_roots};
+pub use loader::{
+    Library, MissingLibrary, cublaslt, cudnn, cufft, cusolver, cusparse, driver, nvrtc, nvrtc_file, set_roots,
+};
 
 macro_rules! generated {
     ($(#[$doc:meta])* $name:ident) => {
@@ -52,4 +54,8 @@ generated!(
 generated!(
     /// Products of sparse matrices (`cusparse.h`).
     cusparse
+);
+generated!(
+    /// Convolutions (`cudnn_cnn.h`).
+    cudnn
 );

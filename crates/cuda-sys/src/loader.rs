@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cublaslt::CublasLtApi;
+use crate::cudnn::CudnnApi;
 use crate::cufft::CufftApi;
 use crate::cusolver::CusolverApi;
 use crate::cusparse::CusparseApi;
@@ -63,6 +64,14 @@ const CUSPARSE: Library = Library {
     files: &[
         (13, "libcusparse.so.12", "cu13/lib", "nvidia-cusparse>=12,<13"),
         (12, "libcusparse.so.12", "cusparse/lib", "nvidia-cusparse-cu12"),
+    ],
+};
+
+const CUDNN: Library = Library {
+    name: "cuDNN",
+    files: &[
+        (13, "libcudnn.so.9", "cudnn/lib", "nvidia-cudnn-cu13>=9,<10"),
+        (12, "libcudnn.so.9", "cudnn/lib", "nvidia-cudnn-cu12>=9,<10"),
     ],
 };
 
@@ -146,6 +155,13 @@ pub fn cusparse() -> Result<&'static CusparseApi, MissingLibrary> {
     static LOADED: Once<CusparseApi> = Once::new();
     // SAFETY: the file is cuSPARSE by its name; opening it expects nothing of us.
     LOADED.get_or_load(|| CUSPARSE.open(|path| unsafe { CusparseApi::new(path) }))
+}
+
+/// Convolutions.
+pub fn cudnn() -> Result<&'static CudnnApi, MissingLibrary> {
+    static LOADED: Once<CudnnApi> = Once::new();
+    // SAFETY: the file is cuDNN by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| CUDNN.open(|path| unsafe { CudnnApi::new(path) }))
 }
 
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.

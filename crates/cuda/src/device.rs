@@ -12,6 +12,7 @@ use crate::cache::DiskCache;
 use crate::codegen::Arch;
 use crate::compile;
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
+use crate::cudnn::{Convolution, Cudnn};
 use crate::cufft;
 use crate::cusolver::Cusolver;
 use crate::cusparse::Cusparse;
@@ -39,6 +40,7 @@ pub(crate) struct Gpu {
     ffts: Mutex<cufft::Plans>,
     solver: Mutex<Option<Cusolver>>,
     sparse: Mutex<Option<Cusparse>>,
+    dnn: Mutex<Option<Cudnn>>,
 }
 
 /// What `stats()` shows of this device.
@@ -101,6 +103,7 @@ impl CudaDevice {
             ffts: Mutex::default(),
             solver: Mutex::new(None),
             sparse: Mutex::new(None),
+            dnn: Mutex::new(None),
         })))
     }
 }
@@ -163,6 +166,15 @@ impl Gpu {
         }
         f(sparse.as_mut().expect("just made"))
     }
+
+    /// cuDNN, loaded on first use.
+    pub(crate) fn with_dnn<T>(&self, f: impl FnOnce(&mut Cudnn) -> Result<T>) -> Result<T> {
+        let mut dnn = lock(&self.dnn);
+        if dnn.is_none() {
+            *dnn = Some(Cudnn::new(self.context)?);
+        }
+        f(dnn.as_mut().expect("just made"))
+    }
 }
 
 /// A block of a device's pool.
@@ -201,7 +213,11 @@ impl Device for CudaDevice {
     }
 
     fn can(&self, call: &CallOp) -> bool {
-        !matches!(call, CallOp::Convolve(..))
+        match call {
+            // Without the library, convolutions are recorded as products of windows.
+            CallOp::Convolve(_, geometry) => Convolution::known(geometry) && self.0.with_dnn(|_| Ok(())).is_ok(),
+            _ => true,
+        }
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

@@ -5,6 +5,7 @@ mod checker;
 pub mod codegen;
 mod compile;
 pub mod cublaslt;
+mod cudnn;
 mod cufft;
 pub mod cusolver;
 mod cusparse;

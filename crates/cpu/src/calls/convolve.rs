@@ -17,6 +17,11 @@ const TASKS: usize = 8;
 /// Bytes of partial sums of weights.
 const PARTIAL: usize = 64 << 20;
 
+/// Is there a routine for these dtypes?
+pub(crate) fn known(geometry: &Geometry) -> bool {
+    matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+}
+
 /// What tasks have in common; extents in elements.
 struct Job<'a> {
     geometry: &'a Geometry,

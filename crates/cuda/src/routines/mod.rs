@@ -3,6 +3,7 @@
 //! A routine is chosen when a program is planned and submitted with each run. It says what its calls depend on, so that
 //! a graph captures them anew only where that changed.
 
+mod convolve;
 mod dot;
 mod fft;
 mod linalg;
@@ -87,6 +88,9 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(planned) = linalg::decomposition(call, arch, options) {
         return Ok(planned);
+    }
+    if let Some(product) = convolve::product(call) {
+        return Ok(Planned::routine(product));
     }
     if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));

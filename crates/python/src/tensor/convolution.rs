@@ -34,7 +34,8 @@ pub(crate) fn t_convolution(
     }
     let [input, kernel, output, stride, dilation, before] =
         [input, kernel, output, stride, dilation, before].map(|v| v.as_slice().into());
-    let geometry = Arc::new(Geometry { input, kernel, output, stride, dilation, before, groups });
+    let (dtype, tf32) = (a.dtype(), conv::tf32());
+    let geometry = Arc::new(Geometry { input, kernel, output, stride, dilation, before, groups, dtype, tf32 });
     let product = match part {
         "output" => conv::forward,
         "input" => conv::to_input,
@@ -42,4 +43,10 @@ pub(crate) fn t_convolution(
         _ => return Err(PyValueError::new_err(format!("[convolution] no part is called {part:?}"))),
     };
     finish(py, product(&a, &b, &geometry))
+}
+
+/// Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before.
+#[pyfunction]
+pub(crate) fn set_convolution_tf32(on: bool) -> bool {
+    conv::set_tf32(on)
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
@@ -20,6 +18,8 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
 
 def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
     """The gradients of each element of an output (of complex ones, of real and imaginary part) by each input."""
+    import numpy as np  # PyTorch's words do not need it otherwise
+
     seeds = [1, 1j] if y.is_complex() else [1]
     rows = []
     for at in range(y.numel()):
@@ -34,12 +34,16 @@ def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
 
 def _parts(values: Any) -> Any:
     """Numbers as real numbers: of complex ones, real and imaginary part."""
+    import numpy as np
+
     flat = np.asarray(values).reshape(-1)
     return np.stack([flat.real, flat.imag], -1).reshape(-1) if np.iscomplexobj(flat) else flat
 
 
 def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
     """By central differences the derivative of each output by each real number in input k: [(numbers, outputs)]."""
+    import numpy as np
+
     x = inputs[k]
     host = x.detach().to_numpy()
     columns = []
@@ -75,6 +79,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         RuntimeError: where they differ.
         ValueError: where no input wants a gradient.
     """
+    import numpy as np
+
     unsupported("gradcheck", check_forward_ad=(check_forward_ad, False), check_batched_grad=(check_batched_grad, False))
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
@@ -106,6 +112,8 @@ def gradgradcheck(
     """Compares second derivatives with differences of the first, weighted by `grad_outputs` (random by default)."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    import numpy as np
+
     outputs = _outputs(func, inputs)
     if grad_outputs is None:
         rng = np.random.default_rng(0)

@@ -131,11 +131,9 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         }
         CallOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
         // By libraries.
-        CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
+        CallOp::Fft { .. } | CallOp::Linalg(_) | CallOp::Convolve(..) => return None,
         // By a library.
         CallOp::SparseDot { .. } => return None,
-        // By products of windows, which the face records.
-        CallOp::Convolve(..) => return None,
     }
     Some(made.out)
 }
