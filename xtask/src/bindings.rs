@@ -117,6 +117,7 @@ const CUBLASLT: Library = Library {
     functions: &[
         "cublasLtCreate",
         "cublasLtDestroy",
+        "cublasLtGetVersion",
         "cublasLtGetStatusString",
         "cublasLtMatmul",
         "cublasLtMatmulAlgoGetHeuristic",
@@ -140,6 +141,7 @@ const CUFFT: Library = Library {
     functions: &[
         "cufftCreate",
         "cufftDestroy",
+        "cufftGetVersion",
         "cufftSetAutoAllocation",
         "cufftSetStream",
         "cufftSetWorkArea",
@@ -157,6 +159,7 @@ const CUSOLVER: Library = Library {
              typedef struct { unsigned short x; } __half, __nv_bfloat16;\n\
              #include <cusolverDn.h>\n",
     functions: &[
+        "cusolverGetVersion",
         "cusolverDnCreate",
         "cusolverDnDestroy",
         "cusolverDnSetStream",

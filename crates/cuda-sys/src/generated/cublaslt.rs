@@ -216,6 +216,7 @@ pub struct CublasLtApi {
         Result<unsafe extern "C" fn(lightHandle: cublasLtHandle_t) -> cublasStatus_t, ::libloading::Error>,
     pub cublasLtGetStatusString:
         Result<unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
+    pub cublasLtGetVersion: Result<unsafe extern "C" fn() -> usize, ::libloading::Error>,
     pub cublasLtMatmul: Result<
         unsafe extern "C" fn(
             lightHandle: cublasLtHandle_t,
@@ -322,6 +323,7 @@ impl CublasLtApi {
         let cublasLtCreate = __library.get(b"cublasLtCreate\0").map(|sym| *sym);
         let cublasLtDestroy = __library.get(b"cublasLtDestroy\0").map(|sym| *sym);
         let cublasLtGetStatusString = __library.get(b"cublasLtGetStatusString\0").map(|sym| *sym);
+        let cublasLtGetVersion = __library.get(b"cublasLtGetVersion\0").map(|sym| *sym);
         let cublasLtMatmul = __library.get(b"cublasLtMatmul\0").map(|sym| *sym);
         let cublasLtMatrixLayoutCreate = __library.get(b"cublasLtMatrixLayoutCreate\0").map(|sym| *sym);
         let cublasLtMatrixLayoutDestroy = __library.get(b"cublasLtMatrixLayoutDestroy\0").map(|sym| *sym);
@@ -339,6 +341,7 @@ impl CublasLtApi {
             cublasLtCreate,
             cublasLtDestroy,
             cublasLtGetStatusString,
+            cublasLtGetVersion,
             cublasLtMatmul,
             cublasLtMatrixLayoutCreate,
             cublasLtMatrixLayoutDestroy,

@@ -87,6 +87,8 @@ pub struct CufftApi {
     pub cufftSetStream:
         Result<unsafe extern "C" fn(plan: cufftHandle, stream: cudaStream_t) -> cufftResult, ::libloading::Error>,
     pub cufftDestroy: Result<unsafe extern "C" fn(plan: cufftHandle) -> cufftResult, ::libloading::Error>,
+    pub cufftGetVersion:
+        Result<unsafe extern "C" fn(version: *mut ::std::os::raw::c_int) -> cufftResult, ::libloading::Error>,
     pub cufftXtMakePlanMany: Result<
         unsafe extern "C" fn(
             plan: cufftHandle,
@@ -134,6 +136,7 @@ impl CufftApi {
         let cufftSetAutoAllocation = __library.get(b"cufftSetAutoAllocation\0").map(|sym| *sym);
         let cufftSetStream = __library.get(b"cufftSetStream\0").map(|sym| *sym);
         let cufftDestroy = __library.get(b"cufftDestroy\0").map(|sym| *sym);
+        let cufftGetVersion = __library.get(b"cufftGetVersion\0").map(|sym| *sym);
         let cufftXtMakePlanMany = __library.get(b"cufftXtMakePlanMany\0").map(|sym| *sym);
         let cufftXtExec = __library.get(b"cufftXtExec\0").map(|sym| *sym);
         Ok(CufftApi {
@@ -143,6 +146,7 @@ impl CufftApi {
             cufftSetAutoAllocation,
             cufftSetStream,
             cufftDestroy,
+            cufftGetVersion,
             cufftXtMakePlanMany,
             cufftXtExec,
         })

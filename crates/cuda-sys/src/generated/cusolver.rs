@@ -134,6 +134,8 @@ impl cusolverEigMode_t {
 pub struct cusolverEigMode_t(pub ::std::os::raw::c_uint);
 pub struct CusolverApi {
     __library: ::libloading::Library,
+    pub cusolverGetVersion:
+        Result<unsafe extern "C" fn(version: *mut ::std::os::raw::c_int) -> cusolverStatus_t, ::libloading::Error>,
     pub cusolverDnCreate:
         Result<unsafe extern "C" fn(handle: *mut cusolverDnHandle_t) -> cusolverStatus_t, ::libloading::Error>,
     pub cusolverDnDestroy:
@@ -632,6 +634,7 @@ impl CusolverApi {
         L: Into<::libloading::Library>,
     {
         let __library = library.into();
+        let cusolverGetVersion = __library.get(b"cusolverGetVersion\0").map(|sym| *sym);
         let cusolverDnCreate = __library.get(b"cusolverDnCreate\0").map(|sym| *sym);
         let cusolverDnDestroy = __library.get(b"cusolverDnDestroy\0").map(|sym| *sym);
         let cusolverDnSetStream = __library.get(b"cusolverDnSetStream\0").map(|sym| *sym);
@@ -664,6 +667,7 @@ impl CusolverApi {
         let cusolverDnXgesvdp = __library.get(b"cusolverDnXgesvdp\0").map(|sym| *sym);
         Ok(CusolverApi {
             __library,
+            cusolverGetVersion,
             cusolverDnCreate,
             cusolverDnDestroy,
             cusolverDnSetStream,
