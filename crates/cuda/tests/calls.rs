@@ -59,6 +59,12 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     if d == DType::Bool {
         all.push(call_on(arch, CallOp::PackMask, &[(d, &[10_000])], DType::I64, &[3 * 65], false));
     }
+    if matches!(d, DType::U8 | DType::U16 | DType::U64) {
+        for steps in [&[1_i64, 100][..], &[99]] {
+            let op = CallOp::Components { steps: steps.into() };
+            all.push(call_on(arch, op, &[(d, &[1, 10_000])], DType::I64, &[10_000], false));
+        }
+    }
     let packed = (DType::I64, &[65][..]);
     all.push(call_on(arch, CallOp::Compact, &[packed, (d, &[10])], d, &[5], false));
     for shape in [&[3000_i64][..], &[2, 100_000]] {

@@ -150,15 +150,17 @@ impl Plan {
         }
     }
 
-    /// Aᵀ = conj(A), whose other triangle is read; its factor Uᴴ, transposed by the way it lies, is A's L.
+    /// From the library's lower triangle, which takes it half the upper one's time. That is A's lower triangle once A
+    /// is turned, and its upper one as A lies: of Aᵀ = conj(A), whose factor Uᵀ, transposed by the way it lies, is U.
     fn cholesky(&mut self, a: Source, upper: bool) {
-        let n = self.work.n;
-        let (out, _) = self.work.result(0);
+        let Work { n, batch, dtype, .. } = self.work;
+        let (out, start) = self.work.result(0);
+        let matrix = if upper { out } else { self.work.scratch(batch * n * n, dtype) };
         self.work.scan(a, Some(upper), true);
-        self.load(a, [n, n], false, out, 0);
-        self.call(Task::Cholesky { n: n as usize, upper: !upper }, &[out], false);
-        let clear = if upper { how::UPPER } else { how::LOWER };
-        self.load(at(out), [n, n], false, out, how::SPOIL | clear);
+        self.load(a, [n, n], !upper, matrix, 0);
+        self.call(Task::Cholesky { n: n as usize, upper: false }, &[matrix], false);
+        let (steps, clear) = if upper { ([n, 1], how::UPPER) } else { ([1, n], how::LOWER) };
+        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], how::SPOIL | clear);
         self.work.judge(false);
     }
 
