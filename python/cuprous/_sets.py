@@ -57,8 +57,9 @@ def _extras(
         extras.append(gather_flat(order, starts))
     if order is not None and inverse:
         groups = _core.scan("sum", _core.cast(mask, "int64"), 0) - 1 if n else order
-        places = _core.empty((n,), "int64")
-        _core.scatter(places, order, groups)
+        # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
+        places = _core.full((n,), 0, "int64")
+        _core.scatter(places, order, groups, "maximum")
         extras.append(places.reshape(shape))
     if counts:
         ends = concatenate((starts, _core.full((1,), n, "int64")))

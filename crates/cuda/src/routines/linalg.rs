@@ -14,7 +14,7 @@ use crate::codegen::linalg::{Relay, Work, how};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
 use crate::device::Gpu;
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
 
 /// The shorter sides for which singular values come by polar decomposition, which is made of products. The library's is
@@ -30,8 +30,8 @@ struct Solver {
     info: Arg,
     /// Bytes on the device, once asked.
     device: OnceLock<usize>,
-    /// The workspace on the host.
-    host: Mutex<Vec<u8>>,
+    /// The workspace on the host, which the library copies from and to.
+    host: Mutex<Option<PinnedBuffer>>,
 }
 
 impl Solver {
@@ -48,18 +48,20 @@ impl Solver {
 impl Routine for Solver {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
         let Room { device, host } = gpu.with_solver(|solver| solver.room(&self.problem))?;
-        *self.host.lock().unwrap_or_else(|e| e.into_inner()) = vec![0; host];
+        if host > 0 {
+            *self.host.lock().unwrap_or_else(|e| e.into_inner()) = Some(PinnedBuffer::new(gpu.context, host)?);
+        }
         Ok(*self.device.get_or_init(|| device))
     }
 
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let operands = self.operands(run, workspace);
         let device = self.device.get().copied().unwrap_or(0);
-        let mut host = self.host.lock().unwrap_or_else(|e| e.into_inner());
+        let host = self.host.lock().unwrap_or_else(|e| e.into_inner());
         gpu.with_solver(|solver| {
             // SAFETY: operands are buffers and scratch of the run, as large as the plan made them; the workspaces are
             // what `workspace` asked for, and the program, with the one on the host, outlives its runs.
-            unsafe { solver.run(&self.problem, &operands, device, &mut host, stream) }
+            unsafe { solver.run(&self.problem, &operands, device, host.as_ref(), stream) }
         })
     }
 
@@ -164,12 +166,13 @@ impl Plan {
         self.work.judge(false);
     }
 
+    /// Aᵀ, as A lies, is factored and solved transposed, for which the library is no slower.
     fn solve(&mut self, a: Source, b: Source) {
         let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
         let x = self.work.scratch(batch * n * k, dtype);
-        self.load(a, [n, n], true, factors, 0);
+        self.load(a, [n, n], false, factors, 0);
         self.load(b, [n, k], true, x, 0);
         self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
         self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);

@@ -29,10 +29,12 @@ pub(super) fn components(call: &Call, steps: &[i64], made: &mut Made) {
             .ints("steps", steps)
             .int("n", n)
             .stage(&format!("components_unite<{c}, {count}, {runs}>"), blocks, THREADS, 0);
-        let end = Launch::new("components_finish", &[], &[TEXT])
-            .pointer("parent", "int64", out)
-            .int("n", n)
-            .stage("components_end", blocks, THREADS, 0);
+        let end = Launch::new("components_finish", &[], &[TEXT]).pointer("parent", "int64", out).int("n", n).stage(
+            "components_end",
+            blocks,
+            THREADS,
+            0,
+        );
         made.out.stages.extend([unite, end]);
     }
 }
