@@ -241,8 +241,8 @@ def _hermitian(a: ArrayLike, triangle: str) -> tuple[ndarray, str]:
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns). For a real array they are real where all of
-    the batch's eigenvalues are, which is read back, and complex otherwise.
+    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns): complex, also where all are real, as in NumPy
+    from 2.5 on and in the array API standard.
 
     Raises:
         LinAlgError: for matrices that are not square or not finite.
@@ -263,9 +263,12 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
         raise linalg_error("Array must not contain infs or NaNs")
     n = a.shape[-1]
     made = results(name, a, [(n,), (n, n)] if vectors else [(n,)], _NOT_CONVERGED)
-    if _dtypes.kind(a.dtype_name) != "c" and bool(all_(imag(made[0]) == 0)):
-        return [_real(x) for x in made]
-    return made
+    return [astype(x, _core.promote_types(a.dtype_name, "complex64")) for x in made]
+
+
+def real_if_all_are(values: ndarray) -> ndarray:
+    """Complex numbers without their imaginary parts where all of those are zero, which is read back."""
+    return _real(values) if bool(all_(imag(values) == 0)) else values
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
@@ -300,5 +303,6 @@ def _real(x: ndarray) -> ndarray:
 
 __all__ = [
     "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "adjoint", "cholesky", "det", "eig", "eigh",
-    "eigvals", "eigvalsh", "inexact", "linalg_error", "qr", "results", "slogdet", "stacked", "svd", "svdvals",
+    "eigvals", "eigvalsh", "inexact", "linalg_error", "qr", "real_if_all_are", "results", "slogdet", "stacked", "svd",
+    "svdvals",
 ]  # fmt: skip

@@ -102,6 +102,10 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     Args:
         input: array of integers.
         max_label: the last number that counts; 0 for the greatest there is.
+
+    Raises:
+        RuntimeError: for floating-point input.
+        TypeError: for complex input.
     """
     a = source(input)
     real_only(a)
