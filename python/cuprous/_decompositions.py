@@ -53,6 +53,9 @@ class SVDResult(NamedTuple):
 
 
 _NOT_CONVERGED = "Eigenvalues did not converge"
+_NO_SVD = "SVD did not converge"
+#: The shorter side of a matrix from which on a GPU's library takes longer for singular vectors than what `_polar` does.
+_LIBRARY = 1024
 
 
 def linalg_error(text: str) -> Exception:
@@ -185,8 +188,14 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     shapes: list[tuple[int, ...]] = [(k,), (m, rows), (columns, n)] if compute_uv else [(k,)]
+    if compute_uv and a.ndim == 2 and k > _LIBRARY and a.device_name != "cpu":
+        from cuprous import _polar
+
+        if not bool(all_(_core.map("isfinite", a))):
+            raise linalg_error(_NO_SVD)
+        return SVDResult(*_polar.svd(a, full_matrices))
     name = "svdvals" if not compute_uv else "svd_full" if full_matrices else "svd"
-    s, *vectors = results(name, a, shapes, "SVD did not converge")
+    s, *vectors = results(name, a, shapes, _NO_SVD)
     s = _real(s)
     return SVDResult(vectors[0], s, vectors[1]) if compute_uv else s
 

@@ -174,6 +174,7 @@ fn components_of_random_edges() {
         return;
     }
     let n = 700_usize;
+    // In pairs of neighbours, as those of images are, and not.
     let steps = [1_i64, 25, 26, 27, 5, 60, 61, 62, 300];
     for words in [2_usize, 1] {
         let count = if words == 2 { 9 } else { 4 };

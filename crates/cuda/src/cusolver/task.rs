@@ -68,7 +68,7 @@ pub enum Task {
     Cholesky { n: usize, upper: bool },
     /// `getrf`: the matrix, which becomes L and U; n pivots (int64, from 1).
     Factors { n: usize },
-    /// `getrs`: L and U of Aᵀ; the pivots; the right sides, which become the solutions with A (n × columns).
+    /// `getrs`: L and U; the pivots; the right sides, which become the solutions (n × columns).
     Substitution { n: usize, columns: usize },
     /// `geqrf`: the matrix, which becomes R and reflectors; their min(rows, columns) factors.
     Reflectors { rows: usize, columns: usize },
@@ -261,7 +261,7 @@ impl Cusolver {
                         cusolverDnXgetrs(
                             handle,
                             params,
-                            Operation::CUBLAS_OP_T,
+                            Operation::CUBLAS_OP_N,
                             long(n),
                             long(columns),
                             t,

@@ -166,13 +166,12 @@ impl Plan {
         self.work.judge(false);
     }
 
-    /// Aᵀ, as A lies, is factored and solved transposed, for which the library is no slower.
     fn solve(&mut self, a: Source, b: Source) {
         let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
         let x = self.work.scratch(batch * n * k, dtype);
-        self.load(a, [n, n], false, factors, 0);
+        self.load(a, [n, n], true, factors, 0);
         self.load(b, [n, k], true, x, 0);
         self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
         self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);

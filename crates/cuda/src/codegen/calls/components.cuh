@@ -1,29 +1,37 @@
-// Connected components: trees of elements whose parents are never behind them, joined by atomic minima of their roots
-// (D. Playne and K. Hawick, IEEE Trans. Parallel Distrib. Syst. 29 (2018)). What is read may be old, which is an ancestor
-// still; only the atomic's answer decides.
-DEV int64 root_of(const volatile int64* parent, int64 i) {
-    for (int64 up = parent[i]; up != i; up = parent[i]) i = up;
-    return i;
+// Connected components: trees of elements whose parents are never behind them. Roots are hooked by atomics, and who climbs
+// shortens the way for others (J. Jaiganesh and M. Burtscher, HPDC 2018). What is read may be old, which is an ancestor
+// still; only the atomic's answer decides. P counts the elements.
+template <class P> DEV P root_of(volatile P* parent, P i) {
+    P up = parent[i];
+    if (up == i) return i;
+    for (P below = i, next = parent[up]; next < up; next = parent[up]) {
+        parent[below] = next;
+        below = up;
+        up = next;
+    }
+    return up;
 }
-DEV void unite(int64* parent, int64 a, int64 b) {
-    for (;;) {
-        a = root_of(parent, a);
-        b = root_of(parent, b);
-        if (a == b) return;
+DEV int32 hook(int32* parent, int32 from, int32 to) { return atomicCAS(parent + from, from, to); }
+DEV int64 hook(int64* parent, int64 from, int64 to) {
+    return (int64)atomicCAS((uint64*)parent + from, (uint64)from, (uint64)to);
+}
+template <class P> DEV void unite(P* parent, P a, P b) {
+    a = root_of(parent, a);
+    b = root_of(parent, b);
+    while (a != b) {
         if (a < b) {
-            const int64 least = a;
+            const P least = a;
             a = b;
             b = least;
         }
-        const int64 old = atomicMin(parent + a, b);
-        if (old == a) return;
-        // Another thread was first: what it made a's parent and b are still to be joined.
-        a = old;
+        if (hook(parent, a, b) == a) return;
+        // Another thread was first.
+        a = root_of(parent, a);
     }
 }
 
 // Every element is its own root; with RUNS (bit 0 is the element before) that of the run within its 32 elements.
-template <class T, bool RUNS> DEV void components_begin(const T* edges, int64* parent, int64 n) {
+template <class T, class P, bool RUNS> DEV void components_begin(const T* edges, P* parent, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x % 32;
     int first = lane;
@@ -32,16 +40,16 @@ template <class T, bool RUNS> DEV void components_begin(const T* edges, int64* p
         const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - lane));
         first = starts == 0 ? 0 : 31 - __clz(starts);
     }
-    if (i < n) parent[i] = i - (lane - first);
+    if (i < n) parent[i] = (P)(i - (lane - first));
 }
 
-template <class T, int COUNT, bool RUNS>
-DEV void components_unite(const T* edges, int64* parent, const int64* steps, int64 n) {
+// `right` has for each step which one leads to the element behind, or -1.
+template <class T, class P, int COUNT, bool RUNS>
+DEV void components_unite(const T* edges, P* parent, const int64* steps, const int64* right, int64 n) {
     constexpr int BITS = 8 * sizeof(T);
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const T own = edges[i];
-    // Where this element and its neighbour are joined to those before them, and those with each other, all are.
     const T before = RUNS && (own & 1) && i > 0 ? edges[i - 1] : (T)0;
 #pragma unroll
     for (int b = 0; b < COUNT; b++) {
@@ -49,12 +57,20 @@ DEV void components_unite(const T* edges, int64* parent, const int64* steps, int
         const T word = b < BITS ? own : edges[b / BITS * n + i];
         if (!(word >> b % BITS & 1) || at < 0) continue;
         if (RUNS && b == 0 && i % 32 != 0) continue;
-        if (RUNS && b > 0 && b < BITS && (before >> b & 1) && (edges[at] & 1)) continue;
-        unite(parent, i, at);
+        // What follows from the edges of the element before, to which this one is joined, or from an own shorter step.
+        if (RUNS && b > 0 && b < BITS) {
+            if ((before >> b & 1) && (edges[at] & 1)) continue;
+            const int shorter = (int)right[b];
+            if (shorter >= 0 && shorter < BITS) {
+                if (before >> shorter & 1) continue;
+                if ((own >> shorter & 1) && (edges[at + 1] & 1)) continue;
+            }
+        }
+        unite<P>(parent, (P)i, (P)at);
     }
 }
 
-DEV void components_end(int64* parent, int64 n) {
+template <class P> DEV void components_end(P* parent, int64* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) parent[i] = root_of(parent, i);
+    if (i < n) out[i] = root_of<P>(parent, (P)i);
 }
