@@ -219,6 +219,13 @@ pub enum CallOp {
     /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand 0
     /// is what [`CallOp::PackMask`] gave; it tells the size of the output.
     Compact,
+    /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that is
+    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64) is the first element of each one's
+    /// component.
+    Components {
+        /// How far the elements are that bits stand for: positive.
+        steps: Dims,
+    },
     /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
     /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32 or float64).
     Correlate {
@@ -328,6 +335,7 @@ impl CallOp {
             CallOp::Select { .. } => "select",
             CallOp::PackMask => "pack_mask",
             CallOp::Compact => "compact",
+            CallOp::Components { .. } => "components",
             CallOp::Correlate { .. } => "correlate",
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",

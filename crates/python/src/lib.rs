@@ -75,8 +75,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to owner update gather
-            scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact correlate pad decompose
-            sparse_dot flush synchronize explain show_code
+            scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
+            correlate pad decompose sparse_dot flush synchronize explain show_code
             set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
             set_memory_limit trim_memory nothing;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
