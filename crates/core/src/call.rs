@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
+use crate::convolution::{Geometry, Part};
 use crate::{DType, Dims};
 
 /// A running fold.
@@ -264,6 +265,9 @@ pub enum CallOp {
     /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
     /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
     Linalg(LinalgOp),
+    /// One of the three products of a convolution of two operands of one dtype: float32, float64, complex64 or
+    /// complex128. Shapes are those of [`Geometry::shape`].
+    Convolve(Part, Geometry),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
@@ -340,6 +344,7 @@ impl CallOp {
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",
             CallOp::Linalg(op) => op.name(),
+            CallOp::Convolve(..) => "convolve",
             CallOp::SparseDot { .. } => "sparse dot",
         }
     }

@@ -536,6 +536,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Has the device such a routine?
+    pub fn can(&self, op: &CallOp) -> bool {
+        self.device.can(op)
+    }
+
     /// Records a routine on whole arrays whose result has that dtype and shape.
     pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if !self.device.can(&op) {

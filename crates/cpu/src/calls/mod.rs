@@ -2,6 +2,7 @@
 
 pub(crate) mod compact;
 pub(crate) mod components;
+pub(crate) mod convolve;
 pub(crate) mod correlate;
 pub(crate) mod dot;
 pub(crate) mod fft;

@@ -136,6 +136,8 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
         // By a library.
         CallOp::SparseDot { .. } => return None,
+        // By products of windows, which the face records.
+        CallOp::Convolve(..) => return None,
     }
     Some(made.out)
 }
