@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from cuprous.torch.nn.modules.module import Module
@@ -89,6 +90,27 @@ class ModuleList(_Numbered):
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __repr__(self) -> str:
+        """As other modules, with equal neighbours in one line."""
+        lines = []
+        at = 0
+        for text, group in groupby(repr(module) for module in self):
+            count = len(list(group))
+            place = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
+            times = "" if count == 1 else f"{count} x "
+            lines.append(f"{place}: {times}{text}".replace("\n", "\n  "))
+            at += count
+        inside = "\n  ".join(lines)
+        return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
