@@ -42,6 +42,11 @@ for _name, _of in _words.LEGACY.items():
 
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
 dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
+for _name in ("celu", "prelu", "selu", "batch_norm", "group_norm", "instance_norm", "rms_norm", "cosine_similarity",
+              "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "alpha_dropout",
+              "embedding_bag", "ctc_loss", "bilinear", "relu_", "threshold"):  # fmt: skip
+    globals()[_name] = getattr(nn.functional, _name)
+cdist = nn._lookup.cdist
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 strided = None

@@ -58,7 +58,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if enable_gqa:
         heads = query.dims[-3]
         if heads % key.dims[-3] or heads % value.dims[-3]:
-            raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries are no multiple of "
+            raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
                                f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
         key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
         value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)

@@ -49,7 +49,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     n = input.ndim - 2
     if mode not in _MODES or n not in (1, 2, 3) or _MODES[mode][0] not in (None, n):
         raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for "
-                                  f"the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+                                  "the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
                                   f"(got {mode})")  # fmt: skip
     if align_corners is not None and not _MODES[mode][1]:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | "
@@ -317,5 +317,6 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
 
 
 __all__ = [
-    "affine_grid", "channel_shuffle", "fold", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample"
+    "affine_grid", "channel_shuffle", "fold", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle",
+    "unfold", "upsample",
 ]  # fmt: skip
