@@ -446,6 +446,13 @@ def t_update(t: Tensor, value: Any) -> None: ...
 def t_join(tensors: Sequence[Tensor], dim: int) -> Tensor: ...
 def t_matmul(a: Tensor, b: Tensor) -> Tensor: ...
 def t_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+def t_convolution(
+    part: str, a: Tensor, b: Tensor, input: Sequence[int], kernel: Sequence[int], output: Sequence[int],
+    stride: Sequence[int], dilation: Sequence[int], before: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
+    "weight" (of output and input); extents and widths for each spatial axis."""
+
 def t_adam(
     params: Sequence[Tensor], gradients: Sequence[Tensor], means: Sequence[Tensor], squares: Sequence[Tensor],
     tops: Sequence[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],

@@ -8,6 +8,7 @@
 //! engine knows nothing of gradients but that contents may have to be kept (`cuprous_core::Saved`). Nothing here knows
 //! Python.
 
+pub mod conv;
 pub mod mode;
 pub mod node;
 pub mod ops;

@@ -10,6 +10,7 @@ use cuprous_core::{Array, Dims, Error, Fun, LayoutRef, ReduceOp, Result, Saved, 
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::conv::{Geometry, Part};
 use crate::tensor::Root;
 
 /// How to go back through an operation.
@@ -24,6 +25,8 @@ pub enum Rule {
     Scan(ScanOp, usize),
     /// A product of (stacks of) matrices.
     Dot,
+    /// A convolution or one of its ways back.
+    Conv(Part, Arc<Geometry>),
     /// Elements picked by an index array (operand 1).
     Gather,
     /// A write through a layout; edge 0 is what was there, edge 1 the value.
@@ -173,6 +176,7 @@ impl Node {
             Rule::Fold(op, _) => format!("{op:?}Backward1"),
             Rule::Scan(op, _) => format!("Cum{}Backward0", format!("{op:?}").to_lowercase()),
             Rule::Dot => "MmBackward0".into(),
+            Rule::Conv(..) => "ConvolutionBackward0".into(),
             Rule::Gather => "IndexBackward0".into(),
             Rule::Update { .. } => "CopySlices".into(),
             Rule::Scatter { .. } => "IndexPutBackward0".into(),

@@ -50,6 +50,20 @@ fn result(out: Array, rule: Rule, edges: SmallVec<[Option<Edge>; 2]>, kept: Kept
     Tensor::with_head(out, Head { node: Node::new(rule, edges, kept), out: 0 })
 }
 
+/// A result of some operands, with the way back that `rule` gives where one of them wants a gradient.
+pub(crate) fn noted_result(
+    out: Array,
+    operands: &[&Tensor],
+    rule: impl FnOnce(&[Option<Edge>]) -> (Rule, Kept),
+) -> Result<Tensor> {
+    if !noted(operands) || !smooth(out.dtype()) {
+        return Ok(Tensor::new(out));
+    }
+    let edges: SmallVec<[Option<Edge>; 2]> = operands.iter().map(|t| t.edge()).collect();
+    let (rule, kept) = rule(&edges);
+    Ok(result(out, rule, edges, kept))
+}
+
 /// A scalar function, in the dtype that PyTorch computes it in, or in `dtype`.
 pub fn map(fun: Fun, args: &[Arg], dtype: Option<DType>) -> Result<Tensor> {
     let tensors: SmallVec<[&Tensor; 3]> =

@@ -86,7 +86,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         hooks: set_hook;
         tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype
             t_set_default_dtype t_cast t_to_device t_contiguous t_fold t_scan t_strided t_reshape t_permute t_expand t_gather t_scatter t_update
-            t_join t_adam t_matmul t_linear t_backward t_grad t_custom set_grad_enabled is_grad_enabled;
+            t_join t_adam t_matmul t_linear t_convolution t_backward t_grad t_custom set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
     }
     Ok(())
