@@ -200,15 +200,32 @@ def test_interpolation_keeps_lines_and_whole_factors() -> None:
                        torch.arange(24.0).reshape(1, 8, 1, 3))  # fmt: skip
 
 
+def test_output_sizes_of_transposed_convolutions_and_unpooling() -> None:
+    layer = nn.ConvTranspose2d(1, 1, 3, stride=2)
+    assert layer(torch.ones(1, 1, 2, 2)).shape == (1, 1, 5, 5)
+    assert layer(torch.ones(1, 1, 2, 2), output_size=(6, 5)).shape == (1, 1, 6, 5)
+    x = torch.tensor([[[1.0, 5.0, 2.0, 3.0]]])
+    values, places = nn.MaxPool1d(2, return_indices=True)(x)
+    assert nn.MaxUnpool1d(2)(values, places).tolist() == [[[0, 5, 0, 3]]]
+
+
 #: Calls that must fail, with what the message says of the layer and of shapes.
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "linear": (lambda: nn.Linear(3, 2)(torch.ones(2, 4)), RuntimeError, r"Linear\(in_features=3.*\[2, 4\]"),
-    "batch norm": (lambda: nn.BatchNorm2d(3)(torch.ones(2, 3)), ValueError, r"expected 4D input.*BatchNorm2d\(3.*\[2, 3\]"),
-    "channels": (lambda: nn.BatchNorm1d(3)(torch.ones(2, 4)), RuntimeError, r"BatchNorm1d\(3.*4 elements not 3.*\[2, 4\]"),
+    "batch norm": (lambda: nn.BatchNorm2d(3)(torch.ones(2, 3)), ValueError,
+     r"expected 4D input.*BatchNorm2d\(3.*\[2, 3\]"),
+    "channels": (lambda: nn.BatchNorm1d(3)(torch.ones(2, 4)), RuntimeError,
+     r"BatchNorm1d\(3.*4 elements not 3.*\[2, 4\]"),
     "one value": (lambda: nn.BatchNorm1d(3)(torch.ones(1, 3)), ValueError, "more than 1 value per channel"),
+    "convolution": (lambda: nn.Conv2d(3, 8, 3)(torch.ones(2, 4, 5, 5)), RuntimeError,
+                    r"Conv2d\(3, 8.*\[8, 3, 3, 3\].*\[2, 4, 5, 5\]"),
+    "transposed": (lambda: nn.ConvTranspose1d(3, 8, 3)(torch.ones(2, 4, 5)), RuntimeError, r"ConvTranspose1d\(3, 8"),
+    "output size": (lambda: nn.ConvTranspose1d(1, 1, 3, 2)(torch.ones(1, 1, 2), (7,)), ValueError, "from 5 to 6"),
+    "pool": (lambda: nn.MaxPool2d(2)(torch.ones(4)), RuntimeError, r"MaxPool2d\(kernel_size=2.*\[4\]"),
     "groups": (lambda: nn.GroupNorm(2, 3), ValueError, "divisible by num_groups"),
     "layer norm": (lambda: nn.LayerNorm(3)(torch.ones(2, 4)), RuntimeError, r"\[\*, 3\].*\[2, 4\]"),
-    "features": (lambda: nn.LSTM(3, 4)(torch.ones(5, 2, 2)), RuntimeError, r"LSTM\(3, 4\).*Expected 3, got 2.*\[5, 2, 2\]"),
+    "features": (lambda: nn.LSTM(3, 4)(torch.ones(5, 2, 2)), RuntimeError,
+     r"LSTM\(3, 4\).*Expected 3, got 2.*\[5, 2, 2\]"),
     "state": (lambda: nn.GRU(3, 4)(torch.ones(5, 2, 3), torch.ones(1, 3, 4)), RuntimeError,
               r"GRU\(3, 4\).*hidden size \(1, 2, 4\), got \[1, 3, 4\]"),
     "cell": (lambda: nn.LSTMCell(3, 4)(torch.ones(2, 5)), RuntimeError, r"LSTMCell\(3, 4\).*got 5 expected 3"),
@@ -218,7 +235,8 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
              r"attn_mask is \[2, 2\], but should be \(3, 3\)"),
     "transformer": (lambda: nn.Transformer(4, 2, 1, 1)(torch.ones(3, 2, 4), torch.ones(3, 1, 4)), RuntimeError,
                     r"batch number.*src \[3, 2, 4\], tgt \[3, 1, 4\]"),
-    "reflection": (lambda: nn.ReflectionPad1d(3)(torch.ones(1, 2, 3)), RuntimeError, r"less than.*\(3, 3\).*\[1, 2, 3\]"),
+    "reflection": (lambda: nn.ReflectionPad1d(3)(torch.ones(1, 2, 3)), RuntimeError,
+     r"less than.*\(3, 3\).*\[1, 2, 3\]"),
     "pixels": (lambda: nn.PixelShuffle(2)(torch.ones(1, 3, 2, 2)), RuntimeError, "divisible by the square"),
     "sizes": (lambda: F.interpolate(torch.ones(1, 1, 3)), ValueError, "either size or scale_factor"),
     "mode": (lambda: F.interpolate(torch.ones(1, 1, 3), 4, mode="bilinear"), NotImplementedError, "got 3D"),

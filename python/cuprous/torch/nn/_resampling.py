@@ -1,4 +1,4 @@
-"""Grids made finer or coarser, and windows of grids."""
+"""Grids made finer or coarser, and looked at in places of one's own."""
 
 from __future__ import annotations
 
@@ -259,64 +259,6 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     return total
 
 
-# --- windows
-
-
-def _pair(given: Any, name: str) -> tuple[int, int]:
-    a, b = given if isinstance(given, (tuple, list)) else (given, given)
-    return int(a), int(b)
-
-
-def _windows(extent: int, kernel: int, dilation: int, padding: int, stride: int) -> int:
-    return (extent + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
-
-
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images, as columns: (N, C, H, W) as (N, C·kh·kw, windows); also without N."""
-    from cuprous.torch.nn._padding import pad
-
-    if input.ndim == 3:
-        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
-    if input.ndim != 4:
-        raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor, but got input of size: {list(input.dims)}")
-    (kh, kw), (dh, dw) = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
-    (ph, pw), (sh, sw) = _pair(padding, "padding"), _pair(stride, "stride")
-    n, c, h, w = input.dims
-    rows, columns = _windows(h, kh, dh, ph, sh), _windows(w, kw, dw, pw, sw)
-    if rows <= 0 or columns <= 0:
-        raise RuntimeError(f"Given input with spatial size ({h}, {w}), kernel_size=({kh}, {kw}), dilation=({dh}, {dw}),"
-                           f" padding=({ph}, {pw}), calculated shape of the array of sliding blocks as ({rows}, "
-                           f"{columns}), but its components must be at least one.")  # fmt: skip
-    x = pad(input, (pw, pw, ph, ph)) if ph or pw else input
-    a, b, y, z = x.stride_tuple()
-    view = _core.t_strided(x, [n, c, kh, kw, rows, columns], [a, b, y * dh, z * dw, y * sh, z * sw])
-    return view.reshape(n, c * kh * kw, rows * columns)
-
-
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
-         stride: Any = 1) -> Tensor:  # fmt: skip
-    """Images of columns of windows, which are added where they overlap; what `unfold`'s gradient does."""
-    if input.ndim == 2:
-        return fold(input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0)
-    (h, w), (kh, kw), (dh, dw) = (_pair(g, "") for g in (output_size, kernel_size, dilation))
-    (ph, pw), (sh, sw) = _pair(padding, "padding"), _pair(stride, "stride")
-    rows, columns = _windows(h, kh, dh, ph, sh), _windows(w, kw, dw, pw, sw)
-    n, wide, blocks = input.dims
-    if wide % (kh * kw) or blocks != rows * columns:
-        raise RuntimeError(
-            f"Given output_size=({h}, {w}), kernel_size=({kh}, {kw}), dilation=({dh}, {dw}), padding="
-            f"({ph}, {pw}), stride=({sh}, {sw}), expected the input's dimension 1 to be divisible by "
-            f"{kh * kw} and its last to be {rows} * {columns}, but got input {list(input.dims)}"
-        )
-    c, y, z = wide // (kh * kw), h + 2 * ph, w + 2 * pw
-    out = _core.t_full([n, c, y, z], 0, input.dtype_name, input.device_name)
-    shape, strides = [n, c, kh, kw, rows, columns], [c * y * z, y * z, z * dh, dw, z * sh, sw]
-    index = _core.t_iota(shape, strides, 0, input.device_name)
-    _core.t_scatter(out, index.as_array(), input.reshape(shape), "add")
-    return out[:, :, ph : ph + h, pw : pw + w]
-
-
 __all__ = [
-    "affine_grid", "channel_shuffle", "fold", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle",
-    "unfold", "upsample",
+    "affine_grid", "channel_shuffle", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"
 ]  # fmt: skip

@@ -6,24 +6,29 @@ from cuprous.torch._products import bilinear, linear
 from cuprous.torch.nn import (
     _activation,
     _attention,
+    _convolution,
     _dropout,
     _lookup,
     _loss,
     _margins,
     _normalization,
     _padding,
+    _pooling,
     _resampling,
 )  # fmt: skip
 from cuprous.torch.nn._activation import *  # noqa: F403
 from cuprous.torch.nn._attention import *  # noqa: F403
+from cuprous.torch.nn._convolution import *  # noqa: F403
 from cuprous.torch.nn._dropout import *  # noqa: F403
 from cuprous.torch.nn._lookup import *  # noqa: F403
 from cuprous.torch.nn._loss import *  # noqa: F403
 from cuprous.torch.nn._margins import *  # noqa: F403
 from cuprous.torch.nn._normalization import *  # noqa: F403
 from cuprous.torch.nn._padding import *  # noqa: F403
+from cuprous.torch.nn._pooling import *  # noqa: F403
 from cuprous.torch.nn._resampling import *  # noqa: F403
 
 __all__ = ["bilinear", "linear"]
-for _part in (_activation, _attention, _dropout, _lookup, _loss, _margins, _normalization, _padding, _resampling):
+for _part in (_activation, _attention, _convolution, _dropout, _lookup, _loss, _margins, _normalization, _padding,
+              _pooling, _resampling):  # fmt: skip
     __all__ += _part.__all__

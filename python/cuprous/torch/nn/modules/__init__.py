@@ -5,6 +5,7 @@ from cuprous.torch.nn.modules import (
     attention,
     batchnorm,
     container,
+    conv,
     dropout,
     flatten,
     linear,
@@ -12,6 +13,7 @@ from cuprous.torch.nn.modules import (
     module,
     normalization,
     padding,
+    pooling,
     resampling,
     rnn,
     sparse,
@@ -19,8 +21,8 @@ from cuprous.torch.nn.modules import (
 )  # fmt: skip
 from cuprous.torch.nn.modules.module import Module
 
-_PARTS = (activation, attention, batchnorm, container, dropout, flatten, linear, loss, normalization, padding,
-          resampling, rnn, sparse, transformer)  # fmt: skip
+_PARTS = (activation, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization, padding,
+          pooling, resampling, rnn, sparse, transformer)  # fmt: skip
 
 #: PyTorch's names of the files that other programs take layers from.
 instancenorm, upsampling, pixelshuffle, distance, fold = batchnorm, resampling, resampling, resampling, resampling

@@ -195,7 +195,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W_in x + b_in + r (W_hn h + b_hn))`."""
+    """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`."""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
