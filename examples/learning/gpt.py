@@ -4,7 +4,7 @@ import numpy as np
 from common import Setting, descend, nn, optim, run, torch
 
 F = nn.functional
-WORDS = "one two three four five six seven eight nine ten ".split()
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 TEXT = " ".join(f"{w} little bird{'s' if k else ''}," for k, w in enumerate(WORDS * 8))
 
 

@@ -109,13 +109,12 @@ class _Conv(_ConvNd):
         Raises:
             RuntimeError: for an input that does not fit, naming the layer and both shapes.
         """
-        own = self._parameters
         padding: Any = self.padding
         try:
             if self.padding_mode != "zeros":
                 input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
             function = getattr(F, f"conv{self._rank}d")
-            return function(input, own["weight"], own["bias"], self.stride, padding, self.dilation, self.groups)
+            return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
         except RuntimeError as error:
             raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
 
@@ -141,11 +140,10 @@ class _ConvTranspose(_ConvNd):
             RuntimeError: for an input that does not fit, naming the layer and both shapes.
             ValueError: for an output size that cannot be.
         """
-        own = self._parameters
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
         try:
             function = getattr(F, f"conv_transpose{self._rank}d")
-            return function(input, own["weight"], own["bias"], self.stride, self.padding, more, self.groups,
+            return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
                             self.dilation)  # fmt: skip
         except RuntimeError as error:
             raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None

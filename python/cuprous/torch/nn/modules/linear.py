@@ -50,9 +50,11 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input @ weight.T + bias`."""
-        parameters = self._parameters
+        own = self._parameters
         try:
-            return _core.t_linear(input, parameters["weight"], parameters["bias"])
+            if "weight" in own:
+                return _core.t_linear(input, own["weight"], own.get("bias"))
+            return _core.t_linear(input, self.weight, self.bias)  # a weight that is computed
         except RuntimeError as error:
             if not error.args[0].startswith("mat1 and mat2"):
                 raise

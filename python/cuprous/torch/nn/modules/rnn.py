@@ -74,7 +74,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._weight_names]
 
     def _weights(self, k: int) -> _recurrent.Weights:
-        given = {name.partition("_l")[0]: self._parameters[name] for name in self._weight_names[k]}
+        given = {name.partition("_l")[0]: getattr(self, name) for name in self._weight_names[k]}
         return tuple(  # type: ignore[return-value]
             given.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         )
@@ -253,8 +253,7 @@ class RNNCellBase(Module):
                     raise RuntimeError(f"[{self!r}] Expected hidden{f'[{k}]' if count > 1 else ''} size {wanted}, got "
                                        f"{list(s.dims)}")  # fmt: skip
             state = tuple(s.unsqueeze(0) for s in state) if single else state
-        own = self._parameters
-        weights = (own["weight_ih"], own["weight_hh"], own["bias_ih"], own["bias_hh"], None)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
         state = _recurrent.MODES[self._mode][2](_recurrent.project(self._mode, x, weights), state, weights)
         state = tuple(s.squeeze(0) for s in state) if single else state
         return state if count > 1 else state[0]
