@@ -468,7 +468,7 @@ def t_grad(
     retain_graph: bool | None, create_graph: bool,
 ) -> list[Tensor | None]: ...  # fmt: skip
 def t_custom(
-    name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], rule: Callable[[list[Any]], tuple[Any, ...]]
+    name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], rule: Callable[[list[Any], Any], tuple[Any, ...]]
 ) -> list[Tensor]: ...
 def set_grad_enabled(on: bool) -> bool:
     """Turns noting for gradients on or off; the state before."""

@@ -53,8 +53,9 @@ pub enum Rule {
     Custom(String, Box<Custom>),
 }
 
-/// A rule from outside: gradients of the outputs in, gradients of the operands out (none where there is none).
-pub type Custom = dyn Fn(&[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> + Send + Sync;
+/// A rule from outside: its node and the gradients of the outputs in, gradients of the operands out (none where there is
+/// none).
+pub type Custom = dyn Fn(&Arc<Node>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> + Send + Sync;
 /// Sees a gradient on its way and may give another.
 pub type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 

@@ -18,7 +18,7 @@ pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
 pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(&Edge) -> bool) -> Result<Grads> {
     node.check()?;
     if let Rule::Custom(_, rule) = &node.rule {
-        return custom(node, rule(gs)?);
+        return custom(node, rule(node, gs)?);
     }
     let g = gs.first().and_then(Option::as_ref).expect("a visited node has a gradient");
     let mut out = Grads::new();

@@ -63,6 +63,11 @@ impl Tensor {
         Tensor { array, root, via: None }
     }
 
+    /// The array as an output of a node: what a rule from outside kept of its results.
+    pub fn output(array: Array, node: Arc<Node>, out: u32) -> Tensor {
+        Tensor::with_head(array, Head { node, out })
+    }
+
     pub(crate) fn from_parts(array: Array, root: Arc<Root>, via: Option<Arc<View>>) -> Tensor {
         Tensor { array, root, via }
     }

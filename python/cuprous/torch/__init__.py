@@ -31,12 +31,15 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
+from cuprous.torch import autograd, cuda, fft, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
 for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
     globals().update(_table.FUNCTIONS)
+globals().update(linalg.FUNCTIONS)
+for _name, _of in linalg.FUNCTIONS.items():
+    setattr(Tensor, _name, _of)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
 
@@ -94,6 +97,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
-    "is_tensor", "nn", "no_grad", "optim", "set_default_device", "set_grad_enabled", "set_printoptions",
+    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "fft", "finfo", "iinfo",
+    "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
+    "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use cuprous_autograd::walk::{self, Options};
-use cuprous_autograd::{Custom, Head, Hook, Tensor, mode, ops};
+use cuprous_autograd::{Custom, Head, Hook, Node, Tensor, mode, ops};
 use cuprous_core::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -45,6 +45,11 @@ impl PyNode {
 
     fn __repr__(&self) -> String {
         format!("<{}>", self.name())
+    }
+
+    /// A detached result as that output of the node.
+    fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
+        PyTensor::wrap(Tensor::output(result.array(), self.0.node.clone(), out))
     }
 }
 
@@ -200,8 +205,8 @@ pub(crate) fn t_grad(
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
-/// Gives the outputs of a function a way back: `rule(list of gradients or None)` answers with one gradient or None for
-/// each input.
+/// Gives the outputs of a function a way back: `rule(list of gradients or None, node)` answers with one gradient or None
+/// for each input.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
@@ -212,11 +217,12 @@ pub(crate) fn t_custom(
     let arrays = outputs.iter().map(|t| t.get().array()).collect();
     let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let call = move |gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
+    let call = move |node: &Arc<Node>, gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let answer = rule.bind(py).call1((PyList::new(py, gs)?,))?;
+            let answer =
+                rule.bind(py).call1((PyList::new(py, gs)?, PyNode(Head { node: node.clone(), out: 0 }, false)))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
         })

@@ -71,7 +71,7 @@ def gradcheck(func: Any, inputs: Sequence[Tensor], *, eps: float = 1e-6, atol: f
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def outputs() -> list[Tensor]:
-        return [y for y in _list(func(*inputs)) if isinstance(y, Tensor) and y.is_floating_point()]
+        return [y for y in _list(func(*inputs)) if isinstance(y, Tensor) and y.requires_grad]
 
     for place, output in enumerate(outputs()):
         for weight in range(output.numel()):
@@ -90,7 +90,7 @@ def gradcheck(func: Any, inputs: Sequence[Tensor], *, eps: float = 1e-6, atol: f
                         shifted = [*inputs]
                         shifted[k] = _core.t_wrap(_core.from_numpy(moved.reshape(x.dims), x.device_name))
                         shifted[k].requires_grad = True  # for functions that take derivatives themselves
-                        y = [y for y in _list(func(*shifted)) if isinstance(y, Tensor) and y.is_floating_point()]
+                        y = [y for y in _list(func(*shifted)) if isinstance(y, Tensor) and y.requires_grad]
                         ends.append(float(y[place].reshape(-1)[weight]))
                     slope = (ends[0] - ends[1]) / (2 * eps)
                     if not abs(slope - exact[at]) <= atol + rtol * abs(slope):
