@@ -95,6 +95,7 @@ LAYERS: list[tuple[Any, ...]] = [
     ("nn.EmbeddingBag(5, 3)", [[1, 0], [4, 4]]),
     ("nn.EmbeddingBag(5, 3, mode='sum', padding_idx=1)", [1, 0, 4, 2], [0, 1, 1]),
     ("nn.EmbeddingBag(5, 3, mode='max', include_last_offset=True)", [1, 0, 4, 2], [0, 1, 4]),
+    ("nn.AdaptiveLogSoftmaxWithLoss(4, 10, [3, 6], div_value=2.0, head_bias=True)", (5, 4), [0, 9, 4, 2, 6]),
     ("nn.CosineSimilarity()", (3, 4), (3, 4)),
     ("nn.PairwiseDistance(3.0, keepdim=True)", (3, 4), (3, 4)),
 ]  # fmt: skip

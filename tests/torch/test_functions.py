@@ -56,6 +56,8 @@ TABLE: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "renorm": (lambda t: torch.renorm(t(M), 2, 0, 1.0),
                lambda: M / np.maximum(np.linalg.norm(M, axis=1, keepdims=True), 1)),
     "tril_": (lambda t: t(M.copy()).tril_(-1), lambda: np.tril(M, -1)),
+    "unsqueeze_": (lambda t: t(V).unsqueeze_(1), lambda: V[:, None]),
+    "t_": (lambda t: t(M.copy()).t_() * 2, lambda: M.T * 2),
     "relu": (lambda t: t(M.copy()).relu_(), lambda: np.maximum(M, 0)),
     "where": (lambda t: t(M).where(t(M > 0), 2.0), lambda: np.where(M > 0, M, 2.0)),
     "bool triangle": (lambda t: torch.ones(2, 2, dtype=torch.bool).triu(1), lambda: np.triu(np.ones((2, 2), bool), 1)),

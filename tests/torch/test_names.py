@@ -24,9 +24,7 @@ ABSENT: dict[str, str] = {
     "accelerator": NAMES["accelerator"],
     "distributed": NAMES["distributed"],
     "backends": "cudnn cuda",
-    "distributions": "Categorical Normal",
     "profiler": NAMES["profiler"],
-    "Tensor": "squeeze_ unsqueeze_",
 }
 
 

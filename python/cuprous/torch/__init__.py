@@ -33,7 +33,7 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, fft, linalg, nn, optim  # noqa: E402
+from cuprous.torch import autograd, cuda, distributions, fft, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
@@ -103,7 +103,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "fft", "finfo", "iinfo",
+    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "iinfo",
     "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
     "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip

@@ -323,6 +323,19 @@ def _triangular(name: str) -> Callable[..., Tensor]:
     return in_place
 
 
+def _viewed(name: str) -> Callable[..., Tensor]:
+    view = getattr(_shape, name)
+
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.requires_grad and _core.is_grad_enabled():
+            raise NotImplementedError(f"[{name}_] is not supported for tensors that require grad; use x = x.{name}()")
+        self.data = view(self.detach(), *args, **kwargs)
+        return self
+
+    in_place.__doc__ = f"`{name}`, as the tensor's own shape; of tensors without gradient."
+    return in_place
+
+
 def relu(self: Tensor) -> Tensor:
     """`max(x, 0)`; the gradient at 0 is 0."""
     return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
@@ -367,6 +380,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "is_signed": lambda self: self.dtype.is_signed, "is_shared": lambda self: False,
     "is_inference": lambda self: False, "is_pinned": lambda self: False, "ger": _products.outer,
 }  # fmt: skip
+_METHODS.update({f"{name}_": _viewed(name) for name in ("squeeze", "unsqueeze", "transpose", "t")})
 
 _CASTS = {
     "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",

@@ -2,6 +2,7 @@
 
 from cuprous.torch.nn.modules import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     container,
@@ -21,8 +22,8 @@ from cuprous.torch.nn.modules import (
 )  # fmt: skip
 from cuprous.torch.nn.modules.module import Module
 
-_PARTS = (activation, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization, padding,
-          pooling, resampling, rnn, sparse, transformer)  # fmt: skip
+_PARTS = (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization,
+          padding, pooling, resampling, rnn, sparse, transformer)  # fmt: skip
 
 #: PyTorch's names of the files that other programs take layers from.
 instancenorm, upsampling, pixelshuffle, distance, fold = batchnorm, resampling, resampling, resampling, resampling
