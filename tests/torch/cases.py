@@ -262,31 +262,3 @@ def classifier(torch: Any) -> Any:
         optimizer.step()
         losses.append(loss.detach())
     return [[numbers(x) for x in series[::6]] for series in (losses, norms)] + [list(model.state_dict())]
-
-
-# --- layers
-
-
-def _sums(tensors: list[Any]) -> Any:
-    """Each tensor as one number that knows every element's place."""
-    found = []
-    for t in tensors:
-        values = np.asarray(t.detach().cpu().tolist(), float)
-        found.append(float((values.ravel() * np.sin(np.arange(1.0, values.size + 1))).sum()))
-    return numbers(found)
-
-
-@case
-def layers(torch: Any) -> Any:
-    """Every layer and function of the table: outputs, gradients, buffers, texts and keys."""
-    from tests.torch.layers import FUNCTIONS, LAYERS, results
-
-    found = {}
-    for table, is_layer in ((LAYERS, True), (FUNCTIONS, False)):
-        for row in table:
-            result = results(torch, row, is_layer)
-            for key in ("outputs", "gradients", "buffers"):
-                if key in result:
-                    result[key] = _sums(result[key])
-            found[row[0]] = result
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,23 @@ def test_gradients_of_layers(row: tuple[Any, ...]) -> None:
 def test_gradients_of_functions(row: tuple[Any, ...]) -> None:
     slope, exact = _slope(row, False)
     assert exact == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+FILE = Path(__file__).with_name("golden_layers.json")
+GOLDEN = json.loads(FILE.read_text()) if FILE.exists() else {}
+
+
+@pytest.mark.parametrize("row", layers.LAYERS + layers.FUNCTIONS, ids=lambda row: row[0])
+def test_as_pytorch(row: tuple[Any, ...]) -> None:
+    if row[0] not in GOLDEN:
+        pytest.skip("golden_layers.json is written by make_golden.py where PyTorch is installed")
+    is_layer = row in layers.LAYERS
+    found, expected = layers.golden_of(torch, row, is_layer), GOLDEN[row[0]]
+    for key, value in expected.items():
+        if key in ("text", "keys"):
+            assert found[key] == value
+        else:
+            assert found[key] == pytest.approx(value, rel=1e-7, abs=1e-9, nan_ok=True), key
 
 
 # --- against NumPy
