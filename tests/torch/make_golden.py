@@ -1,4 +1,4 @@
-"""Writes golden.json and golden_layers.json by PyTorch itself: `python -m tests.torch.make_golden [FILE]`, where PyTorch is installed."""
+"""Writes golden.json and golden_layers.json where PyTorch is installed: `python -m tests.torch.make_golden [FILE]`."""
 
 from __future__ import annotations
 
