@@ -55,7 +55,7 @@ def test_state_goes_from_one_module_to_another() -> None:
     state["more"] = torch.ones(1)
     state["first.weight"] = torch.ones(2, 2)
     with pytest.raises(
-        RuntimeError, match=r"(?s)Unexpected.*more.*Missing.*first.bias.*size mismatch for first.weight"
+        RuntimeError, match=r"(?s)Missing.*first.bias.*Unexpected.*more.*size mismatch for first.weight"
     ):
         b.load_state_dict(state)
     c = copy.deepcopy(a)

@@ -90,10 +90,10 @@ class State:
         missing = [name for name in (*own, *extra) if name not in state]
         unexpected = [name for name in state if name not in own and name not in extra]
         problems = []
-        if strict and unexpected:
-            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
         if strict and missing:
             problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
+        if strict and unexpected:
+            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
         for name, (_, _, target) in own.items():
             if name not in state:
                 continue

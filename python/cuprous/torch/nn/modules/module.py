@@ -67,7 +67,8 @@ class Module(State, Hooks):
         parameters = tables.get("_parameters")
         if isinstance(value, (Parameter, Module)):
             if parameters is None:
-                raise AttributeError("cannot assign parameters or modules before Module.__init__() call")
+                what = "parameters" if isinstance(value, Parameter) else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
             mine = "_parameters" if isinstance(value, Parameter) else "_modules"
             for table in ("_parameters", "_buffers", "_modules"):
                 if table != mine:
