@@ -31,8 +31,9 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, nn, optim, utils  # noqa: E402
+from cuprous.torch import autograd, cuda, nn, optim, serialization, utils  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from cuprous.torch.serialization import load, save  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
 for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
@@ -90,6 +91,6 @@ def is_complex(input: Tensor) -> bool:
 
 __all__ = [
     "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
-    "is_tensor", "nn", "no_grad", "optim", "set_default_device", "set_grad_enabled", "set_printoptions",
-    "utils",
+    "is_tensor", "load", "nn", "no_grad", "optim", "save", "serialization", "set_default_device", "set_grad_enabled",
+    "set_printoptions", "utils",
 ]  # fmt: skip
