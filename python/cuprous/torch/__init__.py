@@ -7,6 +7,7 @@ forward, backward and the optimizer's step become one program, which is recognis
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from cuprous import _core
@@ -31,7 +32,9 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, nn, optim, serialization, utils  # noqa: E402
+from cuprous.torch import amp, autograd, cuda, nn, optim, serialization, utils  # noqa: E402
+from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
+from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from cuprous.torch.serialization import load, save  # noqa: E402
 
@@ -89,8 +92,10 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+_autocast_lists.attach(sys.modules[__name__], nn.functional)
+
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
-    "is_tensor", "load", "nn", "no_grad", "optim", "save", "serialization", "set_default_device", "set_grad_enabled",
-    "set_printoptions", "utils",
+    "Size", "Tensor", "amp", "autocast", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo",
+    "get_autocast_dtype", "iinfo", "inference_mode", "is_autocast_enabled", "is_tensor", "load", "nn", "no_grad",
+    "optim", "save", "serialization", "set_default_device", "set_grad_enabled", "set_printoptions", "utils",
 ]  # fmt: skip
