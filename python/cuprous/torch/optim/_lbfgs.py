@@ -141,9 +141,11 @@ class LBFGS(Optimizer):
         for y, s, weight in zip(reversed(changes), reversed(steps), reversed(weights), strict=True):
             factors.append((s * q).sum() * weight)
             q = q - y * factors[-1]
+            _core.flush()  # so that each pair is the same program, however many there are
         q = q * state["H_diag"]
         for y, s, weight, factor in zip(changes, steps, weights, reversed(factors), strict=True):
             q = q + s * (factor - (y * q).sum() * weight)
+            _core.flush()
         return q
 
 
