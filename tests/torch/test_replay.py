@@ -1,5 +1,5 @@
-"""Training steps that are recognised must stay those that the program wrote: every way to be silently wrong is a scenario
-here, which is run op by op, fused and replayed."""
+"""Training steps that are recognised must stay those that the program wrote: every way to be silently wrong is a
+scenario here, which is run op by op, fused and replayed."""
 
 from __future__ import annotations
 

@@ -73,8 +73,9 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
-        for hook in list(self._pre_hooks.values()):
-            hook(self, () if closure is None else (closure,), {})
+        if self._pre_hooks:
+            for hook in list(self._pre_hooks.values()):
+                hook(self, () if closure is None else (closure,), {})
         self._opt_called = True
         loss = None
         if closure is not None:
@@ -87,8 +88,9 @@ class Optimizer:
         finally:
             _core.set_grad_enabled(before)
         _core.flush()
-        for hook in list(self._step_hooks.values()):
-            hook(self, (), {})
+        if self._step_hooks:
+            for hook in list(self._step_hooks.values()):
+                hook(self, () if closure is None else (closure,), {})
         return loss
 
     def _update(self, group: dict[str, Any]) -> None:
