@@ -32,33 +32,23 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import (  # noqa: E402
-    _absent,
-    _switches,
-    accelerator,
-    amp,
-    autograd,
-    backends,
-    cuda,
-    nn,
-    optim,
-    profiler,
-    random,
-    serialization,
-    utils,
-    version,
+from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
+from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from cuprous.torch import (  # noqa: E402, I001
+    _absent, _switches, accelerator, amp, backends, profiler, random, serialization, utils, version,
 )  # fmt: skip
 from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
 from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
-from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from cuprous.torch.serialization import load, save  # noqa: E402
 from cuprous.torch.version import __version__  # noqa: E402, F401
 
 globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _switches):
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
     globals().update(_table.FUNCTIONS)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
+
+globals().update(_switches.FUNCTIONS)
 
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
 dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
@@ -108,12 +98,14 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+__all__ = [
+    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
+    "is_tensor", "nn", "no_grad", "optim", "set_default_device", "set_grad_enabled", "set_printoptions",
+]  # fmt: skip
+__all__ += [
+    "accelerator", "amp", "autocast", "backends", "get_autocast_dtype", "is_autocast_enabled", "load", "profiler",
+    "random", "save", "serialization", "utils", "version",
+]  # fmt: skip
+
 _absent.attach(sys.modules[__name__])
 _autocast_lists.attach(sys.modules[__name__], nn.functional)
-
-__all__ = [
-    "Size", "Tensor", "accelerator", "amp", "autocast", "autograd", "backends", "cuda", "device", "dtype",
-    "enable_grad", "finfo", "get_autocast_dtype", "iinfo", "inference_mode", "is_autocast_enabled", "is_tensor",
-    "load", "nn", "no_grad", "optim", "profiler", "random", "save", "serialization", "set_default_device",
-    "set_grad_enabled", "set_printoptions", "utils", "version",
-]  # fmt: skip
