@@ -34,19 +34,29 @@ _tensor.attach()
 
 from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from cuprous.torch import (  # noqa: E402, I001
-    _absent, _switches, accelerator, amp, backends, profiler, random, serialization, utils, version,
-)  # fmt: skip
-from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
-from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
-from cuprous.torch.serialization import load, save  # noqa: E402
-from cuprous.torch.version import __version__  # noqa: E402, F401
 
 globals().update(_words.DTYPES | _words.ALIASES)
 for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
     globals().update(_table.FUNCTIONS)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
+
+from cuprous.torch import (  # noqa: E402
+    _absent,
+    _switches,
+    accelerator,
+    amp,
+    backends,
+    profiler,
+    random,
+    serialization,
+    utils,
+    version,
+)  # fmt: skip
+from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
+from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
+from cuprous.torch.serialization import load, save  # noqa: E402
+from cuprous.torch.version import __version__  # noqa: E402, F401
 
 globals().update(_switches.FUNCTIONS)
 
