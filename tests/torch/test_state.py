@@ -136,6 +136,7 @@ def test_absent_parts_say_so() -> None:
         assert module is getattr(torch, part)
         with pytest.raises(NotImplementedError, match=f"torch.{part}.{name}"):
             getattr(module, name)
+        assert not hasattr(module, name)
     assert not torch.jit.is_scripting() and not torch.distributed.is_available()
     assert not hasattr(torch.jit, "__path__")
 

@@ -30,6 +30,10 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+class AbsentError(NotImplementedError, AttributeError):
+    """A part that there is not. It is an AttributeError too, so that `hasattr` answers."""
+
+
 class _Absent(ModuleType):
     """A part that there is not."""
 
@@ -37,7 +41,7 @@ class _Absent(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         part = self.__name__.rpartition(".")[2]
-        raise NotImplementedError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+        raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
 
 
 def attach(package: ModuleType) -> None:
