@@ -234,6 +234,10 @@ def pack_mask(mask: ndarray) -> ndarray:
 def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndarray:
     """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
 
+def components(edges: ndarray, steps: Sequence[int]) -> ndarray:
+    """The first element (int64) of each one's component. edges: words x n, unsigned; element i is joined to element
+    i - steps[b] where bit b is set in its words."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
@@ -454,6 +458,7 @@ def t_convolution(
     """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
     "weight" (of output and input); extents and widths for each spatial axis."""
 
+def has_cudnn() -> bool: ...
 def set_convolution_tf32(on: bool) -> bool:
     """Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before."""
 

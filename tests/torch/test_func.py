@@ -111,6 +111,14 @@ def test_vmap() -> None:
         vmap(torch.add)(a, b)
 
 
+def test_gradients_of_a_module_by_its_parameters() -> None:
+    net = nn.Linear(3, 1)
+    values = {name: p.detach() * 0 + 1 for name, p in net.named_parameters()}
+    found = grad(lambda p, v: torch.func.functional_call(net, p, (v,)).sum())(values, x())
+    close(found["weight"], [X])
+    assert net.weight.grad is None
+
+
 # --- checkpoints
 
 

@@ -4,7 +4,9 @@ use cuprous_core::call::packed_mask;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{compact, convolve, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse};
+use crate::calls::{
+    compact, components, convolve, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse,
+};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -179,6 +181,7 @@ impl Routine {
                 let b = &call.ins[1].1;
                 a.ndim() == 1 && b.dtype == a.dtype && b.shape == out.shape && out.dtype == DType::I64
             }
+            CallOp::Components { steps } => components::fits(steps, a, out),
             CallOp::Correlate { origin, .. } => {
                 let w = &call.ins[1].1;
                 w.ndim() == a.ndim()
@@ -241,6 +244,7 @@ impl Routine {
                 CallOp::PackMask => compact::pack(of(0), out),
                 CallOp::Compact => compact::compact(of(0), (self.call.ins.len() > 1).then(|| of(1)), out),
                 CallOp::SearchSorted { right } => search::search(*right, of(0), of(1), out),
+                CallOp::Components { steps } => components::components(steps, of(0), out),
                 CallOp::Correlate { edge, constant, origin } => {
                     correlate::correlate(*edge, f64::from_bits(*constant), origin, of(0), of(1), out)
                 }

@@ -183,7 +183,6 @@ pub struct cudnnConvolutionBwdFilterAlgoPerfStruct {
 pub type cudnnConvolutionBwdFilterAlgoPerf_t = cudnnConvolutionBwdFilterAlgoPerfStruct;
 pub struct CudnnApi {
     __library: ::libloading::Library,
-    pub cudnnGetVersion: Result<unsafe extern "C" fn() -> usize, ::libloading::Error>,
     pub cudnnGetErrorString:
         Result<unsafe extern "C" fn(status: cudnnStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cudnnCreate: Result<unsafe extern "C" fn(handle: *mut cudnnHandle_t) -> cudnnStatus_t, ::libloading::Error>,
@@ -354,7 +353,6 @@ impl CudnnApi {
         L: Into<::libloading::Library>,
     {
         let __library = library.into();
-        let cudnnGetVersion = __library.get(b"cudnnGetVersion\0").map(|sym| *sym);
         let cudnnGetErrorString = __library.get(b"cudnnGetErrorString\0").map(|sym| *sym);
         let cudnnCreate = __library.get(b"cudnnCreate\0").map(|sym| *sym);
         let cudnnDestroy = __library.get(b"cudnnDestroy\0").map(|sym| *sym);
@@ -381,7 +379,6 @@ impl CudnnApi {
         let cudnnConvolutionBackwardFilter = __library.get(b"cudnnConvolutionBackwardFilter\0").map(|sym| *sym);
         Ok(CudnnApi {
             __library,
-            cudnnGetVersion,
             cudnnGetErrorString,
             cudnnCreate,
             cudnnDestroy,

@@ -45,6 +45,12 @@ pub(crate) fn t_convolution(
     finish(py, product(&a, &b, &geometry))
 }
 
+/// Is cuDNN installed?
+#[pyfunction]
+pub(crate) fn has_cudnn() -> bool {
+    cuprous_cuda_sys::cudnn().is_ok()
+}
+
 /// Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before.
 #[pyfunction]
 pub(crate) fn set_convolution_tf32(on: bool) -> bool {
