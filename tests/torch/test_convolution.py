@@ -69,14 +69,14 @@ def test_convolutions_and_their_ways_back(name: str) -> None:
     x, w, b = wanting(shape, weights, weights[:1])
     y = conv(x, w, b, *rest)
     column = (-1,) + (1,) * (len(shape) - 2)
-    expected = direct(x.detach().numpy(), w.detach().numpy(), *rest) + b.detach().numpy().reshape(column)
-    np.testing.assert_allclose(y.detach().numpy(), expected, atol=1e-12)
+    expected = direct(x.to_numpy(), w.to_numpy(), *rest) + b.to_numpy().reshape(column)
+    np.testing.assert_allclose(y.to_numpy(), expected, atol=1e-12)
     # Each gradient is the adjoint of a linear map: <grad, v> = <g, conv(v)>.
     g, v, u = (torch.tensor(RNG.normal(size=t.shape)) for t in (y, x, w))
     gx, gw, gb = torch.autograd.grad(y, [x, w, b], g)
     assert float((gx * v).sum()) == pytest.approx(float((g * conv(v, w.detach(), None, *rest)).sum()), rel=1e-9)
     assert float((gw * u).sum()) == pytest.approx(float((g * conv(x.detach(), u, None, *rest)).sum()), rel=1e-9)
-    np.testing.assert_allclose(gb.numpy(), g.numpy().sum(axis=(0, *range(2, g.ndim))))
+    np.testing.assert_allclose(gb.to_numpy(), g.to_numpy().sum(axis=(0, *range(2, g.ndim))))
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -127,8 +127,8 @@ def test_padding_by_name_and_images_without_a_batch() -> None:
     same = C.conv2d(x, w, padding="same", dilation=(1, 2))
     assert tuple(same.shape) == (2, 6, 7)
     # An even kernel has one more zero behind than in front.
-    wide = np.pad(x.numpy(), [(0, 0), (1, 2), (2, 2)])
-    np.testing.assert_allclose(same.numpy(), direct(wide[None], w.numpy(), 1, 0, (1, 2), 1)[0], atol=1e-12)
+    wide = np.pad(x.to_numpy(), [(0, 0), (1, 2), (2, 2)])
+    np.testing.assert_allclose(same.to_numpy(), direct(wide[None], w.to_numpy(), 1, 0, (1, 2), 1)[0], atol=1e-12)
     assert torch.equal(C.conv2d(x, w, padding="valid"), C.conv2d(x.unsqueeze(0), w)[0])
 
 
@@ -138,11 +138,48 @@ def test_a_hundred_images_more_than_fit_into_the_workspace() -> None:
     x.requires_grad = w.requires_grad = True
     C.conv2d(x, w).sum().backward()
     assert x.grad is not None and w.grad is not None
-    few = torch.tensor(x.detach()[-3:].numpy()).requires_grad_()
+    few = torch.tensor(x.detach()[-3:].to_numpy()).requires_grad_()
     C.conv2d(few, w.detach()).sum().backward()
-    np.testing.assert_allclose(x.grad[-3:].numpy(), few.grad.numpy(), rtol=1e-5)
-    windows = np.lib.stride_tricks.sliding_window_view(x.detach().numpy(), (58, 58), (2, 3)).sum((0, 4, 5))
-    np.testing.assert_allclose(w.grad[0].numpy(), windows, rtol=1e-3, atol=0.1)
+    np.testing.assert_allclose(x.grad[-3:].to_numpy(), few.grad.to_numpy(), rtol=1e-5)
+    windows = np.lib.stride_tricks.sliding_window_view(x.to_numpy(), (58, 58), (2, 3)).sum((0, 4, 5))
+    np.testing.assert_allclose(w.grad[0].to_numpy(), windows, rtol=1e-3, atol=0.1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex128", "int64"])
+def test_other_dtypes(dtype: str) -> None:
+    x = (RNG.normal(size=(2, 4, 7, 7)) * 4).round()
+    w = (RNG.normal(size=(6, 2, 3, 3)) * 4).round()
+    of = getattr(torch, dtype)
+    a, b = (torch.tensor(v).to(of) for v in (x, w))
+    if dtype == "complex128":
+        a, b = a * (1 + 2j), b * (1 - 1j)
+        x, w = x * (1 + 2j), w * (1 - 1j)
+    y = C.conv2d(a, b, None, 2, 1, 1, 2)
+    assert y.dtype == of
+    plain = y.to(torch.float64) if dtype in ("float16", "bfloat16") else y
+    # Sums of whole numbers of which bfloat16 keeps 8 bits.
+    expected = sum(
+        factor * direct(p, q, 2, 1, 1, 2)
+        for p, factor in ((x.real, 1), (x.imag, 1j))
+        for q, factor in ((w.real, factor), (w.imag, factor * 1j))
+    )
+    expected = expected if dtype == "complex128" else expected.real
+    np.testing.assert_allclose(plain.to_numpy(), expected, rtol=5e-3, atol=0.5)
+    if dtype != "int64":
+        a.requires_grad = b.requires_grad = True
+        C.conv2d(a, b, None, 2, 1, 1, 2).abs().sum().backward()
+        assert a.grad.dtype == b.grad.dtype == of and a.grad.abs().sum().item() > 0
+
+
+def test_images_that_lie_otherwise_and_none_at_all() -> None:
+    w = torch.tensor(RNG.normal(size=(3, 4, 3, 3))).requires_grad_()
+    big = torch.tensor(RNG.normal(size=(3, 9, 9, 4)))
+    for seen in (big.permute(0, 3, 1, 2), big.permute(0, 3, 1, 2)[1:], big[:, 1:, 2:].permute(0, 3, 1, 2)):
+        np.testing.assert_allclose(C.conv2d(seen, w).to_numpy(), C.conv2d(seen.clone(), w).to_numpy())
+    nothing = torch.zeros(0, 4, 9, 9).requires_grad_()
+    y = C.conv2d(nothing, w)
+    y.sum().backward()
+    assert tuple(y.shape) == (0, 3, 7, 7) and tuple(nothing.grad.shape) == (0, 4, 9, 9) and not w.grad.any()
 
 
 # --- pooling
@@ -174,23 +211,23 @@ def test_max_pool(case: Any) -> None:
     y, index = pool(x, k, s, p, d, ceil, True)
     out = [extent(n, k, s, p, d, ceil) for n in size]
     assert tuple(y.shape) == (*shape[:2], *out)
-    flat = x.detach().numpy().reshape(*shape[:2], -1)
+    flat = x.to_numpy().reshape(*shape[:2], -1)
     for at in itertools.product(*map(range, out)):
         reached = [[a * s - p + i * d for i in range(k)] for a in at]
         valid = [[i for i in r if 0 <= i < n] for r, n in zip(reached, size, strict=True)]
         places = [int(np.ravel_multi_index(i, size)) for i in itertools.product(*valid)]
         seen = flat[..., places]
         here = (slice(None), slice(None), *at)
-        np.testing.assert_array_equal(y.detach().numpy()[here], seen.max(-1))
-        np.testing.assert_array_equal(index.numpy()[here], np.array(places)[seen.argmax(-1)])
+        np.testing.assert_array_equal(y.to_numpy()[here], seen.max(-1))
+        np.testing.assert_array_equal(index.to_numpy()[here], np.array(places)[seen.argmax(-1)])
     assert torch.equal(pool(x.detach(), k, s, p, d, ceil), y.detach())
     g = torch.tensor(RNG.normal(size=y.shape))
     y.backward(g)
     expected = np.zeros((math.prod(shape[:2]), math.prod(size)))
-    rows = index.numpy().reshape(len(expected), -1)
-    for row, places, values in zip(expected, rows, g.numpy().reshape(rows.shape), strict=True):
+    rows = index.to_numpy().reshape(len(expected), -1)
+    for row, places, values in zip(expected, rows, g.to_numpy().reshape(rows.shape), strict=True):
         np.add.at(row, places, values)
-    np.testing.assert_allclose(x.grad.numpy().reshape(expected.shape), expected, atol=1e-12)
+    np.testing.assert_allclose(x.grad.to_numpy().reshape(expected.shape), expected, atol=1e-12)
 
 
 def test_of_equals_the_first_wins_and_nan_is_the_largest() -> None:
@@ -208,14 +245,14 @@ def test_of_equals_the_first_wins_and_nan_is_the_largest() -> None:
 @pytest.mark.parametrize("ceil", [True, False])
 def test_avg_pool_counts_as_pytorch_does(include: bool, ceil: bool) -> None:
     x = RNG.normal(size=(2, 3, 7, 8))
-    y = P.avg_pool2d(torch.tensor(x), 3, 2, 1, ceil, include).numpy()
+    y = P.avg_pool2d(torch.tensor(x), 3, 2, 1, ceil, include).to_numpy()
     for i, j in itertools.product(range(y.shape[2]), range(y.shape[3])):
         bounds = [(a * 2 - 1, min(a * 2 + 2, n + 1)) for a, n in ((i, 7), (j, 8))]
         inside = [(max(a, 0), min(b, n)) for (a, b), n in zip(bounds, (7, 8), strict=True)]
         count = math.prod(b - a for a, b in (bounds if include else inside))
         window = x[:, :, slice(*inside[0]), slice(*inside[1])]
         np.testing.assert_allclose(y[:, :, i, j], window.sum((2, 3)) / count)
-    np.testing.assert_allclose(P.avg_pool2d(torch.tensor(x), 7).numpy()[..., 0, 0], x[:, :, :7, :7].mean((2, 3)))
+    np.testing.assert_allclose(P.avg_pool2d(torch.tensor(x), 7).to_numpy()[..., 0, 0], x[:, :, :7, :7].mean((2, 3)))
     assert P.avg_pool2d(torch.ones(1, 4, 4), 2, divisor_override=1).tolist() == [[[4, 4], [4, 4]]]
 
 
@@ -223,16 +260,16 @@ def test_avg_pool_counts_as_pytorch_does(include: bool, ceil: bool) -> None:
 def test_adaptive_pools(out: Any) -> None:
     x = RNG.normal(size=(2, 3, 8, 7))
     sizes = [n if m is None else m for n, m in zip((8, 7), out, strict=True)]
-    means = P.adaptive_avg_pool2d(torch.tensor(x), out).numpy()
+    means = P.adaptive_avg_pool2d(torch.tensor(x), out).to_numpy()
     tops, index = P.adaptive_max_pool2d(torch.tensor(x), out, True)
-    picked = np.take_along_axis(x.reshape(2, 3, -1), index.numpy().reshape(2, 3, -1), 2)
-    np.testing.assert_array_equal(picked.reshape(tops.shape), tops.numpy())
+    picked = np.take_along_axis(x.reshape(2, 3, -1), index.to_numpy().reshape(2, 3, -1), 2)
+    np.testing.assert_array_equal(picked.reshape(tops.shape), tops.to_numpy())
     for i, j in itertools.product(*map(range, sizes)):
         window = x[
             :, :, i * 8 // sizes[0] : -(-(i + 1) * 8 // sizes[0]), j * 7 // sizes[1] : -(-(j + 1) * 7 // sizes[1])
         ]
         np.testing.assert_allclose(means[:, :, i, j], window.mean((2, 3)))
-        np.testing.assert_array_equal(tops.numpy()[:, :, i, j], window.max((2, 3)))
+        np.testing.assert_array_equal(tops.to_numpy()[:, :, i, j], window.max((2, 3)))
 
 
 # --- what is refused

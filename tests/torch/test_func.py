@@ -25,7 +25,7 @@ def _double() -> Iterator[None]:
 
 
 def close(a: Any, b: Any) -> None:
-    np.testing.assert_allclose(*(x.detach().numpy() if hasattr(x, "detach") else x for x in (a, b)), atol=1e-12)
+    np.testing.assert_allclose(*(x.to_numpy() if hasattr(x, "detach") else x for x in (a, b)), atol=1e-12)
 
 
 def cubes(x: Any) -> Any:
@@ -75,12 +75,12 @@ def test_jacobians_and_products() -> None:
     def f(v: Any) -> Any:
         return torch.sin(a @ v)
 
-    expected = np.cos(a.numpy() @ np.array(X))[:, None] * a.numpy()
+    expected = np.cos(a.to_numpy() @ np.array(X))[:, None] * a.to_numpy()
     close(jacrev(f)(x()), expected)
     close(jacfwd(f)(x()), expected)
     output, back = vjp(f, x())
     g = torch.tensor([1.0, -2.0])
-    close(back(g)[0] if isinstance(back(g), tuple) else back(g), g.numpy() @ expected)
+    close(back(g)[0] if isinstance(back(g), tuple) else back(g), g.to_numpy() @ expected)
     primal, pushed = jvp(f, (x(),), (x() + 1,))
     close(primal, output)
     close(pushed, expected @ (np.array(X) + 1))
@@ -89,7 +89,7 @@ def test_jacobians_and_products() -> None:
     close(functional.hessian(cubes, x()), np.diag(6 * np.array(X)))
     close(functional.hvp(cubes, x(), x())[1], 6 * np.array(X) ** 2)
     close(functional.jvp(f, x(), x() + 1)[1], expected @ (np.array(X) + 1))
-    close(functional.vjp(f, x(), g)[1], g.numpy() @ expected)
+    close(functional.vjp(f, x(), g)[1], g.to_numpy() @ expected)
     rows = functional.jacobian(lambda p, q: (p * q, p.sum()), (x(), x()))
     close(rows[0][1], np.diag(X))
     close(rows[1][0], np.ones(3))
@@ -99,12 +99,12 @@ def test_jacobians_and_products() -> None:
 
 def test_vmap() -> None:
     a, b = torch.arange(6.0).reshape(2, 3), torch.arange(3.0)
-    close(vmap(torch.dot, in_dims=(0, None))(a, b), a.numpy() @ b.numpy())
-    close(vmap(lambda v: v * 2, in_dims=1, out_dims=1)(a), 2 * a.numpy())
-    close(vmap(grad(cubes))(a), 3 * a.numpy() ** 2)
+    close(vmap(torch.dot, in_dims=(0, None))(a, b), a.to_numpy() @ b.to_numpy())
+    close(vmap(lambda v: v * 2, in_dims=1, out_dims=1)(a), 2 * a.to_numpy())
+    close(vmap(grad(cubes))(a), 3 * a.to_numpy() ** 2)
     sums, parts = vmap(lambda d: (d["a"].sum(), [d["a"] + d["b"]]), in_dims=({"a": 0, "b": None},))({"a": a, "b": b})
-    close(sums, a.numpy().sum(1))
-    close(parts[0], a.numpy() + b.numpy())
+    close(sums, a.to_numpy().sum(1))
+    close(parts[0], a.to_numpy() + b.to_numpy())
     same = vmap(lambda v: torch.rand(2) + v, randomness="same")(torch.zeros(3))
     assert len({tuple(row) for row in same.tolist()}) == 1
     with pytest.raises(ValueError, match=r"got sizes \[2, 3\]"):
@@ -143,7 +143,7 @@ def test_a_checkpoint_changes_no_gradient(how: str) -> None:
         else:
             slopes = torch.autograd.grad((y**2).sum(), v, create_graph=True)[0]
             found = list(torch.autograd.grad((slopes**2).sum(), leaves, allow_unused=True))
-        results.append([None if g is None else g.detach().numpy() for g in found])
+        results.append([None if g is None else g.to_numpy() for g in found])
     for plain, again in zip(*results, strict=True):
         assert (plain is None) == (again is None)
         if plain is not None:

@@ -133,7 +133,7 @@ def test_as_numpy(name: str) -> None:
     ours, theirs = getattr(L, name)(torch.tensor(a), *LIKE_NUMPY[name]), getattr(np.linalg, name)(a, *LIKE_NUMPY[name])
     pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
     for mine, other in pairs:
-        np.testing.assert_allclose(mine.numpy(), other, rtol=1e-9)
+        np.testing.assert_allclose(mine.to_numpy(), other, rtol=1e-9)
 
 
 TRANSFORMS = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"
@@ -144,24 +144,24 @@ def test_transforms_as_numpy(name: str) -> None:
     a = np.random.default_rng(2).normal(size=(4, 5))
     a = a if name.startswith(("r", "ih")) else a + 1j * a[::-1]
     for norm in (None, "ortho", "forward"):
-        got = getattr(T, name)(torch.tensor(a), norm=norm).numpy()
+        got = getattr(T, name)(torch.tensor(a), norm=norm).to_numpy()
         np.testing.assert_allclose(got, getattr(np.fft, name)(a, norm=norm), atol=1e-12)
     single = getattr(T, name)(torch.tensor(a, dtype=torch.complex64 if np.iscomplexobj(a) else torch.float32))
     assert single.dtype in (torch.complex64, torch.float32)
 
 
 def test_frequencies_and_shifts() -> None:
-    np.testing.assert_allclose(T.fftfreq(7, 0.5).numpy(), np.fft.fftfreq(7, 0.5))
-    np.testing.assert_allclose(T.rfftfreq(8).numpy(), np.fft.rfftfreq(8))
+    np.testing.assert_allclose(T.fftfreq(7, 0.5).to_numpy(), np.fft.fftfreq(7, 0.5))
+    np.testing.assert_allclose(T.rfftfreq(8).to_numpy(), np.fft.rfftfreq(8))
     for shift in ("fftshift", "ifftshift"):
-        got = getattr(T, shift)(torch.arange(15.0).reshape(3, 5)).numpy()
+        got = getattr(T, shift)(torch.arange(15.0).reshape(3, 5)).to_numpy()
         np.testing.assert_array_equal(got, getattr(np.fft, shift)(np.arange(15.0).reshape(3, 5)))
 
 
 def test_exponentials_of_matrices_of_any_size() -> None:
     a = np.random.default_rng(4).normal(size=(4, 4))
     for size in (0.0, 1e-3, 1.0, 6.0):
-        np.testing.assert_allclose(torch.matrix_exp(torch.tensor(a * size)).numpy(), scipy.linalg.expm(a * size),
+        np.testing.assert_allclose(torch.matrix_exp(torch.tensor(a * size)).to_numpy(), scipy.linalg.expm(a * size),
                                    rtol=1e-9, atol=1e-12)  # fmt: skip
 
 
@@ -176,10 +176,10 @@ def test_least_squares_as_numpy() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
     got, expected = L.lstsq(torch.tensor(a), torch.tensor(b)), np.linalg.lstsq(a, b)
-    np.testing.assert_allclose(got.solution.numpy(), expected[0])
-    np.testing.assert_allclose(got.residuals.numpy(), expected[1])
+    np.testing.assert_allclose(got.solution.to_numpy(), expected[0])
+    np.testing.assert_allclose(got.residuals.to_numpy(), expected[1])
     assert int(got.rank) == 3
-    np.testing.assert_allclose(got.singular_values.numpy(), expected[3])
+    np.testing.assert_allclose(got.singular_values.to_numpy(), expected[3])
 
 
 def test_errors_are_pytorchs() -> None:
@@ -217,4 +217,4 @@ def test_functions_with_a_way_back_of_their_own_are_differentiated_twice() -> No
     x = torch.tensor([0.5, 1.0]).requires_grad_()
     (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(slope.sum(), x)
-    np.testing.assert_allclose(second.numpy(), np.exp([0.5, 1.0]))
+    np.testing.assert_allclose(second.to_numpy(), np.exp([0.5, 1.0]))

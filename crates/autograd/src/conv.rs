@@ -53,7 +53,7 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
     let work = Work { engine: engine_of(&a.array), geometry };
     let shape = geometry.shape(part, a.shape(), b.shape());
     let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
-    let call = CallOp::Convolve(part, (**geometry).clone());
+    let call = CallOp::Convolve(part, geometry.clone());
     let filled = a.array.layout.size > 0 && b.array.layout.size > 0;
     let out = match part {
         _ if filled && !work.by_elements(part, &a.array, &b.array) && work.engine.can(&call) => {
@@ -148,10 +148,10 @@ impl Work<'_> {
     fn reached(&self, x: &Array, reach: &[i64]) -> Option<(Array, Dims)> {
         let (mut x, mut start) = (x.clone(), Dims::new());
         let lead = x.layout.ndim() - self.rank();
-        for k in 0..self.rank() {
+        for (k, &reach) in reach.iter().enumerate() {
             let before = self.geometry.before[k];
             let begin = (-before).max(0);
-            let end = self.geometry.input[k].min(reach[k] - before);
+            let end = self.geometry.input[k].min(reach - before);
             if end <= begin {
                 return None;
             }

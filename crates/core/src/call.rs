@@ -1,7 +1,7 @@
 //! Operations that are not fused: each works on real memory, by a device's own routine or a library.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::convolution::{Geometry, Part};
 use crate::{DType, Dims};
@@ -266,7 +266,7 @@ pub enum CallOp {
     /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
     Linalg(LinalgOp),
     /// One of the three products of a convolution of two operands. Shapes are those of [`Geometry::shape`].
-    Convolve(Part, Geometry),
+    Convolve(Part, Arc<Geometry>),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use cuprous_core::{Buffer, Error, Result, Scalar};
+use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 use cuprous_plan::{Device, Executable, Program, Step};
 
 use crate::alloc;
@@ -63,6 +63,13 @@ fn ready(program: &Program) -> Result<Vec<Ready>> {
 impl Device for CpuDevice {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    fn can(&self, call: &CallOp) -> bool {
+        match call {
+            CallOp::Convolve(_, geometry) => calls::convolve::known(geometry),
+            _ => true,
+        }
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {

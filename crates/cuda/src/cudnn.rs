@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::Arc;
 
 use cuprous_core::DType;
 use cuprous_core::convolution::{Geometry, Part};
@@ -28,7 +29,7 @@ const ALGORITHMS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Convolution {
     pub(crate) part: Part,
-    pub(crate) geometry: Geometry,
+    pub(crate) geometry: Arc<Geometry>,
     /// Images, channels of the input and of the output.
     pub(crate) images: i64,
     pub(crate) inputs: i64,
@@ -441,7 +442,8 @@ mod tests {
 
     #[test]
     fn a_line_is_an_image_of_one_row() {
-        let problem = Convolution { part: Part::Output, geometry: geometry(0, 5), images: 2, inputs: 3, outputs: 4 };
+        let problem =
+            Convolution { part: Part::Output, geometry: Arc::new(geometry(0, 5)), images: 2, inputs: 3, outputs: 4 };
         assert_eq!(problem.extents(2, 3, &problem.geometry.input), [2, 3, 1, 8]);
         assert_eq!(problem.widths(&problem.geometry.before, 0), [0, 0]);
         assert_eq!(contiguous(&[2, 3, 1, 8]), [24, 8, 8, 1]);
