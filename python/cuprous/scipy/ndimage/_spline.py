@@ -1,7 +1,7 @@
 """B-splines: the coefficients of the spline through given values, and the weights of its pieces.
 
 The coefficients solve a recursion in SciPy (M. Unser, A. Aldroubi and M. Eden, IEEE PAMI 13 (1991)). Its impulse
-response falls by a factor of 0.43 or less an element, so that here it is a correlation with 93 weights or fewer.
+response falls by a factor of 0.43 or less an element, so that here it is a correlation with 95 weights or fewer.
 """
 
 from __future__ import annotations
