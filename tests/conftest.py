@@ -6,6 +6,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The first program of a kind is planned and, for a GPU, compiled: that is no slow example.
+settings.register_profile("cuprous", deadline=None)
+settings.load_profile("cuprous")
 
 DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
 

@@ -84,7 +84,7 @@ def test_finfo(dtype: str) -> None:
 
 
 def test_finfo_refuses() -> None:
-    with pytest.raises(ValueError, match="inexact"):
+    with pytest.raises(ValueError):
         cp.finfo(cp.int32)
     with pytest.raises(AttributeError):
         _ = cp.finfo("float32").nonsense

@@ -130,7 +130,7 @@ def test_transform_in_place_of_a_view() -> None:
     near(a, np.fft.fft(x[::-1], axis=0))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(LINES),
     st.lists(st.integers(1, 7), min_size=1, max_size=4),

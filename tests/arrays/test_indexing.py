@@ -358,7 +358,7 @@ def keyed(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
     return a, tuple(items)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(keyed(), st.booleans())
 def test_random_keys(case: tuple[np.ndarray[Any, Any], tuple[Any, ...]], reverse: bool) -> None:
     a, key = case

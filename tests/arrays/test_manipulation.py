@@ -221,7 +221,7 @@ def test_copyto() -> None:
 shapes = st.lists(st.integers(0, 3), min_size=0, max_size=4).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(shapes, st.randoms(use_true_random=False))
 def test_random_views(shape: tuple[int, ...], random: Any) -> None:
     a = np.arange(int(np.prod(shape))).reshape(shape)
@@ -249,7 +249,7 @@ def test_random_views(shape: tuple[int, ...], random: Any) -> None:
         assert_same(d, h)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(shapes, shapes)
 def test_random_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) -> None:
     a, b = np.ones(first), np.ones(second)

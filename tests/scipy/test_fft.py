@@ -145,7 +145,7 @@ def test_cosines_bad_arguments() -> None:
     fails_alike("dst", np.ones(0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(["dct", "dst"]), st.integers(1, 4), st.integers(2, 60), st.sampled_from(NORMS))
 def test_inverses(name: str, type_: int, n: int, norm: str | None) -> None:
     x = cp.asarray(noise((3, n), "float64"))

@@ -32,7 +32,7 @@ def snake(n: int) -> np.ndarray[Any, Any]:
     return image
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.1]))
 def test_label(seed: int, ndim: int, density: float) -> None:
     rng = np.random.default_rng(seed)

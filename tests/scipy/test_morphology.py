@@ -120,7 +120,7 @@ def test_structures() -> None:
     assert ndimage.iterate_structure(cross, 3, 1)[1] == scipy_ndimage.iterate_structure(cross, 3, 1)[1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.3, 0.9, 0.995]))
 def test_distances(seed: int, ndim: int, density: float) -> None:
     rng = np.random.default_rng(seed)
