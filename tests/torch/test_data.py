@@ -205,6 +205,8 @@ def test_tensors_are_gathered_at_once(shuffle: bool) -> None:
         seen += k.tolist()
     assert sorted(seen) == list(range(11)) and (seen == list(range(11))) != shuffle
     assert x.sum().item() == 231
+    part = D.Subset(D.Subset(D.TensorDataset(x), range(2, 10)), [5, 0, 7])
+    assert sorted(v for (rows,) in D.DataLoader(part, 2, shuffle=shuffle) for v in rows[:, 0].tolist()) == [4, 14, 18]
     with pytest.raises(IndexError):
         list(D.DataLoader(D.TensorDataset(x), batch_sampler=[[1, 12]]))
 
@@ -232,6 +234,14 @@ def test_trouble_in_workers_is_told() -> None:
         list(D.DataLoader(Failing(), 4, num_workers=2))
     with pytest.raises(RuntimeError, match=r"exited unexpectedly \(exit code 3\)"):
         list(D.DataLoader(Dying(), 4, num_workers=1))
+    lost = D.DataLoader(Squares(400), 4, num_workers=2, persistent_workers=True)
+    batches = iter(lost)
+    next(batches)
+    lost._workers.processes[1].kill()
+    with pytest.raises(RuntimeError, match=r"exit code -9"):
+        list(batches)
+    assert len(list(lost)) == 100  # by new ones
+    del lost, batches
     with pytest.raises(RuntimeError, match=r"timed out after 0.2 seconds"):
         list(D.DataLoader(Slow(), 4, num_workers=1, timeout=0.2))
 
