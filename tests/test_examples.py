@@ -19,6 +19,8 @@ PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "black_scholes.py": ([], ["1,000,000 calls and puts", "put-call parity holds"]),
     "monte_carlo.py": (["--paths", "50000", "--days", "50"], ["50,000 paths of 50 days", "by the formula 7.128"]),
     "image_filter.py": (["--size", "256"], ["256 x 256", "of the rim"]),
+    "learning/simple_net.py": (["--steps", "200"], ["step     0", "200 steps in"]),
+    "learning/gru.py": (["--steps", "20", "--device", "cpu"], ["20 steps in"]),
     "interop.py": ([], ["refused: Implicit conversion", "numpy: copied", "dlpack: one memory", "torch:"]),
 }
 

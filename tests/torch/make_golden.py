@@ -1,4 +1,4 @@
-"""Writes golden.json by PyTorch itself: `python -m tests.torch.make_golden [FILE]`, where PyTorch is installed."""
+"""Writes golden.json and golden_layers.json where PyTorch is installed: `python -m tests.torch.make_golden [FILE]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ if __name__ == "__main__":
     import torch
 
     from tests.torch.cases import CASES
+    from tests.torch.layers import golden as layers
 
     golden = {"version": torch.__version__} | {name: case(torch) for name, case in CASES.items()}
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("golden.json")
     target.write_text(json.dumps(golden, separators=(",", ":")) + "\n")
+    target.with_name("golden_layers.json").write_text(json.dumps(layers(torch), separators=(",", ":")) + "\n")

@@ -8,6 +8,7 @@
 //! engine knows nothing of gradients but that contents may have to be kept (`cuprous_core::Saved`). Nothing here knows
 //! Python.
 
+pub mod conv;
 pub mod mode;
 pub mod node;
 pub mod ops;
@@ -18,6 +19,6 @@ mod spread;
 pub mod tensor;
 pub mod walk;
 
-pub use node::{Custom, Head, Hook, Node, Rule};
+pub use node::{Again, Custom, Head, Hook, Node, Rule};
 pub use ops::Arg;
 pub use tensor::Tensor;

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
-use crate::{Arg, Tensor, ops};
+use crate::{Arg, Tensor, conv, ops};
 
 /// Gradients by number of edge, each in the shape in which the operand was read.
 pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
@@ -18,7 +18,7 @@ pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
 pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(&Edge) -> bool) -> Result<Grads> {
     node.check()?;
     if let Rule::Custom(_, rule) = &node.rule {
-        return custom(node, rule(gs)?);
+        return custom(node, rule(node, gs)?);
     }
     let g = gs.first().and_then(Option::as_ref).expect("a visited node has a gradient");
     let mut out = Grads::new();
@@ -28,11 +28,12 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             continue;
         }
         let dg = match &node.rule {
-            Rule::Leaf(_) | Rule::Custom(..) => unreachable!("handled before"),
+            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) => unreachable!("handled before"),
             Rule::Map(fun, numbers) => scalar(node, *fun, numbers, k, g)?,
             Rule::Fold(op, mask) => fold(node, *op, *mask, edge, g)?,
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,
             Rule::Dot => dot(node, k, edge, g)?,
+            Rule::Conv(part, geometry) => conv::backward(node, *part, k, geometry, g)?,
             Rule::Gather => gather(node, edge, g)?,
             Rule::Update { base, at } => {
                 let (seen, shift) = if k == 0 { copied(g, base)? } else { lay(g, base)? };
@@ -189,7 +190,7 @@ fn fold(node: &Arc<Node>, op: ReduceOp, mask: u32, edge: &Edge, g: &Tensor) -> R
     }
 }
 
-fn conj(t: &Tensor) -> Result<Tensor> {
+pub(crate) fn conj(t: &Tensor) -> Result<Tensor> {
     if t.dtype().is_complex() { map(Fun::Conjugate, &[t]) } else { Ok(t.clone()) }
 }
 

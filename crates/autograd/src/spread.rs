@@ -3,6 +3,7 @@
 //! Operands are read through layouts: broadcasting is a stride of 0, a transposed or sliced view is a layout like any
 //! other. So this is the one place where gradients are summed over broadcast axes, brought back from views, and cast.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, ReduceOp, Result, ScatterOp};
@@ -43,6 +44,7 @@ pub(crate) fn tell(listeners: Vec<Listener>, mut g: Tensor) -> Result<Tensor> {
                 }
             }
             Listener::Keep(place) => *locked(&place) = Some(g.clone()),
+            Listener::After(_) => {}
         }
     }
     Ok(g)
@@ -100,24 +102,40 @@ fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
     let flat = ops::full(&device, &[high - low + 1], 0.0, base.dtype)?;
     let seen =
         |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
-    let mut fresh = sum.is_none();
+    let fresh = Cell::new(sum.is_none());
     if let Some(g) = &sum {
         ops::update(&seen(base), Arg::Tensor(g))?;
     }
+    let put = |g: &Tensor, read: &Layout| -> Result<()> {
+        let place = seen(read);
+        if fresh.replace(false) {
+            return ops::update(&place, Arg::Tensor(g));
+        }
+        let both = ops::map(Fun::Add, &[Arg::Tensor(&place), Arg::Tensor(g)], None)?;
+        ops::update(&place, Arg::Tensor(&both))
+    };
     for (g, read) in &parts {
-        if is_injective(read) {
-            let place = seen(read);
-            if std::mem::take(&mut fresh) {
-                ops::update(&place, Arg::Tensor(g))?;
-            } else {
-                let both = ops::map(Fun::Add, &[Arg::Tensor(&place), Arg::Tensor(g)], None)?;
-                ops::update(&place, Arg::Tensor(&both))?;
-            }
-        } else {
-            // Overlapping windows: elements are added up one by one.
-            fresh = false;
+        let Some(axes) = overlapping(read) else {
+            // Elements are added up one by one.
+            fresh.set(false);
             let places = Layout::new(DType::I64, &read.shape, &read.strides, read.offset - low);
             ops::scatter(&flat, &ops::iota(g, &places)?, g, ScatterOp::Add)?;
+            continue;
+        };
+        // Windows that overlap: those elements of all windows at once that lie apart.
+        let count: i64 = axes.iter().map(|&k| read.shape[k]).product();
+        for at in 0..count {
+            let mut rest = at;
+            let own = &g.array.layout;
+            let (mut shape, mut start, mut from) = (read.shape.clone(), read.offset, own.offset);
+            for &k in axes.iter().rev() {
+                start += rest % read.shape[k] * read.strides[k];
+                from += rest % read.shape[k] * own.strides[k];
+                rest /= read.shape[k];
+                shape[k] = 1;
+            }
+            let piece = g.view(own.with(&shape, &own.strides, from));
+            put(&piece, &read.with(&shape, &read.strides, start))?;
         }
     }
     Ok(seen(base))
@@ -182,6 +200,26 @@ fn is_injective(read: &Layout) -> bool {
         reach += (n - 1) * s;
     }
     true
+}
+
+/// Pieces in which overlapping windows are added, at most.
+const PIECES: i64 = 256;
+
+/// The axes, of as few places as possible, at each place of which what is left is injective; `None` where there are too
+/// many places. `read` is upright.
+fn overlapping(read: &Layout) -> Option<SmallVec<[usize; 4]>> {
+    let n = read.ndim();
+    let places = |set: u32| (0..n).filter(|&k| set >> k & 1 == 1).map(|k| read.shape[k]).product::<i64>();
+    let rest = |set: u32| {
+        let left = |d: &Dims| (0..n).filter(|&k| set >> k & 1 == 0).map(|k| d[k]).collect::<Dims>();
+        read.with(&left(&read.shape), &left(&read.strides), read.offset)
+    };
+    if is_injective(read) {
+        return Some(SmallVec::new());
+    }
+    let sets = (1..1u32 << n.min(12)).filter(|&set| places(set) <= PIECES && is_injective(&rest(set)));
+    let set = sets.min_by_key(|&set| places(set))?;
+    Some((0..n).filter(|&k| set >> k & 1 == 1).collect())
 }
 
 /// The gradient in the whole value's shape, if what was read (upright) is all of it.

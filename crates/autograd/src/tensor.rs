@@ -63,6 +63,11 @@ impl Tensor {
         Tensor { array, root, via: None }
     }
 
+    /// The array as an output of a node: what a rule from outside kept of its results.
+    pub fn output(array: Array, node: Arc<Node>, out: u32) -> Tensor {
+        Tensor::with_head(array, Head { node, out })
+    }
+
     pub(crate) fn from_parts(array: Array, root: Arc<Root>, via: Option<Arc<View>>) -> Tensor {
         Tensor { array, root, via }
     }
@@ -239,6 +244,17 @@ impl Tensor {
             return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
         }
         Ok(self.listen(Listener::Hook(hook)))
+    }
+
+    /// Calls a function whenever this leaf's gradient was summed up, with that; the number by which it can be taken away.
+    pub fn register_after(&self, hook: Arc<Hook>) -> Result<u64> {
+        if !self.requires_grad() {
+            return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
+        }
+        if !self.is_leaf() {
+            return Err(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"));
+        }
+        Ok(self.listen(Listener::After(hook)))
     }
 
     /// Takes a hook away.

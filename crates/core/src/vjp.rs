@@ -229,6 +229,18 @@ fn sinc_slope<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
     zero(g).when(x.compare(Fun::Equal, 0.0), slope)
 }
 
+/// Of the sign of a complex number: what of the gradient is at right angles to the number, over its size. Real signs are
+/// steps.
+fn turn<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
+    if !g.is_complex() {
+        return zero(g);
+    }
+    let size = x.of(Fun::Absolute);
+    let zero = size.compare(Fun::Equal, 0.0);
+    let along = (g.conj() * y).of(Fun::Real);
+    Term::from(0.0).when(zero.clone(), (g - y * along) / Term::from(1.0).when(zero, size))
+}
+
 macro_rules! rules {
     ($g:ident, $y:ident; $($fun:ident($($x:ident),*) => $($rule:expr),+;)*) => {
         /// What operand `which` of a function gets of the gradient of the result, in the result's shape: `g` is that
@@ -273,7 +285,7 @@ rules! {
     Positive(x) => g.clone();
     Absolute(x) => g * x.of(Fun::Sign);
     Fabs(x) => g * x.of(Fun::Sign);
-    Sign(x) => step(g, "the sign of complex numbers");
+    Sign(x) => turn(g, x, y);
     Square(x) => g * (x * 2.0).conj();
     Reciprocal(x) => -(g * square(y).conj());
     Sqrt(x) => g / (y * 2.0).conj();
@@ -373,31 +385,41 @@ pub fn reason(fun: Fun) -> Option<Reason> {
 /// The result, in a set of what a rule needs; operand `k` is bit `k`.
 pub const RESULT: u8 = 8;
 
-/// A value that notes what it was computed from.
+/// A value that notes what it was computed from, of real or complex numbers.
 #[derive(Clone, Copy, Debug)]
-struct Probe(u8);
+struct Probe(u8, bool);
 
 impl Value for Probe {
-    fn map(_: Fun, terms: &[Term<Probe>]) -> Probe {
-        Probe(terms.iter().fold(0, |bits, t| if let Term::Value(v) = t { bits | v.0 } else { bits }))
+    fn map(fun: Fun, terms: &[Term<Probe>]) -> Probe {
+        let real = matches!(fun, Fun::Real | Fun::Imag | Fun::Absolute | Fun::Angle | Fun::Equal);
+        let add = |all: Probe, t: &Term<Probe>| match t {
+            Term::Value(v) => Probe(all.0 | v.0, all.1 || (v.1 && !real)),
+            Term::Number(_) => all,
+        };
+        terms.iter().fold(Probe(0, false), add)
     }
 
     fn is_complex(&self) -> bool {
-        false
+        self.1
     }
 
     fn unsupported(_: &'static str) -> Probe {
-        Probe(0)
+        Probe(0, false)
     }
+}
+
+fn probe(fun: Fun, which: usize, complex: bool) -> Option<Term<Probe>> {
+    let value = |bits| Term::Value(Probe(bits, complex));
+    vjp(fun, which, &value(0), &[value(1), value(2), value(4)], &value(RESULT))
 }
 
 /// What the rule of each operand of each function needs to be kept of the operands and the result.
 static NEEDS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
-    let x = [Term::Value(Probe(1)), Term::Value(Probe(2)), Term::Value(Probe(4))];
-    let needs = |fun: Fun, which| match vjp(fun, which, &Term::Value(Probe(0)), &x, &Term::Value(Probe(RESULT))) {
+    let bits = |fun, which, complex| match probe(fun, which, complex) {
         Some(Term::Value(probe)) => probe.0,
         _ => 0,
     };
+    let needs = |fun, which| bits(fun, which, false) | bits(fun, which, true);
     Fun::ALL.iter().map(|&fun| std::array::from_fn(|which| needs(fun, which))).collect()
 });
 
@@ -412,9 +434,8 @@ mod tests {
 
     #[test]
     fn every_function_has_a_row_or_a_reason() {
-        let x = [Term::Value(Probe(1)), Term::Value(Probe(2)), Term::Value(Probe(4))];
         for &fun in Fun::ALL {
-            let row = vjp(fun, 0, &Term::Value(Probe(0)), &x, &Term::Value(Probe(RESULT))).is_some();
+            let row = probe(fun, 0, false).is_some();
             assert!(row != reason(fun).is_some(), "{fun:?} needs either a row or a reason");
         }
     }

@@ -13,6 +13,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
+    _arranging,
     _creation,
     _indexing,
     _ordering,
@@ -21,6 +22,7 @@ from cuprous.torch import (
     _reductions,
     _sampling,
     _shape,
+    _statistics,
     _tensor,
     _words,
 )  # fmt: skip
@@ -32,12 +34,15 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, nn, optim  # noqa: E402
+from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling):
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _arranging, _statistics):
     globals().update(_table.FUNCTIONS)
+globals().update(linalg.FUNCTIONS)
+for _name, _of in linalg.FUNCTIONS.items():
+    setattr(Tensor, _name, _of)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
 
@@ -62,6 +67,15 @@ globals().update(_switches.FUNCTIONS)
 
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
 dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
+for _name in ("celu", "prelu", "selu", "batch_norm", "group_norm", "instance_norm", "rms_norm", "cosine_similarity",
+              "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "alpha_dropout",
+              "embedding_bag", "ctc_loss", "bilinear", "relu_", "threshold", "conv1d", "conv2d", "conv3d",
+              "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool2d", "max_pool3d",
+              "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d", "hardshrink", "rrelu",
+              "feature_alpha_dropout", "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss",
+              "margin_ranking_loss", "triplet_margin_loss"):  # fmt: skip
+    globals()[_name] = getattr(nn.functional, _name)
+cdist = nn._lookup.cdist
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 strided = None
@@ -109,8 +123,9 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode",
-    "is_tensor", "nn", "no_grad", "optim", "set_default_device", "set_grad_enabled", "set_printoptions",
+    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "func", "iinfo",
+    "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
+    "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip
 __all__ += [
     "accelerator", "amp", "autocast", "backends", "get_autocast_dtype", "is_autocast_enabled", "load", "profiler",

@@ -348,7 +348,7 @@ def _triangle(input: Tensor, diagonal: int, lower: bool) -> Tensor:
     column = _core.t_iota([rows, columns], [0, 1], 0, input.device_name)
     away = column - row
     keep = away <= diagonal if lower else away >= diagonal
-    return _core.t_map("where", keep, input, 0)
+    return _core.t_map("where", keep, input, 0, dtype=input.dtype_name)
 
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:

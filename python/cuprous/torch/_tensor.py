@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
+    _arranging,
     _creation,
     _indexing,
     _ordering,
@@ -17,6 +19,7 @@ from cuprous.torch import (
     _reductions,
     _sampling,
     _shape,
+    _statistics,
     _words,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
@@ -157,6 +160,19 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Calls a function with this leaf whenever its gradient was summed up."""
+    leaf = weakref.ref(self)
+
+    def call() -> None:
+        tensor = leaf()
+        if tensor is not None:
+            hook(tensor)
+
+    number = self.add_after_hook(call)
+    return RemovableHandle(lambda: self.remove_hook(number))
+
+
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes another tensor's values, with broadcasting and casting."""
     if isinstance(src, Tensor):
@@ -293,6 +309,72 @@ def __dlpack_device__(self: Tensor) -> Any:
     return array.__dlpack_device__()
 
 
+def ndimension(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self.ndim
+
+
+def get_device(self: Tensor) -> int:
+    """The GPU's number; -1 on the CPU."""
+    return -1 if self.device_name == "cpu" else int(self.device_name.partition(":")[2] or 0)
+
+
+def new(self: Tensor, *args: Any) -> Tensor:
+    """Sizes or values, with the tensor's dtype and device."""
+    if not args or all(isinstance(a, int) for a in args):
+        return _creation.empty(*(args or (0,)), dtype=self.dtype, device=self.device)
+    if len(args) == 1 and isinstance(args[0], _words.Size):
+        return _creation.empty(args[0], dtype=self.dtype, device=self.device)
+    return _creation.tensor(*args, dtype=self.dtype, device=self.device)
+
+
+def _triangular(name: str) -> Callable[..., Tensor]:
+    def in_place(self: Tensor, diagonal: int = 0) -> Tensor:
+        _update(self, getattr(_shape, name)(self, diagonal))
+        return self
+
+    in_place.__doc__ = f"`{name}`, written into the tensor."
+    return in_place
+
+
+def _viewed(name: str) -> Callable[..., Tensor]:
+    view = getattr(_shape, name)
+
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.requires_grad and _core.is_grad_enabled():
+            raise NotImplementedError(f"[{name}_] is not supported for tensors that require grad; use x = x.{name}()")
+        self.data = view(self.detach(), *args, **kwargs)
+        return self
+
+    in_place.__doc__ = f"`{name}`, as the tensor's own shape; of tensors without gradient."
+    return in_place
+
+
+def relu(self: Tensor) -> Tensor:
+    """`max(x, 0)`; the gradient at 0 is 0."""
+    return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
+
+
+def relu_(self: Tensor) -> Tensor:
+    """`relu`, written into the tensor."""
+    _update(self, relu(self))
+    return self
+
+
+def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where the condition holds, otherwise `other`."""
+    return _core.t_map("where", condition, self, other)
+
+
+def same(self: Tensor) -> Tensor:
+    """The tensor: nothing is conjugated, negated or used on streams behind its back."""
+    return self
+
+
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Nothing: memory is not given to others before all streams are done with it."""
+
+
 def is_tensor(obj: Any) -> bool:
     """Whether it is a tensor."""
     return isinstance(obj, Tensor)
@@ -303,12 +385,16 @@ _METHODS: dict[str, Callable[..., Any]] = {
     for f in (
         size, stride, to, type_as, cuda, cpu, pin_memory, contiguous, to_numpy, numpy, __array__, tolist,
         requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
-        random_, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__,
-        __dlpack_device__,
+        random_, ndimension, get_device, new, relu, relu_, where, record_stream, register_post_accumulate_grad_hook,
+        __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
     )
 } | {
-    "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text
+    "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
+    "tril_": _triangular("tril"), "triu_": _triangular("triu"), "resolve_conj": same, "resolve_neg": same,
+    "is_signed": lambda self: self.dtype.is_signed, "is_shared": lambda self: False,
+    "is_inference": lambda self: False, "is_pinned": lambda self: False, "ger": _products.outer,
 }  # fmt: skip
+_METHODS.update({f"{name}_": _viewed(name) for name in ("squeeze", "unsqueeze", "transpose", "t")})
 
 _CASTS = {
     "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
@@ -332,7 +418,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 def attach() -> None:
     """Hands methods and hooks to the native type."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _METHODS)  # fmt: skip
+              _products.METHODS, _sampling.METHODS, _arranging.METHODS, _statistics.METHODS, _METHODS)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)

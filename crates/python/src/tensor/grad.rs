@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use cuprous_autograd::mode::Anomaly;
 use cuprous_autograd::walk::{self, Options};
-use cuprous_autograd::{Custom, Head, Hook, Tensor, mode, ops};
+use cuprous_autograd::{Custom, Head, Hook, Node, Tensor, mode, ops};
 use cuprous_core::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -45,6 +46,11 @@ impl PyNode {
 
     fn __repr__(&self) -> String {
         format!("<{}>", self.name())
+    }
+
+    /// A detached result as that output of the node.
+    fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
+        PyTensor::wrap(Tensor::output(result.array(), self.0.node.clone(), out))
     }
 }
 
@@ -126,6 +132,15 @@ impl PyTensor {
         self.tensor().register_hook(hook).or_raise()
     }
 
+    /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
+    fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
+        let call = move |_: &Tensor| -> cuprous_core::Result<Option<Tensor>> {
+            Python::attach(|py| hook.bind(py).call0().map(|_| None)).map_err(raised)
+        };
+        let hook: Arc<Hook> = Arc::new(call);
+        self.tensor().register_after(hook).or_raise()
+    }
+
     fn remove_hook(&self, id: u64) {
         self.tensor().remove_hook(id);
     }
@@ -200,8 +215,8 @@ pub(crate) fn t_grad(
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
-/// Gives the outputs of a function a way back: `rule(list of gradients or None)` answers with one gradient or None for
-/// each input.
+/// Gives the outputs of a function a way back: `rule(list of gradients or None, node)` answers with one gradient or None
+/// for each input.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
@@ -212,11 +227,12 @@ pub(crate) fn t_custom(
     let arrays = outputs.iter().map(|t| t.get().array()).collect();
     let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let call = move |gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
+    let call = move |node: &Arc<Node>, gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let answer = rule.bind(py).call1((PyList::new(py, gs)?,))?;
+            let answer =
+                rule.bind(py).call1((PyList::new(py, gs)?, PyNode(Head { node: node.clone(), out: 0 }, false)))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
         })
@@ -224,6 +240,50 @@ pub(crate) fn t_custom(
     };
     let rule: Box<Custom> = Box::new(call);
     Ok(ops::custom(name, arrays, &inputs, rule).into_iter().map(PyTensor::wrap).collect())
+}
+
+/// A mark in time for `t_checkpoint`.
+#[pyfunction]
+pub(crate) fn t_mark() -> u64 {
+    ops::mark()
+}
+
+/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive.
+#[pyfunction]
+pub(crate) fn t_checkpoint(outputs: Vec<Bound<'_, PyTensor>>, start: u64, again: Py<PyAny>) -> Vec<PyTensor> {
+    let outputs: Vec<Tensor> = outputs.iter().map(|t| t.get().tensor()).collect();
+    let call = move || -> cuprous_core::Result<Vec<Tensor>> {
+        Python::attach(|py| -> PyResult<_> {
+            let made: Vec<Bound<'_, PyTensor>> = again.bind(py).call0()?.extract()?;
+            Ok(made.iter().map(|t| t.get().tensor()).collect())
+        })
+        .map_err(raised)
+    };
+    ops::checkpoint(&outputs, start, Box::new(call)).into_iter().map(PyTensor::wrap).collect()
+}
+
+/// Do results depend on leaves that are not among the inputs?
+#[pyfunction]
+pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Bound<'_, PyTensor>>) -> bool {
+    let all = |tensors: &[Bound<'_, PyTensor>]| tensors.iter().map(|t| t.get().tensor()).collect::<Vec<Tensor>>();
+    let (results, inputs) = (all(&results), all(&inputs));
+    ops::has_other_leaves(&results.iter().collect::<Vec<_>>(), &inputs.iter().collect::<Vec<_>>())
+}
+
+/// Sets what is looked after in walks: "off", "lines" or "nan"; the state before.
+#[pyfunction]
+pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
+    let to = match to {
+        "off" => Anomaly::Off,
+        "lines" => Anomaly::Lines,
+        "nan" => Anomaly::Nan,
+        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("no anomaly mode is called {to:?}"))),
+    };
+    Ok(match mode::set_anomaly(to) {
+        Anomaly::Off => "off",
+        Anomaly::Lines => "lines",
+        Anomaly::Nan => "nan",
+    })
 }
 
 /// Turns noting for gradients on or off; the state before.

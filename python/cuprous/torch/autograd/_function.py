@@ -14,6 +14,8 @@ class FunctionCtx:
 
     def __init__(self) -> None:
         self._saved: tuple[Any, ...] = ()
+        self._outputs: dict[int, int] = {}  # which of those are outputs, and which
+        self._node: Any = None  # while backward runs
         self._not_differentiable: set[int] = set()
         self._materialize = True
         self.needs_input_grad: tuple[bool, ...] = ()
@@ -24,8 +26,12 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept."""
-        return self._saved
+        """What was kept; outputs come with their place in the graph, which is not kept while nobody asks."""
+        if self._node is None:
+            return self._saved
+        return tuple(
+            self._node.output(t, self._outputs[k]) if k in self._outputs else t for k, t in enumerate(self._saved)
+        )
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
         """Outputs that have no gradient."""
@@ -81,17 +87,17 @@ class Function:
         )  # fmt: skip
         for k, out in zip(smooth, made, strict=True):
             results[k] = out
-        if any(id(saved) == id(old) for saved in ctx._saved for old in (outputs if not single else (outputs,))):
-            old = {id(o): n for o, n in zip((outputs,) if single else outputs, results, strict=True)}
-            ctx._saved = tuple(old[id(t)].detach() if id(t) in old else t for t in ctx._saved)
+        before_ids = {id(outputs if single else outputs[k]): n for n, k in enumerate(smooth)}
+        ctx._outputs = {k: before_ids[id(t)] for k, t in enumerate(ctx._saved) if id(t) in before_ids}
+        ctx._saved = tuple(t.detach() if k in ctx._outputs else t for k, t in enumerate(ctx._saved))
         return results[0] if single else tuple(results)
 
 
 def _way_back(cls: type[Function], ctx: FunctionCtx, results: list[Any], smooth: list[int], n: int,
-              tensors: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:  # fmt: skip
+              tensors: list[int]) -> Callable[[list[Any], Any], tuple[Any, ...]]:  # fmt: skip
     shapes = [(list(out.dims), out.dtype_name, out.device_name) if isinstance(out, Tensor) else None for out in results]
 
-    def back(gradients: list[Any]) -> tuple[Any, ...]:
+    def back(gradients: list[Any], node: Any) -> tuple[Any, ...]:
         full: list[Any] = [None] * len(shapes)
         for k, g in zip(smooth, gradients + [None] * (len(smooth) - len(gradients)), strict=True):
             full[k] = g
@@ -100,7 +106,11 @@ def _way_back(cls: type[Function], ctx: FunctionCtx, results: list[Any], smooth:
                 _core.t_full(shape[0], 0, shape[1], shape[2]) if g is None and shape is not None else g
                 for g, shape in zip(full, shapes, strict=True)
             ]
-        answer = cls.backward(ctx, *full)
+        ctx._node = node
+        try:
+            answer = cls.backward(ctx, *full)
+        finally:
+            ctx._node = None
         answer = answer if isinstance(answer, tuple) else (answer,)
         if len(answer) > n and all(g is None for g in answer[n:]):
             answer = answer[:n]

@@ -1,11 +1,10 @@
 """Networks by PyTorch's words."""
 
 from cuprous.torch.amp import _attached  # noqa: F401 - first of all
-from cuprous.torch.nn import functional, init, modules, utils
-from cuprous.torch.nn.modules.container import *  # noqa: F403
-from cuprous.torch.nn.modules.layers import *  # noqa: F403
-from cuprous.torch.nn.modules.loss import *  # noqa: F403
-from cuprous.torch.nn.modules.module import Module
-from cuprous.torch.nn.parameter import Parameter
+from cuprous.torch.nn import functional, init, modules, parallel, utils
+from cuprous.torch.nn.modules import *  # noqa: F403
+from cuprous.torch.nn.modules import Module
+from cuprous.torch.nn.parallel import DataParallel
+from cuprous.torch.nn.parameter import Buffer, Parameter
 
-__all__ = ["Module", "Parameter", "functional", "init", "modules", "utils"]
+__all__ = ["Buffer", "DataParallel", "Module", "Parameter", "functional", "init", "modules", "parallel", "utils"]

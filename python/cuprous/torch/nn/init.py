@@ -11,8 +11,9 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 
-_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3,
-          "relu": math.sqrt(2), "selu": 3 / 4}  # fmt: skip
+_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
+          "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2),
+          "selu": 3 / 4}  # fmt: skip
 
 
 def _untracked(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -128,11 +129,58 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
+@_untracked
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Rows (or columns, if they are fewer) at right angles and of length `gain` (Saxe et al., 2013).
+
+    The matrix of a tensor has its first dimension as rows; QR is done on the host.
+    """
+    import numpy as np
+
+    from cuprous.torch._creation import draw_floats, from_numpy
+
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows, columns = tensor.dims[0], tensor.numel() // tensor.dims[0]
+    values = draw_floats("normal", [max(rows, columns), min(rows, columns)], "float64", "cpu", generator).to_numpy()
+    q, r = np.linalg.qr(values)
+    q = q * np.sign(np.diag(r))
+    q = (q.T if rows < columns else q) * gain
+    return tensor.copy_(from_numpy(np.ascontiguousarray(q.reshape(tensor.dims))))
+
+
+@_untracked
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Weights of a convolution that keeps as many channels as it can, in each group."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.dims[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    each = tensor.dims[0] // groups
+    tensor.fill_(0)
+    middle = tuple(n // 2 for n in tensor.dims[2:])
+    for group in range(groups):
+        for channel in range(min(each, tensor.dims[1])):
+            tensor[(group * each + channel, channel, *middle)] = 1
+    return tensor
+
+
+@_untracked
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal, with a fraction of each column set to 0 (Martens, 2010)."""
+    from cuprous.torch._creation import draw_floats
+
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows = tensor.dims[0]
+    tensor.normal_(0.0, std, generator=generator)
+    keys = draw_floats("unit", tensor.dims, "float64", tensor.device_name, generator)
+    return tensor.masked_fill_(keys.argsort(0).argsort(0) < math.ceil(sparsity * rows), 0)
+
+
 #: The names that old programs use.
-uniform, normal, constant = uniform_, normal_, constant_
-xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = (
-    xavier_uniform_,
-    xavier_normal_,
-    kaiming_uniform_,
-    kaiming_normal_,
-)
+uniform, normal, constant, eye, dirac, sparse = uniform_, normal_, constant_, eye_, dirac_, sparse_
+xavier_uniform, xavier_normal = xavier_uniform_, xavier_normal_
+kaiming_uniform, kaiming_normal, orthogonal = kaiming_uniform_, kaiming_normal_, orthogonal_

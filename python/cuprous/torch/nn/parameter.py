@@ -26,4 +26,21 @@ class Parameter(Tensor):
         pass
 
 
-__all__ = ["Parameter"]
+class Buffer(Tensor):
+    """A tensor that a module registers as a buffer when it is set as an attribute."""
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        """A buffer on the memory of a tensor; part of the module's state if persistent."""
+        if data is None:
+            data = _core.t_empty([0], _core.t_default_dtype(), "cpu")
+        self = super().__new__(cls, data, requires_grad=data.requires_grad)
+        self.persistent = persistent
+        return self
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+__all__ = ["Buffer", "Parameter"]

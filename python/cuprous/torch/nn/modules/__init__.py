@@ -1,8 +1,34 @@
 """The layers."""
 
-from cuprous.torch.nn.modules.container import *  # noqa: F403
-from cuprous.torch.nn.modules.layers import *  # noqa: F403
-from cuprous.torch.nn.modules.loss import *  # noqa: F403
+from cuprous.torch.nn.modules import (
+    activation,
+    adaptive,
+    attention,
+    batchnorm,
+    container,
+    conv,
+    dropout,
+    flatten,
+    linear,
+    loss,
+    module,
+    normalization,
+    padding,
+    pooling,
+    resampling,
+    rnn,
+    sparse,
+    transformer,
+)  # fmt: skip
 from cuprous.torch.nn.modules.module import Module
 
-__all__ = ["Module"]
+_PARTS = (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization,
+          padding, pooling, resampling, rnn, sparse, transformer)  # fmt: skip
+
+#: PyTorch's names of the files that other programs take layers from.
+instancenorm, upsampling, pixelshuffle, distance, fold = batchnorm, resampling, resampling, resampling, resampling
+
+__all__ = ["Module", "module"]
+for _part in _PARTS:
+    globals().update({_name: getattr(_part, _name) for _name in _part.__all__})
+    __all__ += _part.__all__

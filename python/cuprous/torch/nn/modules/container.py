@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
+from cuprous._core import Tensor
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 
@@ -14,20 +16,20 @@ from cuprous.torch.nn.parameter import Parameter
 class _Numbered(Module):
     """Modules by number."""
 
-    def _at(self, index: int) -> str:
-        n, index = len(self._modules), operator.index(index)
-        if not -n <= index < n:
-            raise IndexError(f"index {index} is out of range")
-        return str(index % n)
-
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.values())[index]
             return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)
-        return list(self._modules.values())[operator.index(index)]
+        return list(self._modules.values())[self._place(index)]
+
+    def _place(self, index: int) -> int:
+        index = operator.index(index)
+        if not -len(self._modules) <= index < len(self._modules):
+            raise IndexError(f"index {index} is out of range")
+        return index
 
     def __setitem__(self, index: int, module: Module) -> None:
-        self._modules[list(self._modules)[operator.index(index)]] = module
+        setattr(self, list(self._modules)[self._place(index)], module)
 
     def __delitem__(self, index: Any) -> None:
         kept = list(self._modules.values())
@@ -52,6 +54,12 @@ class _Numbered(Module):
             self.append(module)
         return self
 
+    def pop(self, key: int) -> Any:
+        """Takes a module out."""
+        found = self[key]
+        del self[key]
+        return found
+
     def insert(self, index: int, module: Module) -> Any:
         """Puts a module before another."""
         kept = list(self._modules.values())
@@ -73,6 +81,9 @@ class Sequential(_Numbered):
             for k, module in enumerate(args):
                 self.add_module(str(k), module)
 
+    def __add__(self, other: Iterable[Module]) -> Sequential:
+        return Sequential(*self, *other)
+
     def forward(self, input: Any) -> Any:
         """What the last module makes of it."""
         for module in self._modules.values():
@@ -89,6 +100,27 @@ class ModuleList(_Numbered):
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __repr__(self) -> str:
+        """As other modules, with equal neighbours in one line."""
+        lines = []
+        at = 0
+        for text, group in groupby(repr(module) for module in self):
+            count = len(list(group))
+            place = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
+            times = "" if count == 1 else f"{count} x "
+            lines.append(f"{place}: {times}{text}".replace("\n", "\n  "))
+            at += count
+        inside = "\n  ".join(lines)
+        return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
@@ -142,28 +174,135 @@ class ModuleDict(Module):
         self._modules.clear()
 
 
+def _shown(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    place = "" if value.device_name == "cpu" else f" ({value.device})"
+    return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.dims))}{place}]"
+
+
 class ParameterList(Module):
-    """A list of parameters."""
+    """A list of parameters; tensors become parameters, other values stay as they are."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        for value in values or ():
-            self.append(value)
+        self._size = 0
+        self.extend(values or ())
 
     def append(self, value: Any) -> ParameterList:
-        """Adds a parameter (or a tensor, as a parameter)."""
-        parameter = value if isinstance(value, Parameter) else Parameter(value)
-        self.register_parameter(str(len(self)), parameter)
+        """Adds a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
         return self
 
-    def __getitem__(self, index: int) -> Parameter:
-        return list(self._parameters.values())[index]
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Adds values at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+    def _key(self, index: int) -> str:
+        index = operator.index(index)
+        if not -self._size <= index < self._size:
+            raise IndexError(f"index {index} is out of range")
+        return str(index % self._size)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([self[k] for k in range(*index.indices(self._size))])
+        return getattr(self, self._key(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            value = Parameter(value)
+        setattr(self, self._key(index), value)
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return self._size
 
-    def __iter__(self) -> Iterator[Parameter]:
-        return iter(self._parameters.values())
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(self._size))
+
+    __iadd__ = extend
+
+    def extra_repr(self) -> str:
+        """Each value's kind and size."""
+        return "\n".join(f"  ({k}): {_shown(value)}" for k, value in enumerate(self))
 
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+class ParameterDict(Module):
+    """Parameters by name; tensors become parameters, other values stay as they are."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        self.update(parameters or {})
+
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Adds values by name."""
+        for name, value in parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters:
+            self[name] = value
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            value = Parameter(value)
+        self._keys[key] = None
+        setattr(self, key, value)
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Iterable[str]:
+        """Names."""
+        return self._keys.keys()
+
+    def values(self) -> Iterable[Any]:
+        """Values."""
+        return [self[key] for key in self._keys]
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and values."""
+        return [(key, self[key]) for key in self._keys]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or a default."""
+        return self[key] if key in self._keys else default
+
+    def pop(self, key: str) -> Any:
+        """Takes a value out."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self) -> None:
+        """Takes all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def extra_repr(self) -> str:
+        """Each value's kind and size."""
+        return "\n".join(f"  ({key}): {_shown(value)}" for key, value in self.items())
+
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

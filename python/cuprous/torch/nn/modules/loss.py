@@ -6,13 +6,16 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
+from cuprous.torch.nn._loss import legacy
 from cuprous.torch.nn.modules.module import Module
+
+_PLAIN = {"size_average": None, "reduce": None, "reduction": "mean"}
 
 #: Every loss: its function, the tensors it keeps as buffers, and its other settings with their defaults, in the order
 #: of PyTorch's arguments.
 _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
-    "L1Loss": (F.l1_loss, (), {"size_average": None, "reduce": None, "reduction": "mean"}),
-    "MSELoss": (F.mse_loss, (), {"size_average": None, "reduce": None, "reduction": "mean"}),
+    "L1Loss": (F.l1_loss, (), _PLAIN),
+    "MSELoss": (F.mse_loss, (), _PLAIN),
     "SmoothL1Loss": (F.smooth_l1_loss, (), {"size_average": None, "reduce": None, "reduction": "mean", "beta": 1.0}),
     "HuberLoss": (F.huber_loss, (), {"reduction": "mean", "delta": 1.0}),
     "BCELoss": (F.binary_cross_entropy, ("weight",),
@@ -27,6 +30,22 @@ _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
                           "reduction": "mean", "label_smoothing": 0.0}),
     "KLDivLoss": (F.kl_div, (),
                   {"size_average": None, "reduce": None, "reduction": "mean", "log_target": False}),
+    "PoissonNLLLoss": (F.poisson_nll_loss, (),
+                       {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None,
+                        "reduction": "mean"}),
+    "GaussianNLLLoss": (F.gaussian_nll_loss, (), {"full": False, "eps": 1e-6, "reduction": "mean"}),
+    "MarginRankingLoss": (F.margin_ranking_loss, (), {"margin": 0.0} | _PLAIN),
+    "HingeEmbeddingLoss": (F.hinge_embedding_loss, (), {"margin": 1.0} | _PLAIN),
+    "CosineEmbeddingLoss": (F.cosine_embedding_loss, (), {"margin": 0.0} | _PLAIN),
+    "SoftMarginLoss": (F.soft_margin_loss, (), _PLAIN),
+    "MultiLabelMarginLoss": (F.multilabel_margin_loss, (), _PLAIN),
+    "MultiLabelSoftMarginLoss": (F.multilabel_soft_margin_loss, ("weight",), {"weight": None} | _PLAIN),
+    "MultiMarginLoss": (F.multi_margin_loss, ("weight",), {"p": 1, "margin": 1.0, "weight": None} | _PLAIN),
+    "TripletMarginLoss": (F.triplet_margin_loss, (),
+                          {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False} | _PLAIN),
+    "TripletMarginWithDistanceLoss": (F.triplet_margin_with_distance_loss, (),
+                                      {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}),
+    "CTCLoss": (F.ctc_loss, (), {"blank": 0, "reduction": "mean", "zero_infinity": False}),
 }  # fmt: skip
 
 
@@ -38,9 +57,7 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
             raise TypeError(f"{name}() takes the arguments {', '.join(values)}")
         values.update(zip(values, args, strict=False))
         values.update(kwargs)
-        values["reduction"] = F._legacy(
-            values.pop("size_average", None), values.pop("reduce", None), values["reduction"]
-        )
+        values["reduction"] = legacy(values.pop("size_average", None), values.pop("reduce", None), values["reduction"])
         for setting, value in values.items():
             if setting in buffers:
                 self.register_buffer(setting, value)
@@ -49,8 +66,8 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
 
     passed = tuple(setting for setting in settings if setting not in ("size_average", "reduce"))
 
-    def forward(self: Module, input: Tensor, target: Tensor) -> Tensor:
-        return function(input, target, **{setting: getattr(self, setting) for setting in passed})
+    def forward(self: Module, *tensors: Any, **named: Any) -> Tensor:
+        return function(*tensors, **named, **{setting: getattr(self, setting) for setting in passed})
 
     body = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
     return type(name, (Module,), body)

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-from collections import OrderedDict, namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _words
 from cuprous.torch.autograd._hooks import RemovableHandle
-from cuprous.torch.nn.parameter import Parameter
+from cuprous.torch.nn.modules._hooks import Hooks, add
+from cuprous.torch.nn.modules._state import State
+from cuprous.torch.nn.parameter import Buffer, Parameter
 
 M = TypeVar("M", bound="Module")
 
 
-class _Incompatible(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return super().__repr__() if any(self) else "<All keys matched successfully>"
-
-
 def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    number = max(hooks, default=0) + 1 if not prepend else min(hooks, default=0) - 1
-    hooks[number] = hook
-    if prepend:
-        ordered = dict(sorted(hooks.items()))
-        hooks.clear()
-        hooks.update(ordered)
+    number = add(hooks, hook, prepend)
     return RemovableHandle(lambda: hooks.pop(number, None))
 
 
-class Module:
+class Module(State, Hooks):
     """A part of a network. Subclasses make their parts in `__init__` and compute in `forward`.
 
     Attributes that are parameters, modules or registered buffers are found by name, in the order in which they were
@@ -53,6 +41,8 @@ class Module:
         set_(self, "_non_persistent", set())
         set_(self, "_forward_hooks", {})
         set_(self, "_forward_pre_hooks", {})
+        set_(self, "_backward_hooks", {})
+        set_(self, "_hooked", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the module's result."""
@@ -60,23 +50,9 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, and the hooks before and after it."""
-        if not self._forward_hooks and not self._forward_pre_hooks:
+        if not self._hooked:
             return self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            if with_kwargs:
-                answer = hook(self, args, kwargs)
-                if answer is not None:
-                    args, kwargs = answer
-            else:
-                answer = hook(self, args)
-                if answer is not None:
-                    args = answer if isinstance(answer, tuple) else (answer,)
-        result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
-            answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if answer is not None:
-                result = answer
-        return result
+        return self._with_hooks(args, kwargs)
 
     # --- attributes
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +67,8 @@ class Module:
         parameters = tables.get("_parameters")
         if isinstance(value, (Parameter, Module)):
             if parameters is None:
-                raise AttributeError("cannot assign parameters or modules before Module.__init__() call")
+                what = "parameters" if isinstance(value, Parameter) else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
             mine = "_parameters" if isinstance(value, Parameter) else "_modules"
             for table in ("_parameters", "_buffers", "_modules"):
                 if table != mine:
@@ -108,6 +85,9 @@ class Module:
                 raise TypeError(f"cannot assign '{type(value).__name__}' object to buffer '{name}' (torch Tensor or "
                                 "None required)")  # fmt: skip
             tables["_buffers"][name] = value
+        elif parameters is not None and isinstance(value, Buffer):
+            tables.pop(name, None)
+            self.register_buffer(name, value, value.persistent)
         elif parameters is not None and name in tables["_modules"] and value is None:
             tables["_modules"][name] = None
         else:
@@ -158,12 +138,30 @@ class Module:
 
     def get_submodule(self, target: str) -> Module:
         """The module of a dotted name."""
-        return functools.reduce(lambda module, part: getattr(module, part), target.split(".") if target else [], self)
+        module = self
+        for part in target.split(".") if target else []:
+            found = getattr(module, part, None)
+            if not isinstance(found, Module):
+                what = "has no attribute" if found is None else "has no module under the name"
+                raise AttributeError(f"{type(module).__name__} {what} `{part}`")
+            module = found
+        return module
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter of a dotted name."""
         path, _, name = target.rpartition(".")
-        return self.get_submodule(path)._parameters[name]
+        found = self.get_submodule(path)._parameters.get(name)
+        if found is None:
+            raise AttributeError(f"`{name}` is not an nn.Parameter of {type(self).__name__}: {target!r}")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._buffers.get(name)
+        if found is None:
+            raise AttributeError(f"`{name}` is not a buffer of {type(self).__name__}: {target!r}")
+        return found
 
     # --- all parts
     def named_modules(
@@ -310,74 +308,23 @@ class Module:
         """In the host's memory."""
         return self.to(_words.device("cpu"))
 
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
+        """On another device, with memory as it is there."""
+        from cuprous.torch._creation import empty_like
+
+        return self._apply(lambda t: empty_like(t, device=device))
+
+    def share_memory(self: M) -> M:
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("[share_memory] modules in shared memory are not supported")
+
     def type(self: M, dst_type: Any) -> M:
         """With another dtype."""
         return self._apply(lambda t: t.type(dst_type))
-
-    # --- state
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """Parameters and persistent buffers by name: the tensors themselves, detached."""
-        result = OrderedDict() if destination is None else destination
-        for table in (self._parameters, self._buffers):
-            for name, value in table.items():
-                if value is not None and name not in self._non_persistent:
-                    result[prefix + name] = value if keep_vars else value.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return result
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies values by name into parameters and buffers.
-
-        Raises:
-            RuntimeError: listing all names that are missing, unexpected (if strict) or of another shape.
-        """
-        if assign:
-            raise NotImplementedError("[load_state_dict] assign=True is not supported")
-        own = Module._all_state(self)
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        problems = []
-        if strict and unexpected:
-            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
-        if strict and missing:
-            problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
-        for name, target in own.items():
-            if name in state_dict and tuple(state_dict[name].shape) != tuple(target.dims):
-                problems.append(
-                    f"size mismatch for {name}: copying a param with shape {state_dict[name].shape} from checkpoint, "
-                    f"the shape in current model is {target.shape}."
-                )
-        if problems:
-            text = "\n\t".join(problems)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
-        before = _core.set_grad_enabled(False)
-        try:
-            for name, target in own.items():
-                if name in state_dict:
-                    target.copy_(state_dict[name])
-        finally:
-            _core.set_grad_enabled(before)
-        return _Incompatible(missing, unexpected)
-
-    @staticmethod
-    def _all_state(module: Module) -> dict[str, Tensor]:
-        return module.state_dict(keep_vars=True)
-
-    # --- hooks
-    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:  # fmt: skip
-        """Calls `hook(module, args, result)` after `forward`; what it returns takes the result's place."""
-        if always_call:
-            raise NotImplementedError("[register_forward_hook] always_call=True is not supported")
-        return _hooked(self._forward_hooks, (hook, with_kwargs), prepend)
-
-    def register_forward_pre_hook(
-        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Calls `hook(module, args)` before `forward`; what it returns takes the arguments' place."""
-        return _hooked(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     # --- text
     def extra_repr(self) -> str:

@@ -21,17 +21,32 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
     Nothing is read on the host (unless `error_if_nonfinite`): the factor is a recorded value like any other.
     """
-    gradients = [p.grad.detach() for p in _tensors(parameters) if p.grad is not None]
-    if not gradients:
+    parameters = _tensors(parameters)
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    if gradients:
+        clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:  # fmt: skip
+    """The norm of all tensors together."""
+    found = [t.detach() for t in _tensors(tensors)]
+    if not found:
         return _core.t_full([], 0.0, _core.t_default_dtype(), "cpu")
-    norms = _shape.stack([_reductions.norm(g, norm_type) for g in gradients])
-    total = _reductions.norm(norms, norm_type)
+    total = _reductions.norm(_shape.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients is non-finite, so it cannot be clipped.")
-    factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
-    for g in gradients:
-        _core.t_overwrite("multiply", g, factor)
     return total
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Scales all gradients by what brings a norm to `max_norm`, if it is larger."""
+    factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+    for p in _tensors(parameters):
+        if p.grad is not None:
+            _core.t_overwrite("multiply", p.grad.detach(), factor)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
@@ -52,3 +67,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for p in parameters:
         p.data = vec[at : at + p.numel()].reshape(p.dims).detach().clone()
         at += p.numel()
+
+
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",
+    "vector_to_parameters",
+]  # fmt: skip

@@ -1,0 +1,45 @@
+//! Convolutions: how windows lie, worked out by the Python face, goes to `cuprous_autograd::conv`.
+
+use std::sync::Arc;
+
+use cuprous_autograd::conv;
+use cuprous_core::convolution::Geometry;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::{PyTensor, finish};
+
+/// One of the three products of a convolution ("output", "input" or "weight") of two operands; extents, strides and
+/// widths for each spatial axis.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "one for each part of the geometry")]
+pub(crate) fn t_convolution(
+    py: Python<'_>,
+    part: &str,
+    a: &PyTensor,
+    b: &PyTensor,
+    input: Vec<i64>,
+    kernel: Vec<i64>,
+    output: Vec<i64>,
+    stride: Vec<i64>,
+    dilation: Vec<i64>,
+    before: Vec<i64>,
+    groups: i64,
+) -> PyResult<PyTensor> {
+    let (a, b) = (a.tensor(), b.tensor());
+    let rank = kernel.len();
+    let lengths = [&input, &output, &stride, &dilation, &before].iter().all(|v| v.len() == rank);
+    if !lengths || [&a, &b].iter().any(|t| t.shape().len() != rank + 2) || groups < 1 {
+        return Err(PyValueError::new_err("[convolution] operands and geometry do not fit"));
+    }
+    let [input, kernel, output, stride, dilation, before] =
+        [input, kernel, output, stride, dilation, before].map(|v| v.as_slice().into());
+    let geometry = Arc::new(Geometry { input, kernel, output, stride, dilation, before, groups });
+    let product = match part {
+        "output" => conv::forward,
+        "input" => conv::to_input,
+        "weight" => conv::to_weight,
+        _ => return Err(PyValueError::new_err(format!("[convolution] no part is called {part:?}"))),
+    };
+    finish(py, product(&a, &b, &geometry))
+}

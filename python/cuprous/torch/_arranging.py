@@ -1,0 +1,213 @@
+"""Rearrangements beside views: rotations, pieces and stacks by direction, indices of triangles, blocks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _shape
+from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch._words import device_word, dtype_name
+
+_map = _core.t_map
+
+
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by k right angles, from the first dimension towards the second."""
+    a, b = (wrap_dim(d, input.ndim) for d in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
+    k %= 4
+    if k == 0:
+        return input.clone()
+    if k == 2:
+        return _shape.flip(input, [a, b])
+    return _shape.transpose(_shape.flip(input, b), a, b) if k == 1 else _shape.flip(_shape.transpose(input, a, b), b)
+
+
+def _atleast(n: int) -> Callable[..., Any]:
+    def atleast(*tensors: Any) -> Any:
+        given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else list(tensors)
+        wide = []
+        for x in given:
+            if x.ndim == 0:
+                x = x.reshape((1,) * n)
+            elif x.ndim == 1 and n > 1:
+                x = x.unsqueeze(0) if n == 2 else x.reshape(1, -1, 1)
+            elif x.ndim == 2 and n == 3:
+                x = x.unsqueeze(2)
+            wide.append(x)
+        return wide[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(wide)
+
+    atleast.__name__ = atleast.__qualname__ = f"atleast_{n}d"
+    atleast.__doc__ = f"With {n} dimension{'s' if n > 1 else ''} at least."
+    return atleast
+
+
+atleast_2d, atleast_3d = _atleast(2), _atleast(3)
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One behind the other, along the third dimension."""
+    return _shape.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side; vectors are columns."""
+    return _shape.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
+
+
+def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, ...]]:
+    def split(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if input.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                               f"{input.ndim} dimensions!")  # fmt: skip
+        dim = min(axis, input.ndim - 1)
+        if isinstance(indices_or_sections, int) and input.dims[dim] % indices_or_sections:
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                               f"{input.dims[dim]} is not divisible by {indices_or_sections}!")  # fmt: skip
+        return _shape.tensor_split(input, indices_or_sections, dim)
+
+    split.__name__ = split.__qualname__ = name
+    split.__doc__ = f"Views of pieces along dimension {axis}{' (of vectors 0)' if least == 1 else ''}."
+    return split
+
+
+hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
+
+
+def _triangle(lower: bool) -> Callable[..., Tensor]:
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+                layout: Any = None) -> Tensor:  # fmt: skip
+        import numpy as np
+
+        from cuprous.torch._creation import from_numpy
+
+        unsupported("tril_indices" if lower else "triu_indices", layout=(layout, None))
+        found = np.array(np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col))
+        made = _core.t_to_device(from_numpy(found), device_word(device))
+        return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
+
+    indices.__name__ = indices.__qualname__ = "tril_indices" if lower else "triu_indices"
+    indices.__doc__ = f"Rows and columns of the {'lower' if lower else 'upper'} triangle, (2, n)."
+    return indices
+
+
+tril_indices, triu_indices = _triangle(True), _triangle(False)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one element of each vector, as rows."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return _shape.stack([x.reshape(-1) for x in _shape.meshgrid(*tensors)], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of r elements of a vector, as rows."""
+    import numpy as np
+
+    from cuprous.torch._creation import from_numpy
+
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
+    return _indexing.getitem(input, from_numpy(chosen).to(input.device))
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Matrices along the diagonal of one, zeros elsewhere."""
+    from cuprous.torch.nn._padding import pad
+
+    blocks = [atleast_2d(x) for x in tensors]
+    width = sum(x.dims[1] for x in blocks)
+    rows, at = [], 0
+    for x in _shape._common(blocks):
+        rows.append(pad(x, (at, width - at - x.dims[1])))
+        at += x.dims[1]
+    return _shape.cat(rows, 0)
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Kronecker's product."""
+    n = max(input.ndim, other.ndim)
+    a, b = (x.reshape((1,) * (n - x.ndim) + tuple(x.dims)) for x in (input, other))
+    left = a.reshape([k for extent in a.dims for k in (extent, 1)])
+    right = b.reshape([k for extent in b.dims for k in (1, extent)])
+    return _map("multiply", left, right).reshape([x * y for x, y in zip(a.dims, b.dims, strict=True)])
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return _shape.diagonal(input).sum()
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, as rows."""
+    return _indexing.nonzero(input)
+
+
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Elements of `src` summed up or averaged at their indices along a dimension, with what was there if so asked.
+
+    Raises:
+        NotImplementedError: for the reductions prod, amax and amin.
+    """
+    if reduce not in ("sum", "mean"):
+        unsupported("scatter_reduce", reduce=(reduce, "sum"))
+    src = src[tuple(slice(0, n) for n in index.dims)]
+    base = input if include_self else _indexing.scatter(input, dim, index, 0)
+    total = _indexing.scatter_add(base, dim, index, src)
+    if reduce == "sum":
+        return total
+    ones = _core.t_full(list(index.dims), 1, input.dtype_name, input.device_name)
+    start = _core.t_full(list(input.dims), 1, input.dtype_name, input.device_name)
+    start = start if include_self else _indexing.scatter(start, dim, index, 0)
+    counts = _indexing.scatter_add(start, dim, index, ones)
+    return _map("divide" if input.is_floating_point() else "floor_divide", total, counts)
+
+
+def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values written (or added) at index tensors."""
+    return _indexing.index_put_(input.clone(), indices, values, accumulate)
+
+
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Summed over what was broadcast, so that a shape is left."""
+    from cuprous.torch._args import sizes
+
+    shape = sizes(size)
+    lead = self.ndim - len(shape)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, self.dims[lead:], strict=True)):
+        raise RuntimeError(f"size {shape} is not expandable to size {list(self.dims)}.")
+    dims = [*range(lead), *(lead + k for k, n in enumerate(shape) if n != self.dims[lead + k])]
+    return self.sum(dims, keepdim=True).reshape(shape) if dims else self
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts as a last dimension of two; a copy."""
+    if not input.is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _shape.stack([_map("real", input), _map("imag", input)], -1)
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """Complex numbers of a last dimension of two; a copy."""
+    if not input.is_floating_point() or not input.ndim or input.dims[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    return _map("make_complex", input[..., 0], input[..., 1])
+
+
+_BOTH = (rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, scatter_reduce, index_put)
+METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (*_BOTH, sum_to_size)}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (*_BOTH, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
+              combinations, block_diag, view_as_real, view_as_complex)
+} | {"row_stack": _shape.vstack}  # fmt: skip

@@ -1,0 +1,215 @@
+"""Quantiles, histograms, covariances, differences; samples written in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _indexing, _ordering, _products, _reductions, _shape
+from cuprous.torch._args import tensor_of, unsupported, wrap_dim
+from cuprous.torch._pointwise import clamp
+
+_map = _core.t_map
+
+
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+             interpolation: str = "linear") -> Tensor:  # fmt: skip
+    """The q-quantiles along a dimension (of all elements without one); those of several q are the first dimension.
+
+    Raises:
+        RuntimeError: for q outside [0, 1], or of another dtype than the input.
+    """
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError("quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
+                           f"got {interpolation}")  # fmt: skip
+    if isinstance(q, Tensor):
+        if q.dtype_name != input.dtype_name:
+            raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+        values = q.tolist() if q.ndim else [q.item()]
+        several = q.ndim > 0
+    else:
+        values, several = [float(q)], False
+    if any(not 0 <= v <= 1 for v in values):
+        raise RuntimeError(f"quantile() q values must be in the range [0, 1], but got {values}")
+    x = input.reshape(-1) if dim is None else input
+    axis = 0 if dim is None else wrap_dim(dim, input.ndim)
+    x = _ordering.sort(x, axis).values
+    n, found = x.dims[axis], []
+    for v in values:
+        at = v * (n - 1)
+        low, high = math.floor(at), math.ceil(at)
+        t = {"linear": at - low, "midpoint": 0.5 * (high > low), "lower": 0.0, "higher": float(high > low),
+             "nearest": float(round(at) > low)}[interpolation]  # fmt: skip
+        a, b = (_shape.narrow(x, axis, k, 1) for k in (low, high))
+        found.append(a if not t else b if t == 1 else _map("add", a, _map("multiply", _map("subtract", b, a), t)))
+    bad = _reductions.any(_map("isnan", x), axis, keepdim=True)
+    found = [_map("where", bad, math.nan, part) for part in found]
+    if dim is None and keepdim:
+        found = [part.reshape((1,) * input.ndim) for part in found]
+    elif not keepdim:
+        found = [_shape.squeeze(part, axis) for part in found]
+    return _shape.stack(found) if several else found[0]
+
+
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The value that occurs most often along a dimension (the smallest of several), with an index of it (int64)."""
+    axis = wrap_dim(dim, input.ndim)
+    x = input.detach().unsqueeze(axis)
+    counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
+    order = _ordering.argsort(input.detach(), axis)
+    at = _reductions.argmax(_indexing.gather(counts, axis, order), axis, True)
+    index = _indexing.gather(order, axis, at)
+    values = _indexing.gather(input, axis, index)
+    parts = (values, index) if keepdim else (_shape.squeeze(values, axis), _shape.squeeze(index, axis))
+    return _reductions.values_indices(*parts)
+
+
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements are in each of so many parts of [min, max] (of the elements' range if both are 0)."""
+    x = input.detach().reshape(-1)
+    low, high = float(min), float(max)
+    if low == high:
+        low, high = (float(_reductions.amin(x)), float(_reductions.amax(x))) if x.numel() else (0.0, 1.0)
+        low, high = (low - 1, high + 1) if low == high else (low, high)
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    inside = _map("logical_and", _map("greater_equal", x, low), _map("less_equal", x, high))
+    place = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
+                  0, bins - 1)  # fmt: skip
+    zeros = _core.t_full([bins], 0, input.dtype_name, input.device_name)
+    return _indexing.index_add(zeros, 0, place, _core.t_cast(inside, input.dtype_name))
+
+
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the part between sorted boundaries in which each element is."""
+    found = _ordering.searchsorted(boundaries, tensor_of(input), right=right)
+    return _core.t_cast(found, "int32") if out_int32 else found
+
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is one of others."""
+    x = tensor_of(elements, test_elements if isinstance(test_elements, Tensor) else None)
+    others = tensor_of(test_elements, x).reshape(-1)
+    found = _reductions.any(_map("equal", x.detach().unsqueeze(-1), others.detach()), -1)
+    return _map("logical_not", found) if invert else found
+
+
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th differences of neighbours along a dimension."""
+    pieces = [x for x in (prepend, input, append) if x is not None]
+    x = _shape.cat(pieces, dim) if len(pieces) > 1 else input
+    for _ in range(n):
+        extent = x.dims[wrap_dim(dim, x.ndim)]
+        if extent < 2:
+            return _shape.narrow(x, dim, 0, 0)
+        after, before = _shape.narrow(x, dim, 1, extent - 1), _shape.narrow(x, dim, 0, extent - 1)
+        x = _map("not_equal", after, before) if x.dtype_name == "bool" else _map("subtract", after, before)
+    return x
+
+
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The integral by trapezoids along a dimension."""
+    extent = y.dims[wrap_dim(dim, y.ndim)]
+    mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
+    if x is None:
+        return _reductions.sum(mean, dim) * dx
+    if x.ndim == 1:
+        x = x.reshape([-1 if k == wrap_dim(dim, y.ndim) else 1 for k in range(y.ndim)])
+    return _reductions.sum(mean * diff(x, 1, dim), dim)
+
+
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of variables (rows), whose samples are columns."""
+    unsupported("cov", fweights=(fweights, None), aweights=(aweights, None))
+    x = input.reshape(1, -1) if input.ndim < 2 else input
+    centred = x - _reductions.mean(x, 1, True)
+    result = _products.matmul(centred, centred.T) / max(x.dims[1] - correction, 0)
+    return result.reshape(()) if input.ndim < 2 else result
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of variables (rows), whose samples are columns."""
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    deviation = _map("sqrt", _shape.diagonal(c))
+    return clamp(c / deviation.unsqueeze(1) / deviation, -1, 1)
+
+
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithm of the running sum of exponentials."""
+    top = _reductions.amax(input.detach(), dim, True)
+    top = _map("where", _map("isfinite", top), top, 0)
+    return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
+
+
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Slices along a dimension scaled to a p-norm of at most `maxnorm`."""
+    axis = wrap_dim(dim, input.ndim)
+    norms = _reductions.norm(input, p, [k for k in range(input.ndim) if k != axis], True)
+    factor = _map("where", _map("greater", norms, maxnorm), _map("divide", maxnorm, norms + 1e-7), 1)
+    return _map("multiply", input, factor)
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson's counts with the given rates: by NumPy, on the host, from a seed of our stream."""
+    import numpy as np
+
+    bits = _creation.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
+    values = np.random.default_rng(int(bits)).poisson(input.detach().to_numpy())
+    made = _creation.from_numpy(np.asarray(values, np.float64))
+    return _core.t_to_device(_core.t_cast(made, input.dtype_name), input.device_name)
+
+
+# --- samples written in place
+
+
+def _unit(self: Tensor, generator: Any) -> Tensor:
+    kind = "float64" if self.dtype_name == "float64" else "float32"
+    return _creation.draw_floats("unit", self.dims, kind, self.device_name, generator)
+
+
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Writes exponential random numbers."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    _core.t_update(self, _map("divide", _map("log1p", _map("negative", _unit(self, generator))), -lambd))
+    return self
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Writes how many attempts of probability p it takes."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    log = _map("log1p", _map("negative", _unit(self, generator)))
+    _core.t_update(self, clamp(_map("ceil", _map("divide", log, math.log1p(-p))), min=1))
+    return self
+
+
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Writes exponentials of normal random numbers."""
+    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
+    _core.t_update(self, _map("exp", draw * std + mean))
+    return self
+
+
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Writes Cauchy's random numbers."""
+    _core.t_update(self, _map("tan", (_unit(self, generator) - 0.5) * math.pi) * sigma + median)
+    return self
+
+
+_BOTH = (quantile, mode, histc, diff, cov, corrcoef, logcumsumexp, renorm)
+METHODS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (*_BOTH, exponential_, geometric_, log_normal_, cauchy_)
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (*_BOTH, bucketize, isin, trapezoid, poisson)
+} | {"trapz": trapezoid}  # fmt: skip

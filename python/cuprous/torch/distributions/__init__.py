@@ -1,0 +1,22 @@
+"""Probability distributions: samples, logarithms of densities, entropies and divergences."""
+
+from cuprous.torch.distributions._base import Distribution, Independent
+from cuprous.torch.distributions._continuous import (
+    Cauchy,
+    Exponential,
+    Gumbel,
+    HalfNormal,
+    Laplace,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    Uniform,
+)  # fmt: skip
+from cuprous.torch.distributions._discrete import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
+from cuprous.torch.distributions._divergence import kl_divergence
+
+__all__ = [
+    "Bernoulli", "Categorical", "Cauchy", "Distribution", "Exponential", "Geometric", "Gumbel", "HalfNormal",
+    "Independent", "Laplace", "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Poisson", "Uniform",
+    "kl_divergence",
+]  # fmt: skip

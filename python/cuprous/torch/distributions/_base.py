@@ -1,0 +1,191 @@
+"""What all distributions have: shapes, checks of parameters and values, samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _reductions, _shape
+from cuprous.torch._args import tensor_of
+from cuprous.torch._words import Size
+
+_map = _core.t_map
+
+#: Conditions that parameters must fulfil, by name.
+CONDITIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "positive": lambda x: x > 0,
+    "nonnegative": lambda x: x >= 0,
+    "unit": lambda x: (x >= 0) & (x <= 1),
+    "real": lambda x: x == x,
+}
+
+
+def common(*parameters: Any) -> list[Tensor]:
+    """Parameters as tensors of one shape.
+
+    Raises:
+        ValueError: if one is neither a tensor nor a number.
+    """
+    first = next((p for p in parameters if isinstance(p, Tensor)), None)
+    if any(not isinstance(p, (Tensor, int, float)) for p in parameters):
+        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                         "__torch_function__.")  # fmt: skip
+    if first is not None:
+        made = [
+            p if isinstance(p, Tensor) else _core.t_full([], float(p), first.dtype_name, first.device_name)
+            for p in parameters
+        ]
+    else:
+        made = [tensor_of(float(p)) for p in parameters]
+    return list(_shape.broadcast_tensors(*made))
+
+
+def unit(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Uniform numbers of [0, 1) in a tensor's dtype and place."""
+    return _creation.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
+
+
+def normal(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Normal numbers in a tensor's dtype and place."""
+    return _creation.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
+
+
+class Distribution:
+    """A distribution of values of `event_shape`, for each place of `batch_shape`.
+
+    Parameters are checked when it is made, unless `validate_args` is False: this reads them on the host.
+    """
+
+    has_rsample = False
+    #: Parameters: their names and conditions.
+    _parameters: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (),
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is False:
+            return
+        for name, condition in self._parameters.items():
+            value = self.__dict__.get(name)
+            if value is not None and not bool(CONDITIONS[condition](value.detach()).all()):
+                raise ValueError(f"Expected parameter {name} (Tensor of shape {tuple(value.dims)}) of distribution "
+                                 f"{type(self).__name__} to be {condition}, but found invalid values:\n{value}"
+                                 )  # fmt: skip
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one value."""
+        return self._event_shape
+
+    def _extended(self, sample_shape: Sequence[int]) -> list[int]:
+        return [*sample_shape, *self._batch_shape, *self._event_shape]
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise NotImplementedError(f"[{type(self).__name__}] mean is not supported")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError(f"[{type(self).__name__}] variance is not supported")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return _map("sqrt", self.variance)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples without gradient, of the given shape before that of the batch."""
+        before = _core.set_grad_enabled(False)
+        try:
+            return self.rsample(sample_shape).detach()
+        finally:
+            _core.set_grad_enabled(before)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples through which gradients flow to the parameters."""
+        raise NotImplementedError(f"[{type(self).__name__}] rsample is not supported")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability."""
+        raise NotImplementedError(f"[{type(self).__name__}] log_prob is not supported")
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of smaller values."""
+        raise NotImplementedError(f"[{type(self).__name__}] cdf is not supported")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value below which the others are with a probability."""
+        raise NotImplementedError(f"[{type(self).__name__}] icdf is not supported")
+
+    def entropy(self) -> Tensor:
+        """The entropy, in nats."""
+        raise NotImplementedError(f"[{type(self).__name__}] entropy is not supported")
+
+    def perplexity(self) -> Tensor:
+        """The exponential of the entropy."""
+        return _map("exp", self.entropy())
+
+    def __repr__(self) -> str:
+        shown = [(name, self.__dict__[name]) for name in self._parameters if name in self.__dict__]
+        text = ", ".join(f"{n}: {p if p.numel() == 1 else p.shape}" for n, p in shown)
+        return f"{type(self).__name__}({text})"
+
+
+class Independent(Distribution):
+    """The last dimensions of a distribution's batch taken as one value."""
+
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        self.base_dist, self.count = base_distribution, reinterpreted_batch_ndims
+        batch = base_distribution.batch_shape
+        if reinterpreted_batch_ndims > len(batch):
+            raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+                             f"{reinterpreted_batch_ndims} vs {len(batch)}")  # fmt: skip
+        at = len(batch) - reinterpreted_batch_ndims
+        super().__init__(batch[:at], (*batch[at:], *base_distribution.event_shape), validate_args)
+        self.has_rsample = base_distribution.has_rsample
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        return self.base_dist.mean
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples without gradient."""
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples through which gradients flow."""
+        return self.base_dist.rsample(sample_shape)
+
+    def _total(self, x: Tensor) -> Tensor:
+        return _reductions.sum(x, list(range(-self.count, 0))) if self.count else x
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density."""
+        return self._total(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        return self._total(self.base_dist.entropy())
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.count})"
+
+
+LOG_2PI = math.log(2 * math.pi)

@@ -1,0 +1,245 @@
+"""Distributions of counts and classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _reductions, _sampling
+from cuprous.torch._pointwise import clamp, xlogy
+from cuprous.torch._statistics import poisson
+from cuprous.torch.distributions._base import Distribution, common, unit
+from cuprous.torch.nn._loss import binary_cross_entropy_with_logits
+
+_map = _core.t_map
+
+
+def _one_of(name: str, first: Any, second: Any) -> None:
+    if (first is None) == (second is None):
+        raise ValueError(f"Either `probs` or `logits` must be specified, but not both. ([{name}])")
+
+
+def _inner(probs: Tensor) -> Tensor:
+    """Probabilities kept away from 0 and 1, for logarithms."""
+    eps = 1.1920929e-07 if probs.dtype_name != "float64" else 2.220446049250313e-16
+    return clamp(probs, eps, 1 - eps)
+
+
+class Categorical(Distribution):
+    """Classes with probabilities (that need not sum to 1) or logits, along the last dimension."""
+
+    _parameters: ClassVar[dict[str, str]] = {"probs": "nonnegative", "logits": "real"}
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        _one_of("Categorical", probs, logits)
+        given = probs if probs is not None else logits
+        assert given is not None
+        if given.ndim < 1:
+            raise ValueError("`probs` parameter must be at least one-dimensional.")
+        if probs is not None:
+            self.probs = probs / _reductions.sum(probs, -1, True)
+            self._logits: Tensor | None = None
+        else:
+            self._logits = given - _reductions.logsumexp(given, -1, True)
+            self.probs = _map("exp", self._logits)
+        self._num_events = given.dims[-1]
+        super().__init__(given.dims[:-1], (), validate_args)
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        if self._logits is None:
+            self._logits = _map("log", _inner(self.probs))
+        return self._logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return self.probs.shape
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Classes (int64)."""
+        flat = self.probs.detach().reshape(-1, self._num_events)
+        count = math.prod(sample_shape)
+        return _sampling.multinomial(flat, count, True).T.reshape(self._extended(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithms of classes' probabilities."""
+        shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
+        logits = self.logits.expand([*shape, self._num_events])
+        index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
+        return _indexing.gather(logits, -1, index).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        low = -3.4028235e38 if self.probs.dtype_name != "float64" else -1.7976931348623157e308
+        return -_reductions.sum(clamp(self.logits, min=low) * self.probs, -1)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable class."""
+        return _reductions.argmax(self.probs, -1)
+
+    @property
+    def mean(self) -> Tensor:
+        """NaN: classes have no mean."""
+        return _core.t_full(list(self.batch_shape), math.nan, self.probs.dtype_name, self.probs.device_name)
+
+    variance = mean
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All classes."""
+        n = self._num_events
+        values = _core.t_iota([n], [1], 0, self.probs.device_name).reshape([n, *(1 for _ in self.batch_shape)])
+        return values.expand([n, *self.batch_shape]) if expand else values
+
+
+def _aligned(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+    n = max(len(a), len(b))
+    return [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
+
+
+class OneHotCategorical(Distribution):
+    """Classes as vectors with one 1."""
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        self._categorical = Categorical(probs, logits, validate_args)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self._categorical.logits
+
+    @property
+    def mean(self) -> Tensor:
+        """The probabilities."""
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        """The variances of the vector's elements."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Vectors with one 1."""
+        index = self._categorical.sample(sample_shape).unsqueeze(-1)
+        places = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
+        return _core.t_cast(_map("equal", index, places), self.probs.dtype_name)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.log_prob(_reductions.argmax(value, -1))
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        return self._categorical.entropy()
+
+
+class _Odds(Distribution):
+    """Distributions of one probability, given as such or as its logit."""
+
+    _parameters: ClassVar[dict[str, str]] = {"probs": "unit", "logits": "real"}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        _one_of(type(self).__name__, probs, logits)
+        if probs is not None:
+            (self.probs,) = common(probs)
+            safe = _inner(self.probs)
+            self.logits = _map("subtract", _map("log", safe), _map("log1p", -safe))
+        else:
+            (self.logits,) = common(logits)
+            self.probs = _map("expit", self.logits)
+        super().__init__(self.probs.dims, (), validate_args)
+
+
+class Bernoulli(_Odds):
+    """1 with a probability, otherwise 0."""
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Ones and zeros."""
+        probs = self.probs.detach()
+        return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithms of the probabilities."""
+        shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
+        return -binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    @property
+    def mean(self) -> Tensor:
+        """The probability."""
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+
+class Geometric(_Odds):
+    """How often it fails before it works for the first time."""
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Counts."""
+        probs = self.probs.detach()
+        u = unit(self._extended(sample_shape), probs)
+        return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithms of the probabilities."""
+        return xlogy(value, 1 - self.probs) + _map("log", self.probs)
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        return 1 / self.probs - 1
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return (1 / self.probs - 1) / self.probs
+
+
+class Poisson(Distribution):
+    """How often something of a constant rate happens; samples are drawn on the host."""
+
+    _parameters: ClassVar[dict[str, str]] = {"rate": "nonnegative"}
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = common(rate)
+        super().__init__(self.rate.dims, (), validate_args)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Counts."""
+        return poisson(self.rate.detach().expand(self._extended(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithms of the probabilities."""
+        return xlogy(value, self.rate) - self.rate - _map("gammaln", value + 1)
+
+    @property
+    def mean(self) -> Tensor:
+        """The rate."""
+        return self.rate
+
+    variance = mean

@@ -1,0 +1,71 @@
+"""Divergences of Kullback and Leibler, by pairs of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _reductions
+from cuprous.torch.distributions._base import Distribution, Independent
+from cuprous.torch.distributions._continuous import Exponential, Laplace, Normal, Uniform
+from cuprous.torch.distributions._discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
+
+_map = _core.t_map
+
+
+def _normal(p: Any, q: Any) -> Tensor:
+    ratio = _map("square", p.scale / q.scale)
+    return 0.5 * (ratio + _map("square", (p.loc - q.loc) / q.scale) - 1 - _map("log", ratio))
+
+
+def _laplace(p: Any, q: Any) -> Tensor:
+    ratio, away = p.scale / q.scale, _map("absolute", p.loc - q.loc)
+    return -_map("log", ratio) + away / q.scale + ratio * _map("exp", -away / p.scale) - 1
+
+
+def _exponential(p: Any, q: Any) -> Tensor:
+    ratio = q.rate / p.rate
+    return ratio - 1 - _map("log", ratio)
+
+
+def _uniform(p: Any, q: Any) -> Tensor:
+    outside = (q.low > p.low) | (q.high < p.high)
+    return _map("where", outside, float("inf"), _map("log", (q.high - q.low) / (p.high - p.low)))
+
+
+def _categorical(p: Any, q: Any) -> Tensor:
+    terms = _map("where", _map("equal", p.probs, 0), 0, p.probs * (p.logits - q.logits))
+    return _reductions.sum(_map("where", _map("equal", q.probs, 0) & (p.probs > 0), float("inf"), terms), -1)
+
+
+def _bernoulli(p: Any, q: Any) -> Tensor:
+    soft = _map("logaddexp", 0, q.logits) - _map("logaddexp", 0, p.logits)
+    return soft + p.probs * (p.logits - q.logits)
+
+
+def _poisson(p: Any, q: Any) -> Tensor:
+    return p.rate * (_map("log", p.rate) - _map("log", q.rate)) - (p.rate - q.rate)
+
+
+#: The formula of two distributions of a class.
+_FORMULAS: dict[type[Distribution], Callable[[Any, Any], Tensor]] = {
+    Normal: _normal, Laplace: _laplace, Exponential: _exponential, Uniform: _uniform, Categorical: _categorical,
+    OneHotCategorical: _categorical, Bernoulli: _bernoulli, Poisson: _poisson,
+}  # fmt: skip
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """How far q is from p, in nats.
+
+    Raises:
+        NotImplementedError: for pairs without a formula.
+    """
+    if isinstance(p, Independent) and isinstance(q, Independent) and p.count == q.count:
+        return p._total(kl_divergence(p.base_dist, q.base_dist))
+    for kind, formula in _FORMULAS.items():
+        if isinstance(p, kind) and isinstance(q, kind):
+            return formula(p, q)
+    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type "
+                              f"{type(q).__name__}")  # fmt: skip

@@ -1,0 +1,236 @@
+"""Discrete Fourier transforms: `torch.fft`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.fft import _along
+from cuprous.torch import _shape
+from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch.autograd import Function
+
+_map = _core.t_map
+_BACK = {"forward": "backward", "backward": "forward", "real": "half", "half": "real"}
+
+
+class _Transform(Function):
+    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its way back is the
+    transform with the sign of the exponent turned and the same divisor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kind: str, dims: list[int], n: int, by: str) -> Tensor:
+        ctx.rest = kind, dims, n, by
+        return _core.t_wrap(_core.fft(x.as_array(), kind, dims, n, by))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        kind, dims, n, by = ctx.rest
+        if kind == "real":
+            # Of the values that stand for two, the way back of the half counts each twice.
+            g = _weighted(g, dims[-1], n, 0.5)
+        dx = _Transform.apply(g, _BACK[kind], dims, n, by)
+        if kind == "half":
+            dx = _weighted(dx, dims[-1], n, 2.0)
+        return dx, None, None, None, None
+
+
+def _weighted(half: Tensor, dim: int, n: int, weight: float) -> Tensor:
+    """Half a spectrum, of which all values but the first and, for even n, the last are weighted."""
+    places = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
+    alone = _map("equal", places, 0)
+    if n % 2 == 0:
+        alone = _map("logical_or", alone, _map("equal", places, n // 2))
+    factor = _map("where", alone, 1.0, _core.t_full([], weight, _component(half), half.device_name))
+    return half * factor.reshape([-1] + [1] * (half.ndim - 1 - dim))
+
+
+def _component(x: Tensor) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(x.dtype_name, x.dtype_name)
+
+
+def _fitted(x: Tensor, n: int, dim: int) -> Tensor:
+    """With n elements along a dimension: cut, or with zeros behind."""
+    have = x.dims[dim]
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    if have > n:
+        return x.narrow(dim, 0, n)
+    if have < n:
+        zeros = [n - have if k == dim else m for k, m in enumerate(x.dims)]
+        return _shape.cat([x, _core.t_full(zeros, 0, x.dtype_name, x.device_name)], dim)
+    return x
+
+
+def _divisor(norm: str | None, forward: bool) -> str:
+    try:
+        return _along.divisor(norm, forward)
+    except ValueError:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
+
+
+def _typed(x: Tensor, to_complex: bool) -> Tensor:
+    if x.dtype_name in ("float16", "bfloat16"):
+        raise RuntimeError(f"Unsupported dtype {x.dtype_name} for a Fourier transform; use float32")
+    name = x.dtype_name
+    if not (x.is_floating_point() or x.is_complex()):
+        name = _core.t_default_dtype()
+    if to_complex:
+        name = {"float32": "complex64", "float64": "complex128"}.get(name, name)
+    return x if name == x.dtype_name else _core.t_cast(x, name)
+
+
+def _all(x: Tensor, points: list[int | None], dims: list[int]) -> Tensor:
+    for n, dim in zip(points, dims, strict=True):
+        x = x if n is None else _fitted(x, n, dim)
+    return x
+
+
+def _complex_to_complex(
+    x: Tensor, points: list[int | None], dims: list[int], forward: bool, norm: str | None
+) -> Tensor:
+    by = _divisor(norm, forward)
+    x = _all(_typed(x, True), points, dims)
+    result: Tensor = _Transform.apply(x, "forward" if forward else "backward", dims, x.dims[dims[-1]], by)
+    return result
+
+
+def _real_to_half(x: Tensor, points: list[int | None], dims: list[int], forward: bool, norm: str | None) -> Tensor:
+    if x.is_complex():
+        raise RuntimeError(f"expected a real input tensor, but got {x.dtype}")
+    by = _divisor(norm, forward)
+    x = _all(_typed(x, False), points, dims)
+    half: Tensor = _Transform.apply(x, "real", dims, x.dims[dims[-1]], by)
+    return half if forward else _map("conjugate", half)
+
+
+def _half_to_real(x: Tensor, points: list[int | None], dims: list[int], forward: bool, norm: str | None) -> Tensor:
+    by = _divisor(norm, forward)
+    last = points[-1]
+    n = 2 * (x.dims[dims[-1]] - 1) if last is None else last
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    x = _all(_typed(x, True), [*points[:-1], n // 2 + 1], dims)
+    x = _map("conjugate", x) if forward else x
+    result: Tensor = _Transform.apply(x, "half", dims, n, by)
+    return result
+
+
+_Kernel = Callable[[Tensor, "list[int | None]", "list[int]", bool, "str | None"], Tensor]
+_KERNELS: dict[str, tuple[_Kernel, bool, str]] = {
+    "fft": (_complex_to_complex, True, "The discrete Fourier transform"),
+    "ifft": (_complex_to_complex, False, "The inverse of `fft`"),
+    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real points"),
+    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real points (2 (m - 1) unless given)"),
+    "hfft": (_half_to_real, True, "`fft` of points whose second half are the conjugates of the first: real values"),
+    "ihfft": (_real_to_half, False, "The inverse of `hfft`"),
+}
+
+
+def _line(name: str) -> Callable[..., Tensor]:
+    kernel, forward, what = _KERNELS[name]
+
+    def transform(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *,
+                  out: Tensor | None = None) -> Tensor:  # fmt: skip
+        return write_out(out, kernel(input, [n], [wrap_dim(dim, input.ndim)], forward, norm))
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"""{what}, along a dimension.
+
+    Args:
+        input: the points.
+        n: how many to use: others are cut off, missing ones are zero.
+        dim: the dimension.
+        norm: what is divided by the number of points: "backward" (the default) the inverse, "forward" the forward
+            transform, "ortho" both by its root.
+        out: where the result goes.
+
+    Raises:
+        RuntimeError: for fewer than one point, another `norm`, or complex points where they must be real.
+    """
+    return transform
+
+
+def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
+    kernel, forward, what = _KERNELS[name[:-1]]
+
+    def transform(input: Tensor, s: Sequence[int] | None = None, dim: Any = fixed, norm: str | None = None, *,
+                  out: Tensor | None = None) -> Tensor:  # fmt: skip
+        if dim is None:
+            dims = list(range(input.ndim - (input.ndim if s is None else len(s)), input.ndim))
+        else:
+            dims = [wrap_dim(d, input.ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+        if len(set(dims)) < len(dims):
+            raise RuntimeError("FFT dims must be unique")
+        points: list[int | None] = [None] * len(dims) if s is None else [None if n == -1 else n for n in s]
+        if len(points) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+        if not dims:
+            raise RuntimeError(f"{name} must transform at least one axis")
+        return write_out(out, kernel(input, points, dims, forward, norm))
+
+    transform.__name__ = transform.__qualname__ = name
+    two = " the last two unless said otherwise" if fixed else " all unless said otherwise"
+    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the points along each."
+    return transform
+
+
+fft, ifft, rfft, irfft, hfft, ihfft = map(_line, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
+    _plane(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
+)
+fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
+    _plane(name, None) for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
+)
+
+
+def _frequencies(name: str) -> Callable[..., Tensor]:
+    def frequencies(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
+                    device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+        from cuprous.torch._creation import arange
+
+        places = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
+        if name == "fftfreq":
+            places = _map("where", places >= (n + 1) // 2, places - n, places)
+        result = write_out(out, _map("divide", places, n * d))
+        if requires_grad:
+            result.requires_grad = True
+        return result
+
+    frequencies.__name__ = frequencies.__qualname__ = name
+    of = "fft" if name == "fftfreq" else "rfft"
+    frequencies.__doc__ = f"The frequencies of the values of `{of}` of n points at distance d."
+    return frequencies
+
+
+def _default() -> Any:
+    from cuprous.torch._words import DTYPES
+
+    return DTYPES[_core.t_default_dtype()]
+
+
+fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")
+
+
+def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
+    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = [wrap_dim(d, input.ndim) for d in dims]
+    return _shape.roll(input, [(input.dims[d] + back) // 2 for d in dims], dims)
+
+
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """Zero frequency moved to the middle."""
+    return _shifted(input, dim, False)
+
+
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    return _shifted(input, dim, True)
+
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip

@@ -1,0 +1,86 @@
+"""Linear algebra: `torch.linalg`, for stacks of matrices in the last two dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _products, _reductions
+from cuprous.torch._products import matmul
+from cuprous.torch.linalg._common import LinAlgError, conj
+from cuprous.torch.linalg._decompositions import (
+    cholesky,
+    cholesky_ex,
+    cholesky_inverse,
+    cholesky_solve,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
+from cuprous.torch.linalg._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from cuprous.torch.linalg._solving import (
+    det,
+    inv,
+    inv_ex,
+    logdet,
+    lstsq,
+    matrix_exp,
+    matrix_power,
+    multi_dot,
+    pinv,
+    slogdet,
+    solve,
+    solve_ex,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product of vectors of three elements."""
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if input.dims[dim] != 3 or other.dims[dim] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.dims[dim]} and "
+                           f"{other.dims[dim]}")  # fmt: skip
+    return _products.cross(input, other, dim)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum of products along a dimension, the first operand conjugated."""
+    return _reductions.sum(conj(x) * y, dim)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonals, as the last dimension."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element, as the last dimension."""
+    from cuprous.torch._shape import stack
+
+    n = x.dims[-1] if N is None else N
+    powers = [x * 0 + 1]
+    for _ in range(1, n):
+        powers.append(powers[-1] * x)
+    return stack(powers[:n], -1)
+
+
+#: What `torch` itself has of these, under its own names.
+FUNCTIONS: dict[str, Any] = {
+    "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "det": det, "inverse": inv,
+    "logdet": logdet, "matrix_exp": matrix_exp, "matrix_power": matrix_power, "pinverse": pinv, "slogdet": slogdet,
+}  # fmt: skip
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip

@@ -1,0 +1,102 @@
+"""What the functions of `torch.linalg` have in common."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _pointwise
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, or has no such decomposition."""
+
+
+@contextlib.contextmanager
+def errors(name: str) -> Iterator[None]:
+    """The engine's errors under PyTorch's class.
+
+    Raises:
+        LinAlgError: where a matrix has no such decomposition.
+    """
+    try:
+        yield
+    except RuntimeError:
+        raise
+    except Exception as error:
+        if type(error).__name__ != "LinAlgError":
+            raise
+        raise LinAlgError(f"{name}: {error}") from None
+
+
+def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
+    """Checks for (stacks of) matrices of floats.
+
+    Raises:
+        RuntimeError: for anything else.
+    """
+    for a in tensors:
+        if a.ndim < 2:
+            raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+        if square and a.dims[-1] != a.dims[-2]:
+            raise RuntimeError(
+                f"{name}: A must be batches of square matrices, but they are {a.dims[-2]} by {a.dims[-1]} matrices"
+            )
+        if a.dtype_name not in ("float32", "float64", "complex64", "complex128"):
+            raise RuntimeError(
+                f"{name}: Expected a floating point or complex tensor of single or double precision as input. Got "
+                f"{a.dtype_name}"
+            )
+        if a.dtype_name != tensors[0].dtype_name:
+            raise RuntimeError(
+                f"{name}: Expected A and B to have the same dtype, but found A of type {tensors[0].dtype_name} and B "
+                f"of type {a.dtype_name} instead"
+            )
+
+
+def adjoint(a: Tensor) -> Tensor:
+    """Transposed, and conjugated."""
+    return _pointwise.conj(a.mT) if a.is_complex() else a.mT
+
+
+def conj(a: Tensor) -> Tensor:
+    """Conjugated, where that is something else."""
+    return _pointwise.conj(a) if a.is_complex() else a
+
+
+def eye(n: int, like: Tensor) -> Tensor:
+    """An identity."""
+    from cuprous.torch._creation import eye as identity
+
+    return identity(n, dtype=like.dtype, device=like.device)
+
+
+def diagonals(a: Tensor) -> Tensor:
+    """The diagonals of matrices."""
+    return a.diagonal(0, -2, -1)
+
+
+def embedded(d: Tensor) -> Tensor:
+    """Matrices with vectors on their diagonals."""
+    return d.unsqueeze(-1) * eye(d.dims[-1], d)
+
+
+def off_diagonal(a: Tensor) -> Tensor:
+    """Matrices with zeros on their diagonals."""
+    n = a.dims[-1]
+    row = _core.t_iota([n, n], [1, 0], 0, a.device_name)
+    column = _core.t_iota([n, n], [0, 1], 0, a.device_name)
+    return _core.t_map("where", row == column, 0, a)
+
+
+def gaps(values: Tensor) -> Tensor:
+    """For each pair of values their difference (column less row); 1 on the diagonal."""
+    return values.unsqueeze(-2) - values.unsqueeze(-1) + eye(values.dims[-1], values)
+
+
+def arrays(*tensors: Tensor) -> list[Any]:
+    """The memory of tensors as arrays."""
+    return [t.as_array() for t in tensors]

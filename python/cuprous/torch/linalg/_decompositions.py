@@ -1,0 +1,297 @@
+"""Decompositions and their ways back. The formulas are those of Giles (2008), "Collected matrix derivative results",
+and for complex matrices of Wan and Zhang (2019)."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import cuprous.linalg as engine
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _shape
+from cuprous.torch._args import write_out
+from cuprous.torch.autograd import Function
+from cuprous.torch.linalg._common import (
+    LinAlgError,
+    adjoint,
+    conj,
+    diagonals,
+    embedded,
+    errors,
+    eye,
+    gaps,
+    matrices,
+    off_diagonal,
+)
+from cuprous.torch.linalg._solving import solve
+
+_wrap, _map = _core.t_wrap, _core.t_map
+
+qr_result = namedtuple("qr_result", ("Q", "R"))
+svd_result = namedtuple("svd_result", ("U", "S", "Vh"))
+eig_result = namedtuple("eig_result", ("eigenvalues", "eigenvectors"))
+eigh_result = namedtuple("eigh_result", ("eigenvalues", "eigenvectors"))
+cholesky_ex_result = namedtuple("cholesky_ex_result", ("L", "info"))
+
+
+def _complex(x: Tensor, like: Tensor) -> Tensor:
+    """A real tensor in the dtype of another."""
+    return x if x.dtype_name == like.dtype_name else _core.t_cast(x, like.dtype_name)
+
+
+def _halved(a: Tensor) -> Tensor:
+    """The lower triangle with half the diagonal."""
+    return _shape.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
+
+
+class _Cholesky(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        lower = _wrap(engine.cholesky(a.as_array()))
+        ctx.save_for_backward(lower)
+        return lower
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (lower,) = ctx.saved_tensors
+        upper = adjoint(lower)
+        inner = _halved(upper @ g)
+        # Lᴴ⁻¹ inner L⁻¹, made symmetric
+        half = solve(upper, adjoint(solve(upper, adjoint(inner))))
+        return 0.5 * (half + adjoint(half))
+
+
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """L with A = L Lᴴ for Hermitian positive definite matrices; with `upper` Lᴴ.
+
+    Raises:
+        LinAlgError: for matrices that are not positive definite.
+    """
+    matrices("linalg.cholesky", A, square=True)
+    with errors("linalg.cholesky"):
+        lower: Tensor = _Cholesky.apply(adjoint(A) if upper else A)
+    return write_out(out, adjoint(lower) if upper else lower)
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
+    matrices("linalg.cholesky_ex", A, square=True)
+    from cuprous._decompositions import results
+    from cuprous.torch.linalg._solving import _bad
+
+    plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
+    info = _core.t_cast(_bad(plain), "int32")
+    if bool(info.any()):
+        if check_errors:
+            raise LinAlgError("linalg.cholesky_ex: the input is not positive-definite.")
+        return cholesky_ex_result(adjoint(plain) if upper else plain, info)
+    return cholesky_ex_result(cholesky(A, upper=upper), info)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix whose Cholesky factor is given."""
+    product = adjoint(L) @ L if upper else L @ adjoint(L)
+    return solve(product, eye(L.dims[-1], L))
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X with A X = B for the matrix A whose Cholesky factor is given."""
+    first, second = (adjoint(L), L) if upper else (L, adjoint(L))
+    return solve(second, solve(first, B))
+
+
+class _Qr(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+        q, r = (_wrap(x) for x in engine.qr(a.as_array(), mode=mode))
+        if a.is_complex():
+            q, r = _turned(q, r)
+        ctx.mode = mode
+        ctx.save_for_backward(q, r)
+        return q, r
+
+    @staticmethod
+    def backward(ctx: Any, gq: Any, gr: Any) -> Any:
+        q, r = ctx.saved_tensors
+        m, n = q.dims[-2], r.dims[-1]
+        if ctx.mode == "complete" and m > n:
+            raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        if m >= n:
+            return _qr_back(q, r, gq, gr), None
+        # A = Q [U | V]: U by the formula for square matrices, V = Qᴴ Y for the other columns Y.
+        u, gu, v, gv = r[..., :m], gr[..., :m], r[..., m:], gr[..., m:]
+        y = q @ v
+        left = _qr_back(q, u, gq + y @ adjoint(gv), gu)
+        return _shape.cat([left, q @ gv], -1), None
+
+
+def _turned(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    """Q and R with a real diagonal of R, as LAPACK's are: the way back counts on it."""
+    turns = _map("sign", diagonals(r))
+    turns = _map("where", turns == 0, 1, turns)
+    k = turns.dims[-1]
+    rest = [*turns.dims[:-1], q.dims[-1] - k]
+    wide = _shape.cat([turns, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else turns
+    return q * wide.unsqueeze(-2), r * conj(wide).unsqueeze(-1)
+
+
+def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
+    inner = _shape.triu(gr @ adjoint(r) - adjoint(q) @ gq)
+    # Real parts of the diagonal once, the rest with its mirror image.
+    inner = off_diagonal(inner)
+    diagonal = diagonals(_shape.triu(gr @ adjoint(r) - adjoint(q) @ gq))
+    diagonal = _complex(_map("real", diagonal), q) if q.is_complex() else diagonal
+    ga = gq + q @ (inner + adjoint(inner) + embedded(diagonal))
+    return adjoint(solve(r, adjoint(ga)))
+
+
+def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """A = Q R with orthonormal columns in Q and R upper triangular: Q (m by k) and R (k by n) with k = min(m, n)
+    ("reduced"), Q (m by m) ("complete"), or R alone ("r")."""
+    if out is not None:
+        raise NotImplementedError(f"[linalg.qr] out={out!r} is not supported")
+    matrices("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
+                           "'complete'")  # fmt: skip
+    if mode == "r":
+        if A.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
+                               "use linalg.qr(A, mode='reduced') if you are going to require gradients.")  # fmt: skip
+        return qr_result(A.new_empty(0), _wrap(engine.qr(A.as_array(), mode="r")))
+    return qr_result(*_Qr.apply(A, mode))
+
+
+class _Svd(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
+        u, s, vh = (_wrap(x) for x in engine.svd(a.as_array(), full_matrices=full))
+        ctx.save_for_backward(u, s, vh)
+        return u, s, vh
+
+    @staticmethod
+    def backward(ctx: Any, gu: Any, gs: Any, gvh: Any) -> Any:
+        u, s, vh = ctx.saved_tensors
+        k = s.dims[-1]
+        u, gu, vh, gvh = u[..., :k], gu[..., :k], vh[..., :k, :], gvh[..., :k, :]
+        v, gv = adjoint(vh), adjoint(gvh)
+        uu, vv = _skew(adjoint(u) @ gu), _skew(vh @ gv)
+        scale = _complex(s, u)
+        inner = (uu * scale.unsqueeze(-2) + scale.unsqueeze(-1) * vv) / _complex(gaps(_map("square", s)), u)
+        inner = off_diagonal(inner) + embedded(_complex(gs, u))
+        if u.is_complex():
+            inner = inner + embedded(diagonals(uu) / (2 * scale))
+        ga = u @ inner @ vh
+        m, n = u.dims[-2], vh.dims[-1]
+        if m > k:
+            part = gu / scale.unsqueeze(-2)
+            ga = ga + (part - u @ (adjoint(u) @ part)) @ vh
+        if n > k:
+            part = gvh / scale.unsqueeze(-1)
+            ga = ga + u @ (part - (part @ v) @ vh)
+        return ga, None
+
+
+def _skew(a: Tensor) -> Tensor:
+    return a - adjoint(a)
+
+
+class _Svdvals(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        ctx.save_for_backward(a)
+        return _wrap(engine.svdvals(a.as_array()))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        u, _, vh = svd(ctx.saved_tensors[0], False)
+        return (u * _complex(g, u).unsqueeze(-2)) @ vh
+
+
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
+    """A = U diag(S) Vᴴ with S ≥ 0 descending. Gradients of the columns that `full_matrices` adds are left out: those
+    columns are any that complete a basis."""
+    if out is not None:
+        raise NotImplementedError(f"[linalg.svd] out={out!r} is not supported")
+    if driver not in (None, "gesvd", "gesvdj", "gesvda"):
+        raise RuntimeError(f"torch.linalg.svd: driver={driver!r} is not known")
+    matrices("linalg.svd", A)
+    with errors("linalg.svd"):
+        return svd_result(*_Svd.apply(A, full_matrices))
+
+
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
+    """The singular values, descending."""
+    matrices("linalg.svdvals", A)
+    with errors("linalg.svdvals"):
+        result: Tensor = _Svdvals.apply(A)
+    return write_out(out, result)
+
+
+class _Eigh(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, triangle: str) -> tuple[Tensor, Tensor]:
+        values, vectors = (_wrap(x) for x in engine.eigh(a.as_array(), UPLO=triangle))
+        ctx.save_for_backward(values, vectors)
+        return values, vectors
+
+    @staticmethod
+    def backward(ctx: Any, gl: Any, gv: Any) -> Any:
+        values, v = ctx.saved_tensors
+        vh = adjoint(v)
+        inner = off_diagonal((vh @ gv) / _complex(gaps(values), v)) + embedded(_complex(gl, v))
+        return v @ inner @ vh, None
+
+
+def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+    """Eigenvalues, ascending, and orthonormal eigenvectors (in columns) of Hermitian matrices, of which one triangle is
+    read; the gradient counts on both."""
+    if out is not None:
+        raise NotImplementedError(f"[linalg.eigh] out={out!r} is not supported")
+    matrices("linalg.eigh", A, square=True)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    with errors("linalg.eigh"):
+        return eigh_result(*_Eigh.apply(A, UPLO.upper()))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues, ascending, of Hermitian matrices."""
+    if A.requires_grad and _core.is_grad_enabled():
+        return write_out(out, eigh(A, UPLO).eigenvalues)
+    matrices("linalg.eigvalsh", A, square=True)
+    with errors("linalg.eigvalsh"):
+        return write_out(out, _wrap(engine.eigvalsh(A.as_array(), UPLO=UPLO.upper())))
+
+
+class _Eig(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> tuple[Tensor, Tensor]:
+        values, vectors = (_wrap(x) for x in engine.eig(a.as_array()))
+        ctx.save_for_backward(values, vectors)
+        return values, vectors
+
+    @staticmethod
+    def backward(ctx: Any, gl: Any, gv: Any) -> Any:
+        values, v = ctx.saved_tensors
+        vh = adjoint(v)
+        turned = vh @ gv
+        own = _complex(_map("real", diagonals(turned)), v)
+        inner = (turned - (vh @ v) * own.unsqueeze(-2)) / conj(gaps(values))
+        return solve(vh, (off_diagonal(inner) + embedded(gl)) @ vh)
+
+
+def eig(A: Tensor, *, out: Any = None) -> Any:
+    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns); complex."""
+    if out is not None:
+        raise NotImplementedError(f"[linalg.eig] out={out!r} is not supported")
+    matrices("linalg.eig", A, square=True)
+    name = {"float32": "complex64", "float64": "complex128"}.get(A.dtype_name)
+    with errors("linalg.eig"):
+        return eig_result(*_Eig.apply(A if name is None else _core.t_cast(A, name)))
+
+
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues, in no order; complex."""
+    return write_out(out, eig(A).eigenvalues)

@@ -1,0 +1,97 @@
+"""Norms, and what follows from them: condition numbers and ranks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _reductions, _shape
+from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._words import dtype_name
+from cuprous.torch.linalg._common import matrices
+from cuprous.torch.linalg._decompositions import eigvalsh, svdvals
+from cuprous.torch.linalg._solving import inv
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
+                out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """`(Σ |x|**ord)**(1/ord)` over dimensions (all by default); the largest or smallest magnitude for ±inf, the number
+    of elements that are not 0 for 0."""
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype_name}"
+        )
+    return write_out(out, _reductions.norm(x, float(ord), dim, keepdim, dtype=dtype))
+
+
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
+                out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The norm of matrices in two dimensions: "fro", "nuc" (the sum of singular values), ±2 (the largest, the
+    smallest), ±1 and ±inf (the largest or smallest sum of magnitudes of a column or row)."""
+    row, column = (wrap_dim(d, A.ndim) for d in dim)
+    if row == column:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    a = A if dtype is None else _core.t_cast(A, dtype_name(dtype))
+    if ord == "fro":
+        return write_out(out, vector_norm(a, 2, (row, column), keepdim))
+    if ord in (1, -1, math.inf, -math.inf):
+        summed, rest = (row, column) if abs(ord) == 1 else (column, row)
+        sums = _core.t_fold("sum", _core.t_map("absolute", a), [summed], True)
+        result = _core.t_fold("max" if ord > 0 else "min", sums, [rest], True)
+    elif ord in ("nuc", 2, -2):
+        values = svdvals(_shape.movedim(a, (row, column), (-2, -1)))
+        op = {"nuc": "sum", 2: "max", -2: "min"}[ord]
+        flat = _core.t_fold(op, values, [-1], False)
+        kept = [1 if k in (row, column) else n for k, n in enumerate(a.dims)]
+        return write_out(out, flat.reshape(kept) if keepdim else flat)
+    else:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return write_out(out, result if keepdim else _shape.squeeze(result, (row, column)))
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None,
+         dtype: Any = None) -> Tensor:  # fmt: skip
+    """`vector_norm` over one dimension (or all, without `ord`), `matrix_norm` over two."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if ord is None:
+        return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
+    if dims is None:
+        if A.ndim not in (1, 2):
+            raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                               f"{A.ndim}D.")  # fmt: skip
+        dims = list(range(A.ndim))
+    if len(dims) == 1 and not isinstance(ord, str):
+        return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
+    if len(dims) == 2:
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
+    raise RuntimeError(f"linalg.norm: ord={ord!r} over {len(dims)} dimensions is not a norm of vectors or matrices")
+
+
+def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The condition number: the norm of the matrix times that of its inverse; by singular values for None, 2 and -2."""
+    matrices("linalg.cond", A)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        large, small = values[..., 0], values[..., -1]
+        return write_out(out, small / large if p == -2 else large / small)
+    return write_out(out, matrix_norm(A, p) * matrix_norm(inv(A), p))
+
+
+def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False,
+                out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The number of singular values above max(atol, rtol times the largest) (int64); `rtol` is max(m, n) times the
+    dtype's epsilon unless one of the two is given."""
+    matrices("linalg.matrix_rank", A, square=hermitian)
+    from cuprous.torch._info import finfo
+
+    plain = A.detach()
+    values = _core.t_map("absolute", eigvalsh(plain)) if hermitian else svdvals(plain)
+    if rtol is None:
+        rtol = max(A.dims[-2:]) * finfo(A.dtype).eps if atol is None else 0.0
+    least = values.amax(-1, True) * (rtol.unsqueeze(-1) if isinstance(rtol, Tensor) else rtol)
+    if atol is not None:
+        at = atol.unsqueeze(-1) if isinstance(atol, Tensor) else atol
+        least = _core.t_map("maximum", least, at)
+    return write_out(out, _reductions.sum(values > least, -1))

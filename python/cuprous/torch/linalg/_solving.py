@@ -1,0 +1,363 @@
+"""Inverses, systems of equations, determinants."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from typing import Any
+
+import cuprous.linalg as engine
+from cuprous import _core, _decompositions
+from cuprous._core import Tensor
+from cuprous.torch import _products, _shape
+from cuprous.torch._args import write_out
+from cuprous.torch._reductions import sum as total
+from cuprous.torch.autograd import Function
+from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, errors, eye, matrices
+
+_wrap, _map = _core.t_wrap, _core.t_map
+
+slogdet_result = namedtuple("slogdet_result", ("sign", "logabsdet"))
+inv_ex_result = namedtuple("inv_ex_result", ("inverse", "info"))
+solve_ex_result = namedtuple("solve_ex_result", ("result", "info"))
+lstsq_result = namedtuple("lstsq_result", ("solution", "residuals", "rank", "singular_values"))
+
+
+class _Solve(Function):
+    """X with A X = B, of stacks of one shape."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        x = _wrap(engine.solve(*arrays(a, b)))
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, x = ctx.saved_tensors
+        gb = _Solve.apply(adjoint(a), g)
+        return -(gb @ adjoint(x)) if ctx.needs_input_grad[0] else None, gb
+
+
+class _Inverse(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        y = _wrap(engine.inv(a.as_array()))
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        y = adjoint(ctx.saved_tensors[0])
+        return -(y @ g @ y)
+
+
+class _Slogdet(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> tuple[Tensor, Tensor]:
+        sign, log = (_wrap(x) for x in engine.slogdet(a.as_array()))
+        ctx.save_for_backward(a, sign)
+        if not a.is_complex():
+            ctx.mark_non_differentiable(sign)
+        return sign, log
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        a, sign = ctx.saved_tensors
+        factor = gs[-1]
+        if a.is_complex():
+            turn = _map("imag", _map("multiply", conj(gs[0]), sign))
+            factor = _map("make_complex", factor, -turn)
+        return factor.unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
+
+
+class _Det(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        value = _wrap(engine.det(a.as_array()))
+        ctx.save_for_backward(a, value)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, value = ctx.saved_tensors
+        if bool((value == 0).any()):
+            return g.unsqueeze(-1).unsqueeze(-1) * _cofactors(a)
+        return (g * conj(value)).unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
+
+
+def _cofactors(a: Tensor) -> Tensor:
+    """The conjugate of the derivative of the determinant, also of singular matrices, by singular values: det(U) det(Vᴴ)
+    times the products of all singular values but one."""
+    from cuprous.torch.linalg._decompositions import svd
+
+    u, s, vh = svd(a)
+    n = s.dims[-1]
+    others = s.unsqueeze(-2) * (1 - eye(n, s)) + eye(n, s)
+    products = _core.t_fold("prod", others, [-1], False)
+    sign = det(u) * det(vh)
+    return conj(sign).unsqueeze(-1).unsqueeze(-1) * ((u * products.unsqueeze(-2)) @ vh)
+
+
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse.
+
+    Raises:
+        LinAlgError: for singular matrices.
+        RuntimeError: for matrices that are not square.
+    """
+    matrices("linalg.inv", A, square=True)
+    with errors("linalg.inv"):
+        result: Tensor = _Inverse.apply(A)
+    return write_out(out, result)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse, and 0 (int32) for each matrix, for singular ones 1; their inverse is NaN."""
+    matrices("linalg.inv_ex", A, square=True)
+    result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
+    info = _core.t_cast(_bad(result), "int32")
+    if check_errors and bool(info.any()):
+        raise LinAlgError("linalg.inv_ex: The input matrix is singular.")
+    return inv_ex_result(inv(A) if A.requires_grad and not bool(info.any()) else result, info)
+
+
+def _identities(a: Tensor) -> Tensor:
+    return _core.t_expand(eye(a.dims[-1], a), list(a.dims))
+
+
+def _bad(x: Tensor) -> Tensor:
+    """Whether a stack's matrices hold NaN."""
+    return _core.t_fold("max", _map("isnan", x), [-2, -1], False)
+
+
+def _stretched(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Two stacks of one shape."""
+    batch = list(_shape.broadcast_shapes(a.dims[:-2], b.dims[:-2]))
+    return tuple(_core.t_expand(x, [*batch, *x.dims[-2:]]) for x in (a, b))  # type: ignore[return-value]
+
+
+def _is_vector(a: Tensor, b: Tensor) -> bool:
+    return b.ndim == 1 or (b.ndim == a.ndim - 1 and b.dims == a.dims[:-1])
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """X with A X = B (with `left=False` X A = B), by LU with partial pivoting.
+
+    Raises:
+        LinAlgError: for singular matrices.
+        RuntimeError: for shapes or dtypes that do not fit.
+    """
+    vector = _is_vector(A, B)
+    b = B.unsqueeze(-1) if vector else B
+    matrices("linalg.solve", A, b, square=False)
+    matrices("linalg.solve", A, square=True)
+    if vector and not left:
+        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
+    rows = b.dims[-2 if left else -1]
+    if rows != A.dims[-1]:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.dims[-2]}x{A.dims[-1]} and {b.dims[-2]}x{b.dims[-1]})"
+        )
+    a, b = _stretched(A if left else A.mT, b if left else b.mT)
+    with errors("torch.linalg.solve"):
+        x: Tensor = _Solve.apply(a, b) if b.numel() else b.clone()
+    x = x if left else x.mT
+    return write_out(out, x.squeeze(-1) if vector else x)
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve`, and 0 (int32) for each matrix.
+
+    Raises:
+        LinAlgError: for singular matrices, also without `check_errors`.
+    """
+    result = solve(A, B, left=left)
+    return solve_ex_result(result, _core.t_full(list(A.dims[:-2]), 0, "int32", A.device_name))
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
+                     out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """X with A X = B (with `left=False` X A = B) for triangular A, of which only the triangle is read; with
+    `unitriangular` its diagonal counts as 1."""
+    matrices("linalg.solve_triangular", A, B)
+    matrices("linalg.solve_triangular", A, square=True)
+    triangle = _shape.triu(A, int(unitriangular)) if upper else _shape.tril(A, -int(unitriangular))
+    triangle = triangle + eye(A.dims[-1], A) if unitriangular else triangle
+    a, b = _stretched(triangle, B)
+    if not left:
+        a, b = a.mT, b.mT
+    with errors("linalg.solve_triangular"):
+        x: Tensor = _Solve.apply(a, b)
+    return write_out(out, x if left else x.mT)
+
+
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant."""
+    matrices("linalg.det", A, square=True)
+    result: Tensor = _Det.apply(A)
+    return write_out(out, result)
+
+
+def slogdet(A: Tensor) -> Any:
+    """The determinant's sign (for complex matrices its phase), and the logarithm of its absolute value."""
+    matrices("linalg.slogdet", A, square=True)
+    return slogdet_result(*_Slogdet.apply(A))
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; NaN where that is negative."""
+    sign, log = slogdet(input)
+    if input.is_complex():
+        return _map("log", sign) + log
+    return _map("where", sign < 0, math.nan, log)
+
+
+class _PseudoInverse(Function):
+    """Golub and Pereyra (1973) have its derivative, for a rank that does not change."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, cutoff: Any, hermitian: bool) -> Tensor:
+        p = _wrap(engine.pinv(a.as_array(), rcond=cutoff, hermitian=hermitian))
+        ctx.save_for_backward(a, p)
+        return p
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, p = ctx.saved_tensors
+        gh, ph = adjoint(g), adjoint(p)
+        ga = -(ph @ g @ ph)
+        m, n = a.dims[-2:]
+        if m > n:  # else A has a right inverse, and I - A P is zero unless the rank is smaller
+            ga = ga + (gh - a @ (p @ gh)) @ p @ ph
+            ga = ga + ph @ (p @ (gh - (gh @ p) @ a))
+        else:
+            ga = ga + (gh @ p - a @ (p @ gh @ p)) @ ph
+            ga = ga + ph @ (p @ gh - (p @ gh @ p) @ a)
+        return ga, None, None
+
+
+def pinv(
+    A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The Moore-Penrose pseudoinverse: singular values below `rtol` times the largest count as zero.
+
+    Raises:
+        NotImplementedError: for `atol`.
+    """
+    matrices("linalg.pinv", A, square=hermitian)
+    if atol is not None:
+        raise NotImplementedError(f"[linalg.pinv] atol={atol!r} is not supported; use rtol")
+    from cuprous.torch._info import finfo
+
+    cutoff = max(A.dims[-2:]) * finfo(A.dtype).eps if rtol is None else rtol
+    result: Tensor = _PseudoInverse.apply(A, cutoff, hermitian)
+    return write_out(out, result)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X that minimises the norm of A X - B, of least norm where there are several; with the squared residuals
+    (where there are more rows than columns and the rank is full), the rank and the singular values.
+
+    Raises:
+        RuntimeError: for shapes or dtypes that do not fit.
+    """
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss) but got " + str(driver)
+        )
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.dims == A.dims[:-1])
+    b = B.unsqueeze(-1) if vector else B
+    matrices("torch.linalg.lstsq", A, b)
+    if b.dims[-2] != A.dims[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    from cuprous.torch.linalg._decompositions import svdvals
+
+    solution = pinv(A, rtol=rcond) @ b
+    values = svdvals(A.detach())
+    m, n = A.dims[-2:]
+    from cuprous.torch._info import finfo
+
+    least = values.amax(-1, True) * (max(m, n) * finfo(values.dtype).eps if rcond is None else rcond)
+    rank = total(values > least, -1)
+    residuals = values.new_empty(0)
+    if m > n and bool((rank == n).all()):
+        residuals = total(_map("square", _map("absolute", A @ solution - b)), -2)
+    return lstsq_result(solution.squeeze(-1) if vector else solution, residuals, rank, values)
+
+
+def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The n-th power of matrices; of the inverse for negative n."""
+    matrices("linalg.matrix_power", A, square=True)
+    if n == 0:
+        return write_out(out, _identities(A).clone())
+    base, left, result = (inv(A) if n < 0 else A), abs(n), None
+    while left:
+        if left & 1:
+            result = base if result is None else result @ base
+        left >>= 1
+        base = base @ base if left else base
+    assert result is not None
+    return write_out(out, result.clone() if result is A else result)
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of matrices: a Taylor polynomial of a matrix that was halved until its norm is below 1/2, squared
+    as often (Moler and Van Loan, 2003)."""
+    matrices("linalg.matrix_exp", A, square=True)
+    if not A.numel():
+        return A.clone()
+    size = float(_map("absolute", A.detach()).sum(-2).amax())
+    if not math.isfinite(size):
+        return A * math.nan
+    halved = max(0, math.ceil(math.log2(size)) + 1) if size else 0
+    terms = 18 if A.dtype_name in ("float64", "complex128") else 10
+    x = A * 0.5**halved
+    identity = _identities(A)
+    result = identity
+    for k in range(terms, 0, -1):  # Horner's scheme
+        result = identity + x @ result / k
+    for _ in range(halved):
+        result = result @ result
+    return result
+
+
+def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices (the first and the last may be vectors), in the order that costs least."""
+    from cuprous._linalg_products import _best_splits
+
+    parts = list(tensors)
+    if len(parts) < 2:
+        raise RuntimeError("linalg.multi_dot: expected at least 2 tensors")
+    first, last = parts[0].ndim == 1, parts[-1].ndim == 1
+    parts[0] = parts[0].unsqueeze(0) if first else parts[0]
+    parts[-1] = parts[-1].unsqueeze(1) if last else parts[-1]
+    splits = _best_splits([parts[0].dims[0], *(p.dims[1] for p in parts)])
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return parts[i]
+        k = splits[i, j]
+        return _products.matmul(product(i, k), product(k + 1, j))
+
+    result = product(0, len(parts) - 1)
+    result = result.squeeze(0) if first else result
+    return write_out(out, result.squeeze(-1) if last else result)
+
+
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse with respect to `tensordot(·, ·, ind)`."""
+    head, tail = A.dims[:ind], A.dims[ind:]
+    if ind <= 0 or math.prod(head) != math.prod(tail):
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]),"
+                           f" but got {math.prod(tail)} != {math.prod(head)}")  # fmt: skip
+    return write_out(out, inv(A.reshape(math.prod(head), -1)).reshape([*tail, *head]))
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """X with `tensordot(A, X, X.ndim) = B`."""
+    if dims is not None:
+        A = _shape.movedim(A, list(dims), list(range(A.ndim - len(dims), A.ndim)))
+    rest = A.dims[B.ndim :]
+    return write_out(out, solve(A.reshape(-1, math.prod(rest)), B.reshape(-1)).reshape(list(rest)))

@@ -1,0 +1,228 @@
+"""Activations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _shape
+from cuprous.torch._pointwise import clamp
+from cuprous.torch._reductions import log_softmax, softmax
+
+_map = _core.t_map
+
+
+def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    if not inplace:
+        return result
+    _core.t_update(input, result)
+    return input
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`max(x, 0)`; the gradient at 0 is 0."""
+    return written(input, _map("where", _map("less_equal", input, 0), 0, input), inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`min(max(x, 0), 6)`."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """`min(max(x, min_val), max_val)`; the gradient at the bounds is 0."""
+    low = _map("where", _map("less_equal", input, min_val), min_val, input)
+    return written(input, _map("where", _map("greater_equal", input, max_val), max_val, low), inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x above 0, otherwise x times a slope."""
+    return written(
+        input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace
+    )
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x above 0, otherwise x times a weight (one, or one a channel).
+
+    Raises:
+        RuntimeError: if there are neither one weight nor one a channel.
+    """
+    if weight.numel() > 1:
+        channels = input.dims[1] if input.ndim > 1 else input.numel()
+        if weight.numel() != channels:
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{weight.numel()} and channel size = {channels}.")  # fmt: skip
+        weight = weight.reshape([-1 if k == 1 else 1 for k in range(max(input.ndim, 2))]) if input.ndim > 1 else weight
+    return _map("where", _map("greater", input, 0), input, _map("multiply", input, weight))
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x above 0, otherwise `alpha (exp(x) - 1)`."""
+    return written(input, _exponential(input, alpha, 1.0, 1.0), inplace)
+
+
+def _exponential(x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
+    positive = _map("greater", x, 0)
+    # What is not taken must stay finite, or its gradient would be 0 times infinity.
+    low = _map("expm1", _map("where", positive, 0, x if inner == 1 else _map("multiply", x, inner)))
+    low = low if alpha == 1 else _map("multiply", low, alpha)
+    result = _map("where", positive, x, low)
+    return result if scale == 1 else _map("multiply", result, scale)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The scaled ELU that keeps mean 0 and variance 1."""
+    return written(input, _exponential(input, 1.6732632423543772, 1.0507009873554805, 1.0), inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x above 0, otherwise `alpha (exp(x / alpha) - 1)`."""
+    return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x, or with "tanh" nearly so."""
+    if approximate == "none":
+        return _map("multiply", input, _map("ndtr", input))
+    if approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    cube = _map("multiply", _map("square", input), input)
+    inner = _map("multiply", _map("add", input, _map("multiply", cube, 0.044715)), math.sqrt(2 / math.pi))
+    return _map("multiply", _map("multiply", input, 0.5), _map("add", _map("tanh", inner), 1.0))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`x * sigmoid(x)`."""
+    return written(input, _map("multiply", input, _map("expit", input)), inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`x * tanh(softplus(x))`."""
+    return written(input, _map("multiply", input, _map("tanh", softplus(input))), inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """`log(1 + exp(beta x)) / beta`, and x where beta x is above the threshold."""
+    scaled = input if beta == 1 else _map("multiply", input, beta)
+    high = _map("greater", scaled, threshold)
+    soft = _map("log1p", _map("exp", _map("where", high, 0, scaled)))
+    return _map("where", high, input, soft if beta == 1 else _map("divide", soft, beta))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """`x / (1 + |x|)`."""
+    return _map("divide", input, _map("add", _map("absolute", input), 1))
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of the sigmoid."""
+    return _map("subtract", clamp(input, max=0), _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """`min(max(x / 6 + 1/2, 0), 1)`."""
+    return written(input, _map("divide", hardtanh(_map("add", input, 3), 0.0, 6.0), 6.0), inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`x * hardsigmoid(x)`."""
+    return written(input, _map("multiply", input, hardsigmoid(input)), inplace)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """`1 / (1 + exp(-x))`."""
+    return _map("expit", input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return _map("tanh", input)
+
+
+def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """`softmax(-x)`."""
+    return softmax(_map("negative", input), dim, dtype)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """One half times the sigmoid of the other."""
+    a, b = _shape.chunk(input, 2, dim)
+    return _map("multiply", a, _map("expit", b))
+
+
+# --- shrinking and thresholds
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x above a threshold, otherwise a value."""
+    return written(input, _map("where", _map("greater", input, threshold), input, value), inplace)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 within [-lambd, lambd], otherwise x."""
+    return _map("where", _map("less_equal", _map("absolute", input), lambd), 0, input)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 within [-lambd, lambd], otherwise x less lambd (or plus lambd, below)."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _map("subtract", input, clamp(input, -lambd, lambd))
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """`x - tanh(x)`."""
+    return _map("subtract", input, _map("tanh", input))
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+          inplace: bool = False) -> Tensor:  # fmt: skip
+    """x above 0, otherwise x times a slope drawn from [lower, upper) while training, else their mean."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    kind = "float64" if input.dtype_name == "float64" else "float32"
+    unit = _creation.draw_floats("unit", input.dims, kind, input.device_name)
+    slope = _core.t_cast(_map("add", _map("multiply", unit, upper - lower), lower), input.dtype_name)
+    return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of a softmax made smooth (Jang et al., 2017); `hard`: one-hot, with the smooth one's gradient."""
+    kind = "float64" if logits.dtype_name == "float64" else "float32"
+    unit = _creation.draw_floats("unit", logits.dims, kind, logits.device_name)
+    # An exponential variate from 1 - u, which is never 0.
+    variate = _map("negative", _map("log1p", _map("negative", unit))) + 1e-37
+    noise = _core.t_cast(_map("negative", _map("log", variate)), logits.dtype_name)
+    soft = softmax(_map("divide", _map("add", logits, noise), tau), dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, True)
+    strides = [0] * soft.ndim
+    strides[dim] = 1
+    places = _core.t_iota(list(soft.dims), strides, 0, soft.device_name)
+    one = _core.t_cast(_map("equal", places, index), soft.dtype_name)
+    return _map("add", _map("subtract", one, soft.detach()), soft)
+
+
+def _in_place(name: str, function: Any) -> Any:
+    def act(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, inplace=True, **kwargs)
+
+    act.__name__ = act.__qualname__ = name + "_"
+    act.__doc__ = f"`{name}`, written into the tensor."
+    return act
+
+
+relu_, leaky_relu_, elu_, selu_, celu_, hardtanh_, threshold_, rrelu_ = (
+    _in_place(f.__name__, f) for f in (relu, leaky_relu, elu, selu, celu, hardtanh, threshold, rrelu)
+)
+
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
+    "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
+    "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+]  # fmt: skip

@@ -1,0 +1,210 @@
+"""Attention: weighted means of values, by how well keys match queries."""
+
+from __future__ import annotations
+
+import math
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _shape
+from cuprous.torch._reductions import softmax
+from cuprous.torch.nn._dropout import dropout
+
+_map, _fold = _core.t_map, _core.t_fold
+
+
+def _weights(scores: Tensor) -> Tensor:
+    """The softmax over the last dimension, and 0 where a whole row is masked."""
+    top = _fold("max", scores.detach(), [-1], True)
+    powers = _map("exp", _map("subtract", scores, _map("where", _map("equal", top, -math.inf), 0, top)))
+    total = _fold("sum", powers, [-1], True)
+    return _map("divide", powers, _map("where", _map("equal", total, 0), 1, total))
+
+
+def causal(rows: int, columns: int, word: str) -> Tensor:
+    """Where the column is not after the row (bool)."""
+    return _core.t_iota([rows, columns], [-1, 1], 0, word) <= 0
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:  # fmt: skip
+    """`softmax(query @ key.T * scale + mask) @ value`.
+
+    Args:
+        query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).
+        attn_mask: bool (True may be seen) or float (added), that broadcasts to (..., L, S).
+        dropout_p: the probability with which weights are left out, always (pass 0 when not training).
+        is_causal: query i sees the keys up to i; then there must be no mask.
+        scale: 1/√E unless given.
+        enable_gqa: there are fewer heads of keys and values, each of which serves several queries' heads.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or a mask together with `is_causal`.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.ndim < 2 or x.dtype_name != query.dtype_name:
+            raise RuntimeError(
+                f"[scaled_dot_product_attention] {name} has shape {list(x.dims)} and dtype "
+                f"{x.dtype_name}: at least two dimensions, and one dtype for all, are needed"
+            )
+    if query.dims[-1] != key.dims[-1] or key.dims[-2] != value.dims[-2]:
+        raise RuntimeError(
+            f"[scaled_dot_product_attention] query {list(query.dims)} and key {list(key.dims)} must "
+            f"agree in the last dimension, key and value {list(value.dims)} in the one before it"
+        )
+    if enable_gqa:
+        heads = query.dims[-3]
+        if heads % key.dims[-3] or heads % value.dims[-3]:
+            raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
+                               f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
+        key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
+        value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
+    factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
+    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
+    if is_causal:
+        attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
+    if attn_mask is not None:
+        if attn_mask.dtype_name == "bool":
+            scores = _map("where", attn_mask, scores, -math.inf)
+        else:
+            scores = _map("add", scores, attn_mask)
+    weights = softmax(scores, -1) if attn_mask is None or is_causal else _weights(scores)
+    return dropout(weights, dropout_p, dropout_p > 0) @ value
+
+
+def additive_mask(mask: Tensor | None, name: str, dtype: str) -> Tensor | None:
+    """A mask that is added to scores: bool ones are -inf where they hold.
+
+    Raises:
+        AssertionError: for other dtypes than bool and floats.
+    """
+    if mask is None or (mask.is_floating_point() and mask.dtype_name == dtype):
+        return mask
+    if mask.dtype_name == "bool":
+        zero = _core.t_full(list(mask.dims), 0.0, dtype, mask.device_name)
+        return _map("where", mask, -math.inf, zero)
+    if not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {name} are supported, not {mask.dtype_name}")
+    return _core.t_cast(mask, dtype)
+
+
+def _projected(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None) -> list[Tensor]:
+    """Queries, keys and values by their own weights; by one product where inputs are the same."""
+    linear = _core.t_linear
+    if len(weights) == 1:
+        (weight,) = weights
+        if query is key and key is value:
+            return list(_shape.chunk(linear(query, weight, bias), 3, -1))
+        weights = list(_shape.chunk(weight, 3, 0))
+    biases = [None] * 3 if bias is None else list(_shape.chunk(bias, 3, 0))
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_heads: int) -> bool:
+    """Whether there is a batch dimension.
+
+    Raises:
+        AssertionError: for shapes that do not fit.
+    """
+    shapes = f"query {list(query.dims)}, key {list(key.dims)}, value {list(value.dims)}"
+    if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor and key and value alike, but got {shapes}"
+        )
+    if query.dims[-1] != embed_dim:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim}, but got {query.dims[-1]}: {shapes}")
+    if embed_dim % num_heads:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    if key.dims[:-1] != value.dims[:-1]:
+        raise AssertionError(f"key's sequence and batch dims do not match value's: {shapes}")
+    return query.ndim == 3
+
+
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+                                 in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None,
+                                 bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor,
+                                 out_proj_bias: Tensor | None, training: bool = True,
+                                 key_padding_mask: Tensor | None = None, need_weights: bool = True,
+                                 attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
+                                 q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+                                 v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
+                                 static_v: Tensor | None = None, average_attn_weights: bool = True,
+                                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """What `nn.MultiheadAttention` computes, with its parameters as arguments; (L, N, E) first the steps.
+
+    Returns:
+        The outputs (L, N, E), and the weights (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
+    """
+    if static_k is not None or static_v is not None:
+        raise NotImplementedError("[multi_head_attention_forward] static_k and static_v are not supported")
+    batched = _check_attention(query, key, value, embed_dim_to_check, num_heads)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    alone = is_causal and key_padding_mask is None and not need_weights
+    separate = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else [in_proj_weight]
+    weights = [w for w in separate if w is not None]
+    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    if not batched:
+        q, k, v = (x.unsqueeze(1) for x in (q, k, v))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    steps, n, width = q.dims
+    size, head = k.dims[0], width // num_heads
+    mask = additive_mask(attn_mask, "attn_mask", q.dtype_name)
+    padding = additive_mask(key_padding_mask, "key_padding_mask", q.dtype_name)
+    if mask is not None and mask.dims not in ((steps, size), (n * num_heads, steps, size)):
+        raise RuntimeError(f"The shape of the attn_mask is {list(mask.dims)}, but should be {(steps, size)} or "
+                           f"{(n * num_heads, steps, size)}.")  # fmt: skip
+    if padding is not None and padding.dims != (n, size):
+        raise AssertionError(f"expecting key_padding_mask shape of {(n, size)}, but got {list(padding.dims)}")
+    extra = 0
+    if bias_k is not None and bias_v is not None:
+        k = _shape.cat([k, _core.t_expand(bias_k, [1, n, width])])
+        v = _shape.cat([v, _core.t_expand(bias_v, [1, n, width])])
+        extra += 1
+
+    def heads(x: Tensor) -> Tensor:
+        return x.reshape(x.dims[0], n, num_heads, head).permute(1, 2, 0, 3)
+
+    q, k, v = heads(q), heads(k), heads(v)
+    if add_zero_attn:
+        zero = _core.t_full([n, num_heads, 1, head], 0, q.dtype_name, q.device_name)
+        k, v = _shape.cat([k, zero], 2), _shape.cat([v, zero], 2)
+        extra += 1
+    p = dropout_p if training else 0.0
+    if alone and not extra:
+        mixed, shown = scaled_dot_product_attention(q, k, v, None, p, True), None
+    else:
+        total = _joined(mask, padding, n, num_heads, extra)
+        if need_weights:
+            scores = _map("multiply", q, 1.0 / math.sqrt(head)) @ _shape.transpose(k, -2, -1)
+            shown = dropout(softmax(scores if total is None else _map("add", scores, total), -1), p, p > 0)
+            mixed = shown @ v
+        else:
+            mixed, shown = scaled_dot_product_attention(q, k, v, total, p), None
+    out = _core.t_linear(mixed.permute(2, 0, 1, 3).reshape(steps, n, width), out_proj_weight, out_proj_bias)
+    if shown is not None and average_attn_weights:
+        shown = shown.mean(1)
+    if not batched:
+        out, shown = out.squeeze(1), None if shown is None else shown.squeeze(0)
+    return out, shown
+
+
+def _joined(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
+    """Both masks in one, (N or 1, heads or 1, L or 1, S), with zeros for keys that were added."""
+    from cuprous.torch.nn._padding import pad
+
+    parts = []
+    if mask is not None:
+        parts.append(mask if mask.ndim == 2 else mask.reshape(n, heads, *mask.dims[1:]))
+    if padding is not None:
+        parts.append(padding.reshape(n, 1, 1, -1))
+    parts = [pad(part, (0, extra)) if extra else part for part in parts]
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else _map("add", parts[0], parts[1])
+
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]

@@ -1,0 +1,70 @@
+"""Elements left out at random while training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.nn._activation import written
+
+_map = _core.t_map
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to 0 with probability p, the others divided by 1 - p; nothing unless training."""
+    return _dropped(input, p, training, inplace, input.dims)
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    kind = "float64" if input.dtype_name == "float64" else "float32"
+    keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
+    scaled = _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0)
+    return written(input, _map("where", keep, scaled, 0), inplace)
+
+
+def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
+    def drop(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        lead = 2 if input.ndim == ndim + 2 else 1
+        return _dropped(input, p, training, inplace, [*input.dims[:lead], *(1 for _ in input.dims[lead:])])
+
+    drop.__name__ = drop.__qualname__ = function
+    drop.__doc__ = "Whole channels set to 0 with probability p, the others divided by 1 - p; nothing unless training."
+    return drop
+
+
+dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 3))
+
+
+#: Where SELU goes for large negative numbers: what alpha dropout puts in place of what is dropped.
+_LOW = -1.7580993408473766
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
+    return _alpha(input, p, training, inplace, input.dims)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    return _alpha(input, p, training, inplace, [*input.dims[:2], *(1 for _ in input.dims[2:])])
+
+
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    kind = "float64" if input.dtype_name == "float64" else "float32"
+    keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
+    scale = ((1 - p) * (1 + p * _LOW**2)) ** -0.5 if p < 1 else 0.0
+    kept = _map("where", keep, input, _LOW)
+    return written(input, _map("subtract", _map("multiply", kept, scale), scale * _LOW * p), inplace)
+
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -1,0 +1,188 @@
+"""Tables of rows, and distances between vectors."""
+
+from __future__ import annotations
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._args import unsupported
+from cuprous.torch._pointwise import clamp
+
+_map = _core.t_map
+
+
+def _check_index(function: str, input: Tensor) -> None:
+    if input.dtype_name not in ("int64", "int32"):
+        raise RuntimeError(
+            f"Expected tensor for argument 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{input.dtype_name} instead (while checking arguments for {function})"
+        )
+
+
+def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scales the rows that are looked up to a norm of at most `max_norm`, in place and without gradient."""
+    table = weight.detach()
+    used = _core.t_full([table.dims[0]], False, "bool", table.device_name)
+    _indexing.index_fill_(used, 0, input.reshape(-1), True)
+    norms = _reductions.norm(table, norm_type, 1)
+    factor = _map("divide", max_norm, _map("add", norms, 1e-7))
+    factor = _map("where", _map("logical_and", used, _map("greater", norms, max_norm)), factor, 1)
+    _core.t_overwrite("multiply", table, factor.unsqueeze(1))
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
+    """Rows of a table; that of `padding_idx` gets no gradient.
+
+    Args:
+        input: indices (int64 or int32) of any shape.
+        weight: the table, of shape (rows, width).
+        padding_idx: a row without gradient.
+        max_norm: rows that are looked up and longer are first shortened to it, in place.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: divides each row's gradient by how often the row was looked up.
+        sparse: not supported.
+
+    Raises:
+        RuntimeError: for indices of another dtype.
+        IndexError: for indices that the table has not.
+    """
+    unsupported("embedding", sparse=(sparse, False))
+    _check_index("embedding", input)
+    if padding_idx is not None:
+        if not -weight.dims[0] <= padding_idx < weight.dims[0]:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx = padding_idx + weight.dims[0] if padding_idx < 0 else padding_idx
+    if max_norm is not None:
+        _shorten(weight, input, max_norm, norm_type)
+    result = _indexing.rows(weight, input)
+    if not (weight.requires_grad and _core.is_grad_enabled()):
+        return result
+    if scale_grad_by_freq:
+        flat = input.reshape(-1)
+        counts = _core.t_full([weight.dims[0]], 0, result.dtype_name, weight.device_name)
+        ones = _core.t_full([flat.numel()], 1, result.dtype_name, weight.device_name)
+        share = _indexing.gather(_indexing.index_add(counts, 0, flat, ones), 0, flat).reshape([*input.dims, 1])
+        # The values stay; only what flows back is divided.
+        result = _map("add", result.detach(), _map("divide", _map("subtract", result, result.detach()), share))
+    if padding_idx is not None:
+        padding = _map("equal", input, padding_idx).unsqueeze(-1)
+        result = _map("where", padding, result.detach(), result)
+    return result
+
+
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Tensor:  # fmt: skip
+    """Sums, means or maxima of bags of rows: an input of two dimensions is one bag a row; one of one dimension has
+    bags that begin at `offsets`. Rows of `padding_idx` count for nothing; an empty bag gives zeros.
+
+    Raises:
+        ValueError: for offsets where there must be none, or none where there must be some.
+        NotImplementedError: for weights of samples in other modes than "sum".
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+                                  f"supported for mode='sum' (got mode='{mode}').")  # fmt: skip
+    if per_sample_weights is not None and per_sample_weights.dims != input.dims:
+        raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.dims)}) is not None, then it "
+                         f"must have the same shape as the input ({list(input.dims)})")  # fmt: skip
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                             "fixed length sequences.")  # fmt: skip
+        count, width = input.dims
+        bag = _core.t_iota([count * width], [1], 0, input.device_name) // max(width, 1)
+    elif input.ndim == 1:
+        if offsets is None or offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor where input is a 1D Tensor")
+        from cuprous.torch._ordering import searchsorted
+
+        count = offsets.dims[0] - bool(include_last_offset)
+        places = _core.t_iota([input.numel()], [1], 0, input.device_name)
+        bag = searchsorted(offsets[:count], places, right=True) - 1
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    flat = input.reshape(-1)
+    found = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    valid = None
+    if padding_idx is not None:
+        valid = _map("not_equal", flat, padding_idx + weight.dims[0] if padding_idx < 0 else padding_idx)
+    if mode == "max":
+        return _largest(found, bag, valid, count)
+    if per_sample_weights is not None:
+        found = _map("multiply", found, per_sample_weights.reshape(-1, 1))
+    found = found if valid is None else _map("where", valid.unsqueeze(1), found, 0)
+    zeros = _core.t_full([count, weight.dims[1]], 0, found.dtype_name, found.device_name)
+    total = _indexing.index_add(zeros, 0, bag, found)
+    if mode == "sum":
+        return total
+    one = _core.t_full([flat.numel()], 1, found.dtype_name, found.device_name)
+    one = one if valid is None else _core.t_cast(valid, found.dtype_name)
+    sizes = _indexing.index_add(_core.t_full([count], 0, found.dtype_name, found.device_name), 0, bag, one)
+    return _map("divide", total, clamp(sizes, min=1).unsqueeze(1))
+
+
+def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Tensor:
+    """The largest of each bag: rows with their bag's neighbours in a padded block (its width is read on the host)."""
+    import numpy as np
+
+    from cuprous.torch._creation import from_numpy
+
+    rows = bag.to_numpy()
+    kept = np.arange(len(rows)) if valid is None else np.flatnonzero(valid.to_numpy())
+    sizes = np.bincount(rows[kept], minlength=count)
+    index = np.full((count, max(int(sizes.max(initial=0)), 1)), -1)
+    places = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    index[rows[kept], places] = kept
+    at = from_numpy(index).to(found.device)
+    missing = _map("less", at, 0).unsqueeze(2)
+    block = _indexing.rows(found, clamp(at, min=0)) if found.dims[0] else _core.t_full(
+        [*index.shape, found.dims[1]], 0, found.dtype_name, found.device_name)  # fmt: skip
+    filled = _map("where", missing, -float("inf"), block)
+    top = _reductions.max(filled, 1).values
+    return _map("where", _map("equal", top, -float("inf")), 0, top)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at each number's place, 0 elsewhere (int64)."""
+    if tensor.dtype_name != "int64":
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype_name}")
+    n = int(tensor.max()) + 1 if num_classes == -1 else num_classes
+    places = _core.t_iota([n], [1], 0, tensor.device_name)
+    return _core.t_cast(_map("equal", tensor.unsqueeze(-1), places), "int64")
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along a dimension."""
+    x1, x2 = _shape.broadcast_tensors(x1, x2)
+    top = _reductions.sum(x1 * x2, dim)
+    return top / (clamp(_reductions.norm(x1, 2, dim), min=eps) * clamp(_reductions.norm(x2, 2, dim), min=eps))
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of the difference of vectors in the last dimension."""
+    return _reductions.norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The p-norms between each row of one and each of the other, of stacks of matrices; always by differences."""
+    if x1.dims[-1] != x2.dims[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.dims[-1]} X2: {x2.dims[-1]}")
+    return _reductions.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms between all pairs of rows, those of the first row first."""
+    import numpy as np
+
+    from cuprous.torch._creation import from_numpy
+
+    first, second = (from_numpy(side).to(input.device) for side in np.triu_indices(input.dims[0], 1))
+    return _reductions.norm(_indexing.rows(input, first) - _indexing.rows(input, second), p, -1)
+
+
+__all__ = ["cosine_similarity", "embedding", "embedding_bag", "one_hot", "pairwise_distance", "pdist"]

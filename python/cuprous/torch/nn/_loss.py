@@ -1,0 +1,210 @@
+"""Losses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._reductions import log_softmax
+from cuprous.torch.nn._activation import logsigmoid
+
+_map = _core.t_map
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The mean, the sum, or all of them."""
+    if reduction == "mean":
+        return _reductions.mean(loss)
+    if reduction == "sum":
+        return _reductions.sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that two old arguments stand for."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def alike(input: Tensor, target: Tensor) -> None:
+    """Warns where shapes differ and would be broadcast."""
+    if input.dims != target.dims:
+        import warnings
+
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+             weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The squared difference."""
+    alike(input, target)
+    loss = (input - target) ** 2
+    loss = loss if weight is None else _map("multiply", loss, weight)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+            weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The absolute difference."""
+    alike(input, target)
+    loss = _map("absolute", _map("subtract", input, target))
+    loss = loss if weight is None else _map("multiply", loss, weight)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def _rounded(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
+    """Half the square below a distance, linear beyond; `linear` scales the latter's slope."""
+    size = _map("absolute", _map("subtract", input, target))
+    near = _map("multiply", _map("square", size), 0.5 * linear / at)
+    return _map("where", _map("less", size, at), near, _map("multiply", _map("subtract", size, 0.5 * at), linear))
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
+    """Half the square over beta below beta, the absolute difference less beta/2 above."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, size_average, reduce, reduction)
+    alike(input, target)
+    return reduced(_rounded(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Half the square below delta, linear above."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    alike(input, target)
+    loss = _rounded(input, target, delta, delta)
+    return reduced(loss if weight is None else _map("multiply", loss, weight), reduction)
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """`-(t log p + (1 - t) log(1 - p))`, each logarithm no less than -100."""
+    if input.dims != target.dims:
+        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+                         "deprecated. Please ensure they have the same size.")  # fmt: skip
+    yes = _map("multiply", target, _log_from(input))
+    no = _map("multiply", _map("subtract", 1, target), _log_from(_map("subtract", 1, input)))
+    loss = _map("negative", _map("add", yes, no))
+    loss = loss if weight is None else _map("multiply", loss, weight)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def _log_from(p: Tensor) -> Tensor:
+    tiny = _map("less", p, math.exp(-100.0))
+    return _map("where", tiny, -100.0, _map("log", _map("where", tiny, 1, p)))
+
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+                                     pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The cross entropy of the sigmoid of the input."""
+    if input.dims != target.dims:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    lower = logsigmoid(input)
+    if pos_weight is None:
+        loss = _map("subtract", _map("multiply", _map("subtract", 1, target), input), lower)
+    else:
+        factor = _map("add", _map("multiply", _map("subtract", pos_weight, 1), target), 1)
+        loss = _map("subtract", _map("multiply", _map("subtract", 1, target), input), _map("multiply", factor, lower))
+    loss = loss if weight is None else _map("multiply", loss, weight)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+             ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative of each target class' value; classes are dimension 1 (0 of a vector)."""
+    return _likelihood(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
+
+
+def _likelihood(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str
+) -> tuple[Tensor, Tensor]:
+    """The loss, and the weight of each target."""
+    if target.is_floating_point():
+        raise RuntimeError(f'"nll_loss" not implemented for targets of dtype {target.dtype_name}')
+    dim = 0 if logs.ndim == 1 else 1
+    expected = logs.dims[:dim] + logs.dims[dim + 1 :]
+    if target.dims != expected:
+        raise ValueError(f"Expected target size {list(expected)}, got {list(target.dims)}")
+    valid = _map("not_equal", target, ignore)
+    index = _map("where", valid, target, 0)
+    picked = _shape.squeeze(_indexing.gather(logs, dim, index.unsqueeze(dim)), dim)
+    own = _core.t_cast(valid, logs.dtype_name)
+    if weight is not None:
+        own = _map("multiply", own, _indexing.gather(weight, 0, index.reshape(-1)).reshape(index.dims))
+    loss = _map("negative", _map("where", valid, _map("multiply", picked, own), 0))
+    if reduction == "mean":
+        return _map("divide", _reductions.sum(loss), _reductions.sum(own)), own
+    return reduced(loss, reduction), own
+
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                  ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+    """The cross entropy of the softmax of the input with target classes, or with probabilities of the input's shape."""
+    reduction = legacy(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = 0 if input.ndim == 1 else 1
+    logs = log_softmax(input, dim)
+    wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
+    classes = input.dims[dim]
+    if target.is_floating_point():
+        if target.dims != input.dims:
+            raise ValueError(f"Expected floating point type for target with class probabilities of shape {input.shape}")
+        if label_smoothing:
+            target = _map("add", _map("multiply", target, 1 - label_smoothing), label_smoothing / classes)
+        terms = _map("multiply", logs, target)
+        loss = _map("negative", _reductions.sum(terms if wide is None else _map("multiply", terms, wide), dim))
+        if reduction == "mean":
+            return _map("divide", _reductions.sum(loss), max(input.numel() // classes, 1))
+        return reduced(loss, reduction)
+    loss, own = _likelihood(logs, target, weight, ignore_index, reduction)
+    if not label_smoothing:
+        return loss
+    valid = _map("not_equal", target, ignore_index)
+    terms = _reductions.sum(logs if wide is None else _map("multiply", logs, wide), dim)
+    smooth = _map("negative", _map("where", valid, terms, 0))
+    if reduction == "mean":
+        smooth = _map("divide", _reductions.sum(smooth), _reductions.sum(own))
+    else:
+        smooth = reduced(smooth, reduction)
+    return _map("add", _map("multiply", loss, 1 - label_smoothing), _map("multiply", smooth, label_smoothing / classes))
+
+
+def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+           log_target: bool = False) -> Tensor:  # fmt: skip
+    """`t (log t - x)`, of logarithms x."""
+    from cuprous.torch._pointwise import xlogy
+
+    if log_target:
+        loss = _map("multiply", _map("exp", target), _map("subtract", target, input))
+    else:
+        loss = _map("subtract", xlogy(target, target), _map("multiply", target, input))
+    reduction = legacy(size_average, reduce, reduction)
+    if reduction == "batchmean":
+        return _map("divide", _reductions.sum(loss), input.dims[0])
+    return reduced(loss, reduction)
+
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss",
+    "mse_loss", "nll_loss", "smooth_l1_loss",
+]  # fmt: skip

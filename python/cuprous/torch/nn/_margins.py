@@ -1,0 +1,248 @@
+"""Losses of margins, of counts and of distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._pointwise import clamp
+from cuprous.torch.nn._activation import logsigmoid
+from cuprous.torch.nn._lookup import pairwise_distance
+from cuprous.torch.nn._loss import legacy, reduced
+
+_map = _core.t_map
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+                     size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative logarithm of Poisson's probability of a count; the input is the rate, or its logarithm."""
+    rate, log = (_map("exp", input), input) if log_input else (input, _map("log", input + eps))
+    loss = rate - target * log
+    if full:
+        many = _map("greater", target, 1)
+        n = _map("where", many, target, 1)
+        stirling = n * _map("log", n) - n + 0.5 * _map("log", 2 * math.pi * n)
+        loss = loss + _map("where", many, stirling, 0)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative logarithm of a normal density with a mean and a variance, which is at least eps."""
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = _core.t_full(list(input.dims), var, input.dtype_name, input.device_name)
+    if var.dims != input.dims:
+        if var.dims == input.dims[:-1]:
+            var = var.unsqueeze(-1)
+        elif var.dims[:-1] != input.dims[:-1] or var.dims[-1] != 1:
+            raise ValueError(f"var is of incorrect size: {list(var.dims)} for an input of {list(input.dims)}")
+    # Kept away from 0, with the gradient of what it is.
+    var = var + (clamp(var, min=eps) - var).detach()
+    loss = 0.5 * (_map("log", var) + _map("square", input - target) / var)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def _hinge(x: Tensor) -> Tensor:
+    return clamp(x, min=0)
+
+
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                        reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """`max(0, -target · (input1 - input2) + margin)`, for targets 1 and -1."""
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                           f"{input1.shape}, input2: {input2.shape}, target: {target.shape} ")  # fmt: skip
+    loss = _hinge(margin - target * (input1 - input2))
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None,
+                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The input for targets 1, and `max(0, margin - input)` for -1."""
+    far = _map("where", _map("not_equal", target, 1), _hinge(margin - input), 0)
+    near = _map("where", _map("not_equal", target, -1), input, 0)
+    return reduced(far + near, legacy(size_average, reduce, reduction))
+
+
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """1 - cos for targets 1, and `max(0, cos - margin)` for -1."""
+    if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs "
+                           f"with sizes {list(input1.dims)} and {list(input2.dims)}.")  # fmt: skip
+    top = _reductions.sum(input1 * input2, -1)
+    sizes = [_reductions.sum(_map("square", x), -1) + 1e-12 for x in (input1, input2)]
+    cos = top / _map("sqrt", sizes[0] * sizes[1])
+    loss = _map("where", _map("equal", target, 1), 1 - cos, 0)
+    loss = loss + _map("where", _map("equal", target, -1), _hinge(cos - margin), 0)
+    return reduced(loss, legacy(size_average, reduce, reduction))
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """`log(1 + exp(-target · input))`, for targets 1 and -1."""
+    return reduced(_map("negative", logsigmoid(target * input)), legacy(size_average, reduce, reduction))
+
+
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                                reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The mean of the classes' binary cross entropies."""
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    return reduced(_reductions.mean(loss, -1), legacy(size_average, reduce, reduction))
+
+
+def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[Tensor, Tensor]:
+    """Input (N, C) and target, of (N, C) if wide, otherwise (N, 1)."""
+    if input.ndim not in (1, 2) or target.dims != (input.dims if wide else input.dims[:-1]):
+        raise RuntimeError(f"[{function}] inconsistent target size {list(target.dims)} for input {list(input.dims)}")
+    x = input.reshape(-1, input.dims[-1])
+    return x, target.reshape(x.dims if wide else (-1, 1))
+
+
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The mean over all classes but the target of `max(0, margin - x[target] + x)**p`."""
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    x, y = _classes("multi_margin_loss", input, target, False)
+    loss = _hinge(margin - _indexing.gather(x, 1, y) + x)
+    loss = _map("square", loss) if p == 2 else loss
+    if weight is not None:
+        loss = loss * _indexing.gather(weight, 0, y.reshape(-1)).unsqueeze(1)
+    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    loss = _reductions.mean(_map("where", _map("equal", places, y), 0, loss), 1)
+    return reduced(loss.reshape(target.dims), legacy(size_average, reduce, reduction))
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """The sum over targets y (those before the first -1) and other classes k of `max(0, 1 - x[y] + x[k])`, over C."""
+    x, y = _classes("multilabel_margin_loss", input, target, True)
+    ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
+    valid = _map("equal", ended, 0)
+    at = _map("where", valid, y, 0)
+    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    named = _map("logical_and", _map("equal", at.unsqueeze(2), places), valid.unsqueeze(2))
+    other = _map("logical_not", _reductions.any(named, 1, keepdim=True))
+    pairs = _hinge(1 - _indexing.gather(x, 1, at).unsqueeze(2) + x.unsqueeze(1))
+    loss = _map("where", _map("logical_and", valid.unsqueeze(2), other), pairs, 0)
+    loss = _reductions.sum(loss, (1, 2)) / x.dims[1]
+    return reduced(loss.reshape(input.dims[:-1]), legacy(size_average, reduce, reduction))
+
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
+                        reduction: str = "mean") -> Tensor:  # fmt: skip
+    """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, distance_function=lambda a, b: pairwise_distance(a, b, p, eps), margin=margin,
+        swap=swap, reduction=legacy(size_average, reduce, reduction),
+    )  # fmt: skip
+
+
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
+                                      distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+                                      margin: float = 1.0, swap: bool = False,
+                                      reduction: str = "mean") -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` with a distance of one's own."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _map("minimum", far, distance(positive, negative))
+    return reduced(_hinge(margin + near - far), reduction)
+
+
+# --- sequences without alignment
+
+#: The logarithm of nothing: finite, so that gradients are.
+_NEVER = -1e30
+
+
+def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
+    """Targets that stand one behind the other, as rows filled up with 0."""
+    width = max(lengths, default=0)
+    pieces = _shape.split(targets, lengths)
+    rows = [_shape.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
+    return _shape.stack(rows)
+
+
+def _lengths(given: Any, word: str) -> Tensor:
+    from cuprous.torch._creation import tensor
+
+    return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), word).reshape(-1)
+
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:  # fmt: skip
+    """Connectionist temporal classification: the negative logarithm of the probability of a sequence of labels, over
+    all its alignments with the input (Graves et al., 2006).
+
+    Args:
+        log_probs: (T, N, C) or (T, C) logarithms of probabilities.
+        targets: (N, S), or all of them one behind the other.
+        input_lengths: steps of each sample. target_lengths: labels of each.
+        blank: the class that is no label.
+        zero_infinity: sequences without an alignment cost nothing, instead of infinity.
+    """
+    single = log_probs.ndim == 2
+    logs = log_probs.unsqueeze(1) if single else log_probs
+    steps, n, classes = logs.dims
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    word = logs.device_name
+    inputs, ends = _lengths(input_lengths, word), _lengths(target_lengths, word)
+    if inputs.dims != (n,) or ends.dims != (n,):
+        raise RuntimeError(f"[ctc_loss] input_lengths {list(inputs.dims)} and target_lengths {list(ends.dims)} must "
+                           f"have the batch's size, {n}")  # fmt: skip
+    if targets.ndim == 1:
+        targets = targets.unsqueeze(0) if single else _padded(targets, ends.tolist())
+    labels = _core.t_to_device(targets, word)
+    # Labels with blanks around them: blank, l1, blank, l2, … blank.
+    blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, word)
+    spread = _shape.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
+    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, word)], 1)
+    width = spread.dims[1]
+    # A label may follow another directly, unless it is the same.
+    skip = _map("not_equal", spread[:, 2:], spread[:, :-2])
+    emitted = _indexing.gather(logs, 2, _core.t_expand(spread.unsqueeze(0), [steps, n, width]))
+    edge = _core.t_full([n, 2], _NEVER, logs.dtype_name, word)
+    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _NEVER, logs.dtype_name, word)], 1) \
+        if width > 1 else emitted[0]  # fmt: skip
+    for t in range(1, steps):
+        one = _shape.cat([edge[:, :1], alpha[:, :-1]], 1)
+        ways = [alpha, one]
+        if width > 2:
+            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _NEVER)], 1))
+        new = _reductions.logsumexp(_shape.stack(ways), 0) + emitted[t]
+        alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
+    last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
+    before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
+    before = _map("where", _map("equal", ends, 0).unsqueeze(1), _NEVER, before)
+    loss = -_reductions.logsumexp(_shape.cat([last, before], 1), 1)
+    lost = _map("greater", loss, -_NEVER / 2)
+    loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
+    if reduction == "mean":
+        return _reductions.mean(loss / clamp(ends, min=1))
+    loss = reduced(loss, reduction)
+    return loss.reshape(()) if single else loss
+
+
+__all__ = [
+    "cosine_embedding_loss", "ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "poisson_nll_loss",
+    "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+]  # fmt: skip

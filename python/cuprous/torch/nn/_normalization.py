@@ -1,0 +1,180 @@
+"""Normalisation by statistics of the input itself, or of all inputs so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _reductions
+from cuprous.torch._info import finfo
+from cuprous.torch._pointwise import clamp
+
+_map = _core.t_map
+
+
+def _wide(x: Tensor) -> Tensor:
+    """Half precision in float32: sums of squares need it."""
+    return _core.t_cast(x, "float32") if x.dtype_name in ("float16", "bfloat16") else x
+
+
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) -> Tensor:
+    """Scaled, shifted, and in a dtype."""
+    x = x if weight is None else _map("multiply", x, weight)
+    x = x if bias is None else _map("add", x, bias)
+    return x if x.dtype_name == name else _core.t_cast(x, name)
+
+
+def _standard(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean 0 and variance 1 over some dimensions; the mean and the variance that it had."""
+    mean = _reductions.mean(x, dims, True)
+    centred = _map("subtract", x, mean)
+    variance = _reductions.mean(_map("square", centred), dims, True)
+    return _map("multiply", centred, _map("rsqrt", _map("add", variance, eps))), mean, variance
+
+
+def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> list[int]:
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+                           f"element, but got normalized_shape = {list(shape)}")  # fmt: skip
+    if input.ndim < len(shape) or input.dims[input.ndim - len(shape) :] != shape:
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
+                           f"[*, {', '.join(map(str, shape))}], but got input of size{list(input.dims)}")  # fmt: skip
+    return list(range(-len(shape), 0))
+
+
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
+
+    Raises:
+        RuntimeError: if the input does not end with that shape.
+    """
+    dims = _trailing("layer_norm", input, normalized_shape)
+    return _affine(_standard(_wide(input), dims, eps)[0], weight, bias, input.dtype_name)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions divided by their root mean square, then scaled."""
+    dims = _trailing("rms_norm", input, normalized_shape)
+    x = _wide(input)
+    square = _reductions.mean(_map("square", x), dims, True)
+    eps = finfo(x.dtype).eps if eps is None else eps
+    return _affine(_map("multiply", x, _map("rsqrt", _map("add", square, eps))), weight, None, input.dtype_name)
+
+
+def _channelwise(t: Tensor | None, ndim: int) -> Tensor | None:
+    """One number a channel, shaped to meet an input of so many dimensions."""
+    return None if t is None else t.reshape([1, -1, *(1 for _ in range(ndim - 2))])
+
+
+def _check_channels(function: str, input: Tensor, **given: Tensor | None) -> None:
+    for name, t in given.items():
+        if t is not None and t.numel() != input.dims[1]:
+            raise RuntimeError(f"[{function}] {name} should contain {input.dims[1]} elements not {t.numel()}: the "
+                               f"input has shape {list(input.dims)}, {name} has {list(t.dims)}")  # fmt: skip
+
+
+def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
+    """Moves a running statistic towards what was seen, without gradient."""
+    if running is not None:
+        seen = seen.detach().reshape(running.dims)
+        kept = running.detach()
+        _core.t_update(kept, _map("add", _map("multiply", kept, 1 - momentum), _map("multiply", seen, momentum)))
+
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: Any = 0.1,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Each channel (dimension 1) brought to mean 0 and variance 1, then scaled and shifted.
+
+    While training by the batch's statistics, which also move the running ones; otherwise by the latter.
+
+    Raises:
+        ValueError: for one value a channel while training.
+        RuntimeError: if statistics or parameters do not fit the number of channels.
+    """
+    _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    x, n = _wide(input), input.ndim
+    weight, bias = _channelwise(weight, n), _channelwise(bias, n)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        scale = _map("rsqrt", _map("add", _channelwise(running_var, n), eps))
+        x = _map("multiply", _map("subtract", x, _channelwise(running_mean, n)), scale)
+        return _affine(x, weight, bias, input.dtype_name)
+    count = input.numel() // max(input.dims[1], 1)
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    result, mean, variance = _standard(x, [0, *range(2, n)], eps)
+    _remember(running_mean, mean, momentum)
+    _remember(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
+    return _affine(result, weight, bias, input.dtype_name)
+
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Each channel of each sample brought to mean 0 and variance 1, then scaled and shifted."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    _check_channels(
+        "instance_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
+    count = math.prod(input.dims[2:])
+    if count == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    result, mean, variance = _standard(_wide(input), list(range(2, input.ndim)), eps)
+    if running_mean is not None:
+        _remember(running_mean, _reductions.mean(mean.detach(), 0), momentum)
+    if running_var is not None:
+        seen = _map("multiply", variance.detach(), count / max(count - 1, 1))
+        _remember(running_var, _reductions.mean(seen, 0), momentum)
+    n = input.ndim
+    return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted.
+
+    Raises:
+        RuntimeError: if the channels cannot be divided into so many groups.
+    """
+    if input.ndim < 2 or input.dims[1] % num_groups:
+        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
+                           f"shape {list(input.dims)} and num_groups={num_groups}")  # fmt: skip
+    _check_channels("group_norm", input, weight=weight, bias=bias)
+    x = _wide(input).reshape(input.dims[0], num_groups, -1)
+    result = _standard(x, [2], eps)[0].reshape(input.dims)
+    n = input.ndim
+    return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divided by `(k + alpha · mean of squares of neighbouring channels)**beta` (Krizhevsky et al., 2012)."""
+    from cuprous.torch.nn._padding import pad
+
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    square = _map("square", input)
+    edges = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
+    mean = _reductions.mean(pad(square, edges).unfold(1, size, 1), -1)
+    return _map("divide", input, _map("power", _map("add", _map("multiply", mean, alpha), k), beta))
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Divided by the p-norm along a dimension."""
+    from cuprous.torch._args import write_out
+
+    return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))
+
+
+__all__ = [
+    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"
+]  # fmt: skip

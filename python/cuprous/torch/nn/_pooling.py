@@ -1,0 +1,405 @@
+"""Pooling: the largest element, the mean or a norm of each window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _reductions, _shape
+from cuprous.torch.autograd import Function
+from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
+
+_map = _core.t_map
+_INTS = {1: "a single int", 2: "a single int, or a tuple of two ints", 3: "a single int, or a tuple of three ints"}
+#: Elements of a window up to which a mean is a sum of views rather than a fold.
+_FEW = 32
+
+
+def _numbers(function: str, name: str, given: Any, rank: int) -> list[int]:
+    values = list(given) if isinstance(given, (tuple, list)) else [given]
+    if len(values) not in (1, rank):
+        raise RuntimeError(f"{function}: {name} must either be {_INTS[rank]}")
+    return [int(n) for n in values] * (rank if len(values) == 1 else 1)
+
+
+def _windows(function: str, x: Tensor, rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+             ceil_mode: bool) -> Windows:  # fmt: skip
+    kernel = _numbers(function, "kernel_size", kernel_size, rank)
+    given = kernel if stride is None or (isinstance(stride, (tuple, list)) and not stride) else stride
+    steps = _numbers(function, "stride", given, rank)
+    pads, spaces = (_numbers(function, name, g, rank) for name, g in (("padding", padding), ("dilation", dilation)))
+    for name, values in (("kernel_size", kernel), ("stride", steps), ("dilation", spaces)):
+        if min(values) <= 0:
+            raise RuntimeError(f"{function}: {name} should be greater than zero, but got {name}={values}")
+    size = list(x.dims[-rank:])
+    out = []
+    for n, k, s, p, d in zip(size, kernel, steps, pads, spaces, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+        room = n + 2 * p - d * (k - 1) - 1
+        count = (-(-room // s) if ceil_mode else room // s) + 1
+        if ceil_mode and (count - 1) * s >= n + p:
+            count -= 1  # the last window would start behind the input
+        out.append(count)
+    if min(out) < 1:
+        shown = ["x".join(map(str, [x.dims[-rank - 1], *extents])) for extents in (size, out)]
+        raise RuntimeError(
+            f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
+        )
+    return Windows(size, kernel, out, steps, spaces, pads)
+
+
+def _lowest(x: Tensor) -> Any:
+    """What is smaller than all elements."""
+    if x.is_floating_point():
+        return -math.inf
+    from cuprous.torch._info import iinfo
+
+    return iinfo(x.dtype).min
+
+
+# --- the largest
+
+
+def _winners(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window, and which it is: the first of equals, the last NaN."""
+    best = taps[0]
+    index = _core.t_full(list(best.dims), 0, "int32", best.device_name)
+    for place, tap in enumerate(taps[1:], 1):
+        better = _map("greater", tap, best)
+        if tap.is_floating_point():
+            better = _map("logical_or", better, _map("isnan", tap))
+        best = _map("where", better, tap, best)
+        index = _map("where", better, place, index)
+    return best, index
+
+
+class _Largest(Function):
+    """The largest of each window, and its place there."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, windows: Windows) -> tuple[Tensor, Tensor]:
+        best, index = _winners(windows.taps(windows.padded(x, _lowest(x))))
+        best = best.clone() if windows.size == 1 else best
+        ctx.rest = windows, index
+        ctx.mark_non_differentiable(index)
+        return best, index
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any) -> Any:
+        windows, index = ctx.rest
+        return Spread.apply(g, windows, index), None
+
+
+def _flat(index: Tensor, windows: Windows) -> Tensor:
+    """Places in the last dimensions of the input, as one number, of places in windows (int64)."""
+    rest, result = _core.t_cast(index, "int64"), None
+    weight = 1
+    for k in reversed(range(windows.rank)):
+        inside = _map("remainder", rest, windows.kernel[k])
+        rest = _map("floor_divide", rest, windows.kernel[k])
+        strides = [0] * windows.rank
+        strides[k] = windows.stride[k]
+        start = _core.t_iota(windows.output, strides, -windows.before[k], index.device_name)
+        at = _map("multiply", _map("add", start, _map("multiply", inside, windows.dilation[k])), weight)
+        result = at if result is None else _map("add", result, at)
+        weight *= windows.input[k]
+    assert result is not None
+    return result
+
+
+def _max_pool(rank: int) -> Callable[..., Any]:
+    name = f"max_pool{rank}d"
+
+    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+        x, had = batched(name, input, rank)
+        windows = _windows(name, x, rank, kernel_size, stride, padding, dilation, ceil_mode)
+        if return_indices or (x.requires_grad and _core.is_grad_enabled()):
+            y, index = _Largest.apply(x, windows)
+        else:
+            taps = windows.taps(windows.padded(x, _lowest(x)))
+            y = taps[0] if len(taps) > 1 else taps[0].clone()
+            for tap in taps[1:]:
+                y = _map("maximum", y, tap)
+        y = y if had else y.squeeze(0)
+        if not return_indices:
+            return y
+        places = _flat(index, windows)
+        return y, places if had else places.squeeze(0)
+
+    max_pool.__name__ = max_pool.__qualname__ = name
+    max_pool.__doc__ = f"""The largest element of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+
+    Args:
+        input: (N, C, …) or (C, …).
+        kernel_size: extents of a window.
+        stride: from one window to the next; the window's extents unless given.
+        padding: elements in front and behind that are smaller than all others.
+        dilation: from one element of a window to the next.
+        ceil_mode: also windows that go beyond the end.
+        return_indices: also where each was found, in the flattened last dimensions (int64).
+
+    Raises:
+        RuntimeError: where no window fits.
+    """
+    return max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
+
+
+def _max_unpool(rank: int) -> Callable[..., Tensor]:
+    name = f"max_unpool{rank}d"
+
+    def max_unpool(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                   output_size: Any = None) -> Tensor:  # fmt: skip
+        x, had = batched(name, input, rank)
+        if indices.dims != input.dims:
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor ({list(input.dims)}) but got "
+                f"indices tensor with shape: {list(indices.dims)}"
+            )
+        kernel = _numbers(name, "kernel_size", kernel_size, rank)
+        steps = kernel if stride is None else _numbers(name, "stride", stride, rank)
+        pads = _numbers(name, "padding", padding, rank)
+        if output_size is None:
+            sizes = zip(x.dims[2:], kernel, steps, pads, strict=True)
+            size = [(n - 1) * s + k - 2 * p for n, k, s, p in sizes]
+        else:
+            size = [int(n) for n in output_size][-rank:]
+        flat = _core.t_full([*x.dims[:2], math.prod(size)], 0, x.dtype_name, x.device_name)
+        flat.scatter_(2, indices.reshape([*x.dims[:2], -1]), x.reshape([*x.dims[:2], -1]))
+        y = flat.reshape([*x.dims[:2], *size])
+        return y if had else y.squeeze(0)
+
+    max_unpool.__name__ = max_unpool.__qualname__ = name
+    max_unpool.__doc__ = f"Puts the values of `max_pool{rank}d` back where it found them; zeros elsewhere."
+    return max_unpool
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
+
+
+# --- means
+
+
+def _sums(x: Tensor, windows: Windows) -> Tensor:
+    if windows.apart and windows.size > _FEW:
+        seen = windows.view(windows.padded(x))
+        lead = x.ndim - windows.rank
+        return _reductions.sum(seen, list(range(lead, lead + windows.rank)))
+    result: Tensor = Gather.apply(x, windows, None)
+    return result
+
+
+def _counts(windows: Windows, include: bool) -> list[list[int]]:
+    """Elements that each window is divided by, for each dimension."""
+    counts = []
+    for n, k, s, p, m in zip(windows.input, windows.kernel, windows.stride, windows.before, windows.output,
+                             strict=True):  # fmt: skip
+        bounds = [(at * s - p, min(at * s - p + k, n + p)) for at in range(m)]
+        counts.append([end - start if include else min(end, n) - max(start, 0) for start, end in bounds])
+    return counts
+
+
+def _divisor(x: Tensor, windows: Windows, include: bool) -> Any:
+    counts = _counts(windows, include)
+    if all(min(along) == max(along) for along in counts):
+        return math.prod(along[0] for along in counts)
+    from cuprous.torch._creation import tensor
+
+    result = None
+    for k, along in enumerate(counts):
+        shape = [-1 if i == k else 1 for i in range(windows.rank)]
+        factor = tensor(along, dtype=x.dtype, device=x.device).reshape(shape)
+        result = factor if result is None else _map("multiply", result, factor)
+    return result
+
+
+def _avg_pool(rank: int) -> Callable[..., Tensor]:
+    name = f"avg_pool{rank}d"
+
+    def avg_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
+        x, had = batched(name, input, rank)
+        if not (x.is_floating_point() or x.is_complex()):
+            raise RuntimeError(f'"{name}" not implemented for {x.dtype_name!r}')
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        windows = _windows(name, x, rank, kernel_size, stride, padding, 1, ceil_mode)
+        by = _divisor(x, windows, count_include_pad) if divisor_override is None else divisor_override
+        y = _map("divide", _sums(x, windows), by)
+        return y if had else y.squeeze(0)
+
+    avg_pool.__name__ = avg_pool.__qualname__ = name
+    avg_pool.__doc__ = f"""The mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+
+    Args:
+        input: (N, C, …) or (C, …).
+        kernel_size: extents of a window.
+        stride: from one window to the next; the window's extents unless given.
+        padding: zeros in front and behind.
+        ceil_mode: also windows that go beyond the end.
+        count_include_pad: whether padding counts in the mean.
+        divisor_override: what sums are divided by instead.
+
+    Raises:
+        RuntimeError: where no window fits.
+    """
+    if rank > 1:
+        return avg_pool
+
+    def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                   count_include_pad: bool = True) -> Tensor:  # fmt: skip
+        return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    avg_pool1d.__doc__ = avg_pool.__doc__.replace("\n        divisor_override: what sums are divided by instead.", "")
+    return avg_pool1d
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
+
+
+def _lp_pool(rank: int) -> Callable[..., Tensor]:
+    name = f"lp_pool{rank}d"
+    mean = (avg_pool1d, avg_pool2d, avg_pool3d)[rank - 1]
+
+    def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
+                ceil_mode: bool = False) -> Tensor:  # fmt: skip
+        means = mean(_map("power", input, norm_type), kernel_size, stride, 0, ceil_mode)
+        # The root of the magnitude, where the sum is positive: PyTorch's words are sign(x) * relu(|x|).
+        signed = _map("multiply", _map("sign", means), _map("absolute", means))
+        sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
+        return _map("power", sums, 1.0 / norm_type)
+
+    lp_pool.__name__ = lp_pool.__qualname__ = name
+    lp_pool.__doc__ = f"The p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    return lp_pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
+
+
+# --- to a given size
+
+
+def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]:
+    given = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * rank
+    if len(given) != rank:
+        raise RuntimeError(f"{function}: output_size must be {rank} numbers")
+    sizes = [n if target is None else int(target) for n, target in zip(x.dims[-rank:], given, strict=True)]
+    if min(sizes) < 0:
+        raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0")
+    if 0 in x.dims[-rank:]:
+        raise RuntimeError(
+            f"{function}: Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(x.dims)}"
+        )
+    return sizes
+
+
+def _bounds(n: int, out: int) -> list[tuple[int, int]]:
+    """Where the windows of an axis start and end."""
+    return [(k * n // out, -(-(k + 1) * n // out)) for k in range(out)]
+
+
+def _even(x: Tensor, sizes: list[int]) -> Windows | None:
+    """Windows of one size side by side, where the extents allow it."""
+    extents = list(x.dims[-len(sizes) :])
+    if 0 in sizes or any(n % m for n, m in zip(extents, sizes, strict=True)):
+        return None
+    kernel = [n // m for n, m in zip(extents, sizes, strict=True)]
+    return Windows(extents, kernel, sizes, kernel, [1] * len(sizes), [0] * len(sizes))
+
+
+def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
+    name = f"adaptive_avg_pool{rank}d"
+
+    def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
+        x, had = batched(name, input, rank)
+        sizes = _targets(name, x, rank, output_size)
+        even = _even(x, sizes)
+        if even is not None:
+            y = x.clone() if even.size == 1 else _map("divide", _sums(x, even), even.size)
+        else:
+            # A mean over a window is the mean over one axis of the means over the others.
+            y = x
+            for k in range(rank):
+                dim = x.ndim - rank + k
+                parts = [
+                    _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
+                ]
+                y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
+        return y if had else y.squeeze(0)
+
+    adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
+    adaptive_avg_pool.__doc__ = (
+        f"Means of windows over the last {rank} dimensions, of such a size that the output has `output_size`; None "
+        "keeps an extent."
+    )
+    return adaptive_avg_pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg_pool, (1, 2, 3))
+
+
+def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
+    name = f"adaptive_max_pool{rank}d"
+
+    def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        x, had = batched(name, input, rank)
+        sizes = _targets(name, x, rank, output_size)
+        even = _even(x, sizes)
+        if even is not None and even.size <= _FEW:
+            y, index = _Largest.apply(x, even)
+            places = _flat(index, even) if return_indices else None
+        else:
+            y, places = _by_axes(x, sizes)
+        y = y if had else y.squeeze(0)
+        if not return_indices or places is None:
+            return y
+        return y, places if had else places.squeeze(0)
+
+    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
+    adaptive_max_pool.__doc__ = (
+        f"The largest elements of windows over the last {rank} dimensions, of such a size that the output has "
+        "`output_size`; None keeps an extent. With `return_indices` also where they were found (int64)."
+    )
+    return adaptive_max_pool
+
+
+def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
+    """The largest along the last axis, of these along the one before, …: so the first of equals is found."""
+    rank = len(sizes)
+    weights = [math.prod(x.dims[x.ndim - rank + k + 1 :]) for k in range(rank)]
+    places = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)
+    y = x
+    for k in reversed(range(rank)):
+        dim = x.ndim - rank + k
+        tops, found = [], []
+        for a, b in _bounds(x.dims[dim], sizes[k]):
+            part = y.narrow(dim, a, b - a)
+            top, at = _reductions.max(part, dim, True)
+            tops.append(top)
+            found.append(places.narrow(dim, a, b - a).gather(dim, at))
+        y = _shape.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
+        places = _shape.cat(found, dim) if found else places.narrow(dim, 0, 0)
+    return y, places
+
+
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, (1, 2, 3))
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip

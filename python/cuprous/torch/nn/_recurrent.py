@@ -1,0 +1,90 @@
+"""Recurrences: the inputs of all steps are projected at once, then the states follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _shape
+
+_map, _linear = _core.t_map, _core.t_linear
+
+State = tuple[Tensor, ...]
+#: The parameters of one direction of a layer: W_ih, W_hh, b_ih, b_hh (or None), W_hr (or None).
+Weights = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]
+
+
+def _plain(activation: str) -> Callable[[Tensor, State, Weights], State]:
+    def step(x: Tensor, state: State, weights: Weights) -> State:
+        total = _map("add", x, _linear(state[0], weights[1]))
+        if activation == "tanh":
+            return (_map("tanh", total),)
+        return (_map("where", _map("less_equal", total, 0), 0, total),)
+
+    return step
+
+
+def _lstm(x: Tensor, state: State, weights: Weights) -> State:
+    h, c = state
+    i, f, g, o = _shape.chunk(_map("add", x, _linear(h, weights[1])), 4, 1)
+    kept, new = _map("multiply", _map("expit", f), c), _map("multiply", _map("expit", i), _map("tanh", g))
+    c = _map("add", kept, new)
+    h = _map("multiply", _map("expit", o), _map("tanh", c))
+    return (h if weights[4] is None else _linear(h, weights[4])), c
+
+
+def _gru(x: Tensor, state: State, weights: Weights) -> State:
+    (h,) = state
+    xr, xz, xn = _shape.chunk(x, 3, 1)
+    hr, hz, hn = _shape.chunk(_linear(h, weights[1], weights[3]), 3, 1)
+    r, z = _map("expit", _map("add", xr, hr)), _map("expit", _map("add", xz, hz))
+    n = _map("tanh", _map("add", xn, _map("multiply", r, hn)))
+    return (_map("add", n, _map("multiply", z, _map("subtract", h, n))),)
+
+
+#: A mode's gates, its number of states, its step, and whether b_hh is added with b_ih before the recurrence.
+MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool]] = {
+    "RNN_TANH": (1, 1, _plain("tanh"), True),
+    "RNN_RELU": (1, 1, _plain("relu"), True),
+    "LSTM": (4, 2, _lstm, True),
+    "GRU": (3, 1, _gru, False),
+}
+
+
+def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
+    """What the inputs add to the gates, with the biases that do not depend on the state."""
+    bias = weights[2]
+    if bias is not None and weights[3] is not None and MODES[mode][3]:
+        bias = _map("add", bias, weights[3])
+    return _linear(x, weights[0], bias)
+
+
+def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights: Weights,
+              reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
+    """One direction of a layer over packed steps: of (all elements, features), `sizes[t]` rows belong to step t, and
+    sizes never grow. The outputs, packed likewise, and the last states of all sequences."""
+    gates, step = project(mode, x, weights), MODES[mode][2]
+    starts = [0]
+    for n in sizes:
+        starts.append(starts[-1] + n)
+    outputs: list[Tensor] = [None] * len(sizes)  # type: ignore[list-item]
+    ended: list[State] = []
+    state = first if not reverse else tuple(_head(s, sizes[-1]) for s in first)
+    for t in range(len(sizes) - 1, -1, -1) if reverse else range(len(sizes)):
+        n, now = sizes[t], state[0].dims[0]
+        if n < now:
+            ended.append(tuple(_shape.narrow(s, 0, n, now - n) for s in state))
+            state = tuple(_head(s, n) for s in state)
+        elif n > now:
+            more = [_shape.narrow(s, 0, now, n - now) for s in first]
+            state = tuple(_shape.cat([s, m]) for s, m in zip(state, more, strict=True))
+        state = step(_shape.narrow(gates, 0, starts[t], n), state, weights)
+        outputs[t] = state[0]
+    if ended:
+        state = tuple(_shape.cat([part[k] for part in [state, *reversed(ended)]]) for k in range(len(state)))
+    return (_shape.cat(outputs) if len(outputs) > 1 else outputs[0]), state
+
+
+def _head(s: Tensor, n: int) -> Tensor:
+    return s if s.dims[0] == n else _shape.narrow(s, 0, 0, n)

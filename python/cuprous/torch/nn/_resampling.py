@@ -1,0 +1,275 @@
+"""Grids made finer or coarser, and looked at in places of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _shape
+from cuprous.torch._args import unsupported
+from cuprous.torch._pointwise import clamp
+
+_map = _core.t_map
+
+#: The mode's dimensions (None: any), and whether its corners may be aligned.
+_MODES: dict[str, tuple[int | None, bool]] = {
+    "nearest": (None, False), "nearest-exact": (None, False), "area": (None, False), "linear": (1, True),
+    "bilinear": (2, True), "bicubic": (2, True), "trilinear": (3, True),
+}  # fmt: skip
+
+
+def _per_dim(given: Any, n: int, name: str) -> list[Any]:
+    values = list(given) if isinstance(given, (tuple, list)) else [given] * n
+    if len(values) != n:
+        raise ValueError(f"Input and {name} must have the same number of spatial dimensions, but got input with {n} "
+                         f"spatial dimensions and {name} of {given}.")  # fmt: skip
+    return values
+
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:  # fmt: skip
+    """The spatial dimensions (all but the first two) resampled, one after the other.
+
+    Args:
+        size: the new extents. scale_factor: or how many times the old ones; one number or one a dimension.
+        mode: "nearest", "nearest-exact", "area", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D).
+        align_corners: the centres of the corners stay, rather than their outer edges.
+        recompute_scale_factor: the factor is that of the extents, after rounding.
+        antialias: not supported.
+
+    Raises:
+        ValueError: for both or neither of size and scale_factor, or a number of them that does not fit.
+        NotImplementedError: for modes that do not fit the number of dimensions.
+    """
+    unsupported("interpolate", antialias=(antialias, False))
+    n = input.ndim - 2
+    if mode not in _MODES or n not in (1, 2, 3) or _MODES[mode][0] not in (None, n):
+        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for "
+                                  "the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+                                  f"(got {mode})")  # fmt: skip
+    if align_corners is not None and not _MODES[mode][1]:
+        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | "
+                         "bicubic | trilinear")  # fmt: skip
+    if (size is None) == (scale_factor is None):
+        raise ValueError("only one of size or scale_factor should be defined" if size is not None
+                         else "either size or scale_factor should be defined")  # fmt: skip
+    old = list(input.dims[2:])
+    scales: list[float | None] = [None] * n
+    if size is not None:
+        if recompute_scale_factor:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        new = [int(v) for v in _per_dim(size, n, "output size")]
+    else:
+        factors = [float(f) for f in _per_dim(scale_factor, n, "scale_factor")]
+        new = [math.floor(a * f) for a, f in zip(old, factors, strict=True)]
+        scales = [None] * n if recompute_scale_factor else list(factors)
+    if min(new) <= 0 or min(old) <= 0:
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {list(input.dims)} and "
+                           f"output size {new}")  # fmt: skip
+    if mode == "area":
+        from cuprous.torch.nn import functional
+
+        return getattr(functional, f"adaptive_avg_pool{n}d")(input, new)
+    for k in range(n - 1, -1, -1):
+        input = _resized(input, k + 2, new[k], scales[k], mode, bool(align_corners))
+    return input
+
+
+def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, align: bool) -> Tensor:
+    """One dimension resampled."""
+    old = x.dims[dim]
+    if new == old and (factor is None or factor == 1):
+        return x
+    step = 1.0 / factor if factor else old / new
+    places = _core.t_iota([new], [1], 0, x.device_name)
+    if mode in ("nearest", "nearest-exact"):
+        if mode == "nearest" and new % old == 0 and step * new == old:
+            return _shape.repeat_interleave(x, new // old, dim)
+        # In float32, as where the corners fall is decided there.
+        at = _core.t_cast(places, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
+        return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
+    if align:
+        at = _core.t_cast(places, "float64") * ((old - 1) / (new - 1) if new > 1 else 0.0)
+    else:
+        at = (_core.t_cast(places, "float64") + 0.5) * step - 0.5
+        at = at if mode == "bicubic" else clamp(at, min=0)
+    low = _map("floor", at)
+    t = at - low
+    if mode == "bicubic":
+        taps = list(zip((-1, 0, 1, 2), (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t)),
+                        strict=True))  # fmt: skip
+    else:
+        taps = [(0, 1 - t), (1, t)]
+    lead = [-1, *(1 for _ in range(x.ndim - dim - 1))]
+    base, total = _core.t_cast(low, "int64"), None
+    for shift, weight in taps:
+        part = _indexing.index_select(x, dim, clamp(base + shift, 0, old - 1))
+        part = _map("multiply", part, _core.t_cast(weight, x.dtype_name).reshape(lead))
+        total = part if total is None else _map("add", total, part)
+    assert total is not None
+    return total
+
+
+def _cubic_near(d: Tensor, a: float = -0.75) -> Tensor:
+    """The weight of a point at a distance of at most 1 (Keys, 1981)."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def _cubic_far(d: Tensor, a: float = -0.75) -> Tensor:
+    """The weight of a point at a distance between 1 and 2."""
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+             align_corners: bool | None = None) -> Tensor:  # fmt: skip
+    """`interpolate` by its old name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` by the nearest points."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` linearly, with aligned corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+# --- channels and space exchanged
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C·r², H, W) as (*, C, H·r, W·r) (Shi et al., 2016)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim}"
+                           " dimension(s)")  # fmt: skip
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, c, h, w = input.dims
+    if c % (r * r):
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                           f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")  # fmt: skip
+    k = len(lead)
+    x = input.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
+    return x.reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H·r, W·r) as (*, C·r², H, W)."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+                           f"{input.ndim} dimension(s)")  # fmt: skip
+    *lead, c, h, w = input.dims
+    if r <= 0 or h % r or w % r:
+        raise RuntimeError("pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+                           f"input of shape {list(input.dims)} is not divisible by {r}")  # fmt: skip
+    k = len(lead)
+    x = input.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
+    return x.reshape(*lead, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of groups, one of each in turn (Zhang et al., 2018)."""
+    n, c, *rest = input.dims
+    if groups <= 0 or c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
+
+
+# --- sampling at places of one's own
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """Where `grid_sample` looks after linear maps: theta (N, 2, 3) for sizes (N, C, H, W), (N, 3, 4) for 5D."""
+    d = len(size) - 2
+    if theta.ndim != 3 or d not in (2, 3) or theta.dims != (size[0], d, d + 1):
+        raise ValueError(f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {list(size)}. Got "
+                         f"{list(theta.dims)}.")  # fmt: skip
+    axes = []
+    for n in size[2:]:
+        unit = _core.t_cast(_core.t_iota([n], [2], 1 - n, theta.device_name), theta.dtype_name)
+        axes.append(unit / ((max(n - 1, 1)) if align_corners else n))
+    grids = list(reversed(_shape.meshgrid(*axes)))
+    ones = _core.t_full(list(size[2:]), 1, theta.dtype_name, theta.device_name)
+    points = _shape.stack([*grids, ones], -1).reshape(1, -1, d + 1)
+    return (points @ theta.transpose(1, 2)).reshape(size[0], *size[2:], d)
+
+
+def _reflected(at: Tensor, low: float, high: float) -> Tensor:
+    """Places thrown back at both ends, as often as needed."""
+    span = high - low
+    if span <= 0:
+        return at * 0
+    away = _map("absolute", at - low)
+    turns = _map("floor", away / span)
+    rest = away - turns.detach() * span
+    odd = _map("equal", _map("remainder", turns, 2), 1)
+    return _map("where", odd, high - rest, rest + low)
+
+
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:  # fmt: skip
+    """The input at places from -1 to 1 (x first), between its points.
+
+    Args:
+        input: (N, C, H, W) or (N, C, D, H, W). grid: (N, …, 2) or (N, …, 3).
+        mode: "bilinear" or "nearest". padding_mode: what is outside: "zeros", "border" or "reflection".
+        align_corners: -1 and 1 are the centres of the outermost points, rather than their outer edges.
+
+    Raises:
+        ValueError: for other modes.
+        NotImplementedError: for bicubic.
+    """
+    unsupported("grid_sample", mode=(mode if mode == "bicubic" else None, None))
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"[grid_sample] mode {mode!r} with padding_mode {padding_mode!r} is not known")
+    d = input.ndim - 2
+    if d not in (2, 3) or grid.ndim != input.ndim or grid.dims[-1] != d or grid.dims[0] != input.dims[0]:
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {d} in last dimension and the batch of input, "
+                           f"but got input {list(input.dims)} and grid {list(grid.dims)}")  # fmt: skip
+    places = []
+    for k in range(d):
+        n = input.dims[2 + k]
+        x = grid[..., d - 1 - k]
+        at = (x + 1) * ((n - 1) / 2) if align_corners else ((x + 1) * n - 1) / 2
+        if padding_mode == "reflection":
+            at = _reflected(at, 0, n - 1) if align_corners else _reflected(at, -0.5, n - 0.5)
+        places.append(at if padding_mode == "zeros" else clamp(at, 0, n - 1))
+    shape = [input.dims[0], 1, *grid.dims[1:-1]]
+    flat = input.reshape(*input.dims[:2], -1)
+    total = None
+    for corner in range(1 if mode == "nearest" else 1 << d):
+        offset, weight, inside = None, None, None
+        for k, at in enumerate(places):
+            n = input.dims[2 + k]
+            if mode == "nearest":
+                point = _map("rint", at.detach())
+            else:
+                point = _map("floor", at.detach()) + (corner >> k & 1)
+                near = 1 - _map("absolute", at - point)
+                weight = near if weight is None else weight * near
+            fits = _map("logical_and", _map("greater_equal", point, 0), _map("less", point, n))
+            inside = fits if inside is None else _map("logical_and", inside, fits)
+            index = clamp(_core.t_cast(point, "int64"), 0, n - 1)
+            offset = index if offset is None else offset * n + index
+        assert offset is not None and inside is not None
+        wide = _core.t_expand(offset.reshape(shape[0], 1, -1), [shape[0], input.dims[1], math.prod(shape[2:])])
+        value = _indexing.gather(flat, 2, wide).reshape(shape[0], input.dims[1], *shape[2:])
+        value = _map("where", inside.reshape(shape), value, 0)
+        value = value if weight is None else value * weight.reshape(shape)
+        total = value if total is None else total + value
+    assert total is not None
+    return total
+
+
+__all__ = [
+    "affine_grid", "channel_shuffle", "grid_sample", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample",
+    "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip

@@ -1,0 +1,179 @@
+"""Windows over the last dimensions of a tensor: what convolutions and pooling have in common."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.autograd import Function
+
+_map = _core.t_map
+
+
+def per_axis(name: str, given: Any, rank: int) -> list[int]:
+    """One number for each dimension, given once for all or one by one.
+
+    Raises:
+        RuntimeError: if there are too few or too many.
+    """
+    if isinstance(given, (tuple, list)):
+        values = [operator.index(n) for n in given]
+        if len(values) == 1:
+            return values * rank
+        if len(values) != rank:
+            raise RuntimeError(
+                f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
+                f"dimensions, but got {name}={values}"
+            )
+        return values
+    return [operator.index(given)] * rank
+
+
+def batched(function: str, input: Tensor, rank: int) -> tuple[Tensor, bool]:
+    """The input with a dimension of images, and whether it had one.
+
+    Raises:
+        RuntimeError: for another number of dimensions.
+    """
+    if input.ndim == rank + 2:
+        return input, True
+    if input.ndim == rank + 1:
+        return input.unsqueeze(0), False
+    raise RuntimeError(
+        f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {function}, but got input of size: "
+        f"{list(input.dims)}"
+    )
+
+
+class Windows:
+    """How windows lie over the last `rank` dimensions: extents of input, window and output, steps, and what is put in
+    front of the input."""
+
+    def __init__(self, input: Sequence[int], kernel: list[int], output: list[int], stride: list[int],
+                 dilation: list[int], before: list[int]) -> None:  # fmt: skip
+        self.input, self.kernel, self.output = list(input), kernel, output
+        self.stride, self.dilation, self.before = stride, dilation, before
+        self.rank = len(kernel)
+        #: Elements that all windows together span.
+        self.reach = [
+            (n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(output, stride, kernel, dilation, strict=True)
+        ]
+        #: Whether no element is in two windows, or twice in one.
+        self.apart = all((k - 1) * d < s or n == 1 for k, d, s, n in zip(kernel, dilation, stride, output, strict=True))
+        self.size = math.prod(kernel)
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """The positions in a window."""
+        return itertools.product(*map(range, self.kernel))
+
+    def padded(self, x: Tensor, value: Any = 0) -> Tensor:
+        """The input with a value around it where windows go beyond it."""
+        lead = list(x.dims[: x.ndim - self.rank])
+        inside = True
+        for n, r, b in zip(self.input, self.reach, self.before, strict=True):
+            inside = inside and b == 0 and r <= n
+        if inside:
+            return x
+        out = _core.t_full([*lead, *self.reach], value, x.dtype_name, x.device_name)
+        part, target = x, out
+        for k, (n, r, b) in enumerate(zip(self.input, self.reach, self.before, strict=True)):
+            length = max(min(n, r - b), 0)
+            part, target = part.narrow(len(lead) + k, 0, length), target.narrow(len(lead) + k, min(b, r), length)
+        _core.t_update(target, part)
+        return out
+
+    def unpadded(self, out: Tensor) -> Tensor:
+        """The input's part of a tensor of the extents that `padded` gives."""
+        lead = out.ndim - self.rank
+        if all(b == 0 and r == n for n, r, b in zip(self.input, self.reach, self.before, strict=True)):
+            return out
+        whole = _core.t_full([*out.dims[:lead], *self.input], 0, out.dtype_name, out.device_name)
+        part, target = out, whole
+        for k, (n, r, b) in enumerate(zip(self.input, self.reach, self.before, strict=True)):
+            length = max(min(n, r - b), 0)
+            part, target = part.narrow(lead + k, min(b, r), length), target.narrow(lead + k, 0, length)
+        _core.t_update(target, part)
+        return whole
+
+    def view(self, padded: Tensor) -> Tensor:
+        """All windows: the leading dimensions, those of the windows' elements, those of the output."""
+        lead = padded.ndim - self.rank
+        strides = list(padded.stride_tuple())
+        inner = [s * d for s, d in zip(strides[lead:], self.dilation, strict=True)]
+        outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
+        return _core.t_strided(
+            padded, [*padded.dims[:lead], *self.kernel, *self.output], [*strides[:lead], *inner, *outer]
+        )
+
+    def taps(self, padded: Tensor) -> list[Tensor]:
+        """For each position in a window a view of the elements there."""
+        lead = padded.ndim - self.rank
+        strides = list(padded.stride_tuple())
+        outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
+        shape = [*padded.dims[:lead], *self.output]
+        offsets = [
+            sum(p * d * s for p, d, s in zip(place, self.dilation, strides[lead:], strict=True))
+            for place in self.places()
+        ]
+        return [_core.t_strided(padded, shape, [*strides[:lead], *outer], at) for at in offsets]
+
+
+def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
+    """The sum of what the windows have at each place; of the place `index` alone if there is one."""
+    result = taps[0]
+    if index is None:
+        for tap in taps[1:]:
+            result = _map("add", result, tap)
+        return result if len(taps) > 1 else result.clone()
+    for place, tap in enumerate(taps[1:], 1):
+        result = _map("where", _map("equal", index, place), tap, result)
+    return result if len(taps) > 1 else result.clone()
+
+
+class Gather(Function):
+    """Sums of windows, or one element of each; the way back is `Spread`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
+        ctx.rest = windows, index
+        return chosen(windows.taps(windows.padded(x)), index)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        windows, index = ctx.rest
+        return Spread.apply(g, windows, index), None, None
+
+
+class Spread(Function):
+    """Each value to all elements of its window, or to one of them; the way back is `Gather`."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
+        ctx.rest = windows, index
+        lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
+        padded = _core.t_full([*lead, *windows.reach], 0, y.dtype_name, y.device_name)
+        if windows.apart:
+            # Written at once: every element is in one window at most.
+            ones = [1] * rank
+            wide = y.reshape([*lead, *ones, *windows.output])
+            if index is not None:
+                strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
+                place = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
+                here = _map("equal", index.reshape([*lead, *ones, *windows.output]), place)
+                wide = _map("where", here, wide, 0)
+            _core.t_update(windows.view(padded), wide)
+        else:
+            for at, tap in enumerate(windows.taps(padded)):
+                term = y if index is None else _map("where", _map("equal", index, at), y, 0)
+                _core.t_update(tap, _map("add", tap, term))
+        return windows.unpadded(padded)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        windows, index = ctx.rest
+        return Gather.apply(g, windows, index), None, None

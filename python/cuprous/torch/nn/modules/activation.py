@@ -1,0 +1,125 @@
+"""Activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+#: Stands for a setting without a default.
+_NEEDED = object()
+
+#: Every activation without parameters: its function, its settings with their defaults, and those that repr() shows
+#: (all that differ from "" in this template).
+_ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "ReLU": (F.relu, {"inplace": False}, "{inplace}"),
+    "ReLU6": (F.relu6, {"inplace": False}, "{inplace}"),
+    "Sigmoid": (F.sigmoid, {}, ""),
+    "Tanh": (F.tanh, {}, ""),
+    "GELU": (F.gelu, {"approximate": "none"}, "approximate={approximate!r}"),
+    "SiLU": (F.silu, {"inplace": False}, "{inplace}"),
+    "Mish": (F.mish, {"inplace": False}, "{inplace}"),
+    "ELU": (F.elu, {"alpha": 1.0, "inplace": False}, "alpha={alpha}{inplace}"),
+    "CELU": (F.celu, {"alpha": 1.0, "inplace": False}, "alpha={alpha}{inplace}"),
+    "SELU": (F.selu, {"inplace": False}, "{inplace}"),
+    "LeakyReLU": (F.leaky_relu, {"negative_slope": 0.01, "inplace": False}, "negative_slope={negative_slope}{inplace}"),
+    "Hardtanh": (F.hardtanh, {"min_val": -1.0, "max_val": 1.0, "inplace": False},
+                 "min_val={min_val}, max_val={max_val}{inplace}"),
+    "Hardsigmoid": (F.hardsigmoid, {"inplace": False}, ""),
+    "Hardswish": (F.hardswish, {"inplace": False}, ""),
+    "Softplus": (F.softplus, {"beta": 1.0, "threshold": 20.0}, "beta={beta}, threshold={threshold}"),
+    "Softsign": (F.softsign, {}, ""),
+    "LogSigmoid": (F.logsigmoid, {}, ""),
+    "Softmax": (F.softmax, {"dim": None}, "dim={dim}"),
+    "LogSoftmax": (F.log_softmax, {"dim": None}, "dim={dim}"),
+    "Softmin": (F.softmin, {"dim": None}, "dim={dim}"),
+    "GLU": (F.glu, {"dim": -1}, "dim={dim}"),
+    "Threshold": (F.threshold, {"threshold": _NEEDED, "value": _NEEDED, "inplace": False},
+                  "threshold={threshold}, value={value}{inplace}"),
+    "Hardshrink": (F.hardshrink, {"lambd": 0.5}, "{lambd}"),
+    "Softshrink": (F.softshrink, {"lambd": 0.5}, "{lambd}"),
+    "Tanhshrink": (F.tanhshrink, {}, ""),
+}  # fmt: skip
+
+
+def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) -> type[Module]:
+    def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        values = dict(settings)
+        if len(args) > len(values) or not kwargs.keys() <= values.keys():
+            raise TypeError(f"{name}() takes the arguments {', '.join(values) or '(none)'}")
+        values.update(zip(values, args, strict=False))
+        values.update(kwargs)
+        missing = [setting for setting, value in values.items() if value is _NEEDED]
+        if missing:
+            raise TypeError(f"{name}() needs the arguments {', '.join(missing)}")
+        for setting, value in values.items():
+            setattr(self, setting, value)
+
+    def forward(self: Module, input: Tensor) -> Tensor:
+        return function(input, **{setting: getattr(self, setting) for setting in settings})
+
+    def extra_repr(self: Module) -> str:
+        inplace = getattr(self, "inplace", False)
+        text = shown.format(
+            **{**{s: getattr(self, s) for s in settings}, "inplace": ", inplace=True" if inplace else ""}
+        )
+        return text.removeprefix(", ")
+
+    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": function.__doc__,
+            "__module__": __name__}  # fmt: skip
+    return type(name, (Module,), body)
+
+
+for _name, (_function, _settings, _shown) in _ACTIVATIONS.items():
+    globals()[_name] = _activation(_name, _function, _settings, _shown)
+
+
+class PReLU(Module):
+    """x above 0, otherwise x times a weight that is learned."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(_creation.full((num_parameters,), init, device=device, dtype=dtype))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """How many weights."""
+        return f"num_parameters={self.num_parameters}"
+
+
+class RReLU(Module):
+    """x above 0, otherwise x times a slope that is drawn from [lower, upper) while training."""
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The slopes."""
+        return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of images, (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation."""
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3)
+
+
+__all__ = [*_ACTIVATIONS, "PReLU", "RReLU", "Softmax2d"]

@@ -1,0 +1,85 @@
+"""The adaptive softmax: rare classes in clusters with fewer features (Grave et al., 2017)."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._reductions import log_softmax
+from cuprous.torch.nn.modules.container import ModuleList, Sequential
+from cuprous.torch.nn.modules.linear import Linear
+from cuprous.torch.nn.modules.module import Module
+
+#: What the layer returns: the logarithm of each target's probability, and their negative mean.
+ASMoutput = namedtuple("ASMoutput", ("output", "loss"))
+
+_map = _core.t_map
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """The logarithm of a softmax over many classes, sorted from frequent to rare.
+
+    Classes below the first cutoff have a logit each in the head, as have the clusters of the others; cluster k sees
+    the input through `in_features / div_value**(k + 1)` features. All logarithms are computed, without branches that
+    depend on the targets.
+    """
+
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        marks = list(cutoffs)
+        if not marks or marks != sorted(set(marks)) or marks[0] <= 0 or marks[-1] > n_classes - 1:
+            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
+                             f"where each value is between 1 and n_classes-1, not {marks}")  # fmt: skip
+        self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, [*marks, n_classes]
+        self.div_value, self.head_bias, self.shortlist_size = div_value, head_bias, marks[0]
+        self.n_clusters = len(marks)
+        self.head_size = self.shortlist_size + self.n_clusters
+        options = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, head_bias, **options)
+        self.tail = ModuleList()
+        for k, (low, high) in enumerate(pairwise(self.cutoffs)):
+            width = int(in_features // div_value ** (k + 1))
+            self.tail.append(Sequential(Linear(in_features, width, False, **options),
+                                        Linear(width, high - low, False, **options)))  # fmt: skip
+
+    def reset_parameters(self) -> None:
+        """Draws new starting values."""
+        self.head.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster:
+                layer.reset_parameters()
+
+    def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
+        """The logarithm of each target's probability, and their negative mean.
+
+        Raises:
+            RuntimeError: if inputs (N, in_features) or (in_features,) and targets do not fit.
+        """
+        if target_.dims != input_.dims[:-1]:
+            raise RuntimeError(f"Input and target should have the same size in the batch dimension: input "
+                               f"{list(input_.dims)}, target {list(target_.dims)}")  # fmt: skip
+        logs = self.log_prob(input_ if input_.ndim == 2 else input_.unsqueeze(0))
+        found = _indexing.gather(logs, 1, target_.reshape(-1, 1)).reshape(target_.dims)
+        return ASMoutput(found, _map("negative", _reductions.mean(found)))
+
+    def log_prob(self, input: Tensor) -> Tensor:
+        """The logarithms of all classes' probabilities, (N, n_classes)."""
+        head = log_softmax(self.head(input), 1)
+        parts = [_shape.narrow(head, 1, 0, self.shortlist_size)]
+        for k, cluster in enumerate(self.tail):
+            own = _shape.narrow(head, 1, self.shortlist_size + k, 1)
+            parts.append(_map("add", log_softmax(cluster(input), 1), own))
+        return _shape.cat(parts, 1)
+
+    def predict(self, input: Tensor) -> Tensor:
+        """The most probable classes."""
+        return _reductions.argmax(self.log_prob(input), 1)
+
+
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]

@@ -1,0 +1,100 @@
+"""Multi-head attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn import init
+from cuprous.torch.nn.modules.linear import Linear
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A linear map; PyTorch gives it a name of its own."""
+
+
+class MultiheadAttention(Module):
+    """Attention of several heads (Vaswani et al., 2017), each on its part of the projected features.
+
+    Parameters: `in_proj_weight` (3E, E), or `q_proj_weight`, `k_proj_weight`, `v_proj_weight` where keys or values
+    have other widths; `in_proj_bias` (3E), `out_proj`, and with `add_bias_kv` `bias_k` and `bias_v` (1, 1, E).
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads="
+                             f"{num_heads} instead")  # fmt: skip
+        super().__init__()
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim, self.vdim = kdim if kdim is not None else embed_dim, vdim if vdim is not None else embed_dim
+        self.head_dim, self.add_zero_attn = embed_dim // num_heads, add_zero_attn
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+
+        def made(*shape: int, wanted: bool = True) -> Parameter | None:
+            return Parameter(_creation.empty(shape, device=device, dtype=dtype)) if wanted else None
+
+        same = self._qkv_same_embed_dim
+        self.register_parameter("in_proj_weight", made(3 * embed_dim, embed_dim, wanted=same))
+        for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
+            self.register_parameter(f"{name}_proj_weight", made(embed_dim, width, wanted=not same))
+        self.register_parameter("in_proj_bias", made(3 * embed_dim, wanted=bias))
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.bias_k = made(1, 1, embed_dim, wanted=add_bias_kv)
+        self.bias_v = made(1, 1, embed_dim, wanted=add_bias_kv)
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
+            if name == "in_proj_bias":
+                init.zeros_(parameter)
+            elif name.endswith("weight"):
+                init.xavier_uniform_(parameter)
+            else:
+                init.xavier_normal_(parameter)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.out_proj.bias)
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        """Outputs, and weights if needed.
+
+        Args:
+            query: (L, N, E), (N, L, E) if `batch_first`, or (L, E). key, value: likewise, with S steps.
+            key_padding_mask: (N, S): True where a key is not to be seen; or floats that are added.
+            need_weights: gives the weights too, (N, L, S), averaged over heads unless told otherwise.
+            attn_mask: (L, S) or (N·heads, L, S): True where a key is not to be seen; or floats that are added.
+            is_causal: says that `attn_mask` hides all later keys.
+        """
+        turned = self.batch_first and query.ndim == 3
+        if turned:
+            same_key, same_value = key is query, value is key
+            query = query.transpose(0, 1)
+            turned_key = query if same_key else key.transpose(0, 1)
+            value = turned_key if same_value else value.transpose(0, 1)
+            key = turned_key
+        try:
+            out, weights = F.multi_head_attention_forward(
+                query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+                self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+                key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight,
+                self.k_proj_weight, self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+            )  # fmt: skip
+        except AssertionError as error:
+            name = f"MultiheadAttention(embed_dim={self.embed_dim}, num_heads={self.num_heads})"
+            raise AssertionError(f"[{name}] {error}") from None
+        return (out.transpose(0, 1) if turned else out), weights
+
+
+__all__ = ["MultiheadAttention", "NonDynamicallyQuantizableLinear"]

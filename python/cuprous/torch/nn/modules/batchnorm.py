@@ -1,0 +1,144 @@
+"""Normalisation by statistics of a batch, or of each sample's channels; running statistics for evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch._words import DTYPES
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn import init
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class _NormBase(Module):
+    """Scale and shift of each channel, and the running statistics."""
+
+    _dims: tuple[int, ...] = ()
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        n, options = num_features, {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(_creation.ones(n, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(_creation.zeros(n, **options)) if affine else None)
+        track = track_running_stats
+        self.register_buffer("running_mean", _creation.zeros(n, **options) if track else None)
+        self.register_buffer("running_var", _creation.ones(n, **options) if track else None)
+        count = _creation.tensor(0, dtype=DTYPES["int64"], device=device) if track else None
+        self.register_buffer("num_batches_tracked", count)
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batches."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Running statistics as at first, scale 1, shift 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if self._dims and input.ndim not in self._dims:
+            wanted = " or ".join(f"{d}D" for d in self._dims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input): [{self!r}] met an input of shape "
+                             f"{list(input.dims)}")  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """Size and settings."""
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"track_running_stats={self.track_running_stats}")  # fmt: skip
+
+
+class _BatchNorm(_NormBase):
+    """Each channel brought to mean 0 and variance 1: by the batch while training, by running statistics otherwise.
+
+    `momentum` None makes the running statistics plain means of all batches so far.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalised."""
+        self._check_input_dim(input)
+        if input.dims[1] != self.num_features:
+            raise RuntimeError(f"[{self!r}] running_mean should contain {input.dims[1]} elements not "
+                               f"{self.num_features}: the input has shape {list(input.dims)}")  # fmt: skip
+        tracked = self.training and self.track_running_stats
+        momentum: Any = 0.0 if self.momentum is None else self.momentum
+        if tracked and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / self.num_batches_tracked
+        by_batch = self.training or self.running_mean is None
+        keep = tracked or not by_batch
+        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None,
+                            self.weight, self.bias, by_batch, momentum, self.eps)  # fmt: skip
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L) (Ioffe and Szegedy, 2015)."""
+
+    _dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W) (Ioffe and Szegedy, 2015)."""
+
+    _dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W) (Ioffe and Szegedy, 2015)."""
+
+    _dims = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    """Each channel of each sample brought to mean 0 and variance 1."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
+                 track_running_stats: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalised; without a batch dimension too."""
+        self._check_input_dim(input)
+        single = input.ndim == self._dims[0]
+        channels = input.dims[0 if single else 1]
+        if channels != self.num_features and (self.affine or self.track_running_stats):
+            raise ValueError(f"expected input's size at dim={0 if single else 1} to match num_features "
+                             f"({self.num_features}), but got: {channels}: [{self!r}] met an input of shape "
+                             f"{list(input.dims)}")  # fmt: skip
+        result = F.instance_norm(
+            input.unsqueeze(0) if single else input, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats, self.momentum or 0.0, self.eps,
+        )  # fmt: skip
+        return result.squeeze(0) if single else result
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L) (Ulyanov et al., 2016)."""
+
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W) (Ulyanov et al., 2016)."""
+
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al., 2016)."""
+
+    _dims = (4, 5)
+
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]

@@ -1,0 +1,176 @@
+"""Convolutions and transposed convolutions: classes by number of dimensions, from one table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn import init
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
+
+
+def _each(given: Any, n: int) -> tuple[int, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * n
+
+
+class _ConvNd(Module):
+    """Parameters `weight` and `bias`, which start uniform on ±1/√(inputs of one output)."""
+
+    _rank, _transposed = 0, False
+
+    def _build(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        n = self._rank
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups: {channels} and {groups}")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid") or self._transposed:
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(s != 1 for s in _each(stride, n)):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in _MODES:
+            raise ValueError(f"padding_mode must be one of {sorted(_MODES)}, but got padding_mode='{padding_mode}'")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation = _each(kernel_size, n), _each(stride, n), _each(dilation, n)
+        self.padding: Any = padding if isinstance(padding, str) else _each(padding, n)
+        self.output_padding, self.padding_mode, self.transposed = _each(output_padding, n), padding_mode, False
+        self.transposed = self._transposed
+        first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(_creation.empty(shape, device=device, dtype=dtype))
+        shift = Parameter(_creation.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", shift)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            inputs = math.prod(self.weight.dims[1:])
+            if inputs:
+                init.uniform_(self.bias, -1 / math.sqrt(inputs), 1 / math.sqrt(inputs))
+
+    def _edges(self) -> list[int]:
+        """What `F.pad` is told where the edges are not zeros."""
+        widths = []
+        for k in range(self._rank - 1, -1, -1):
+            if self.padding == "same":
+                total = self.dilation[k] * (self.kernel_size[k] - 1)
+                widths += [total // 2, total - total // 2]
+            else:
+                widths += [0, 0] if self.padding == "valid" else [self.padding[k]] * 2
+        return widths
+
+    def extra_repr(self) -> str:
+        """Sizes, and settings that differ from what is usual."""
+        n = self._rank
+        usual = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text += "".join(f", {name}={getattr(self, name)}" for name, v in usual.items() if getattr(self, name) != v)
+        text += "" if self.bias is not None else ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
+
+
+class _Conv(_ConvNd):
+    """The convolution (correlation) over the last dimensions, of (N, C, …) or (C, …)."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self._build(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode,
+                    device, dtype)  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, convolved.
+
+        Raises:
+            RuntimeError: for an input that does not fit, naming the layer and both shapes.
+        """
+        padding: Any = self.padding
+        try:
+            if self.padding_mode != "zeros":
+                input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
+            function = getattr(F, f"conv{self._rank}d")
+            return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        except RuntimeError as error:
+            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+
+
+class _ConvTranspose(_ConvNd):
+    """The transposed convolution over the last dimensions, of (N, C, …) or (C, …)."""
+
+    _transposed = True
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        self._build(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+                    padding_mode, device, dtype)  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The input, spread out; of several extents that fit, `output_size` says which.
+
+        Raises:
+            RuntimeError: for an input that does not fit, naming the layer and both shapes.
+            ValueError: for an output size that cannot be.
+        """
+        more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
+        try:
+            function = getattr(F, f"conv_transpose{self._rank}d")
+            return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
+                            self.dilation)  # fmt: skip
+        except RuntimeError as error:
+            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+
+    def _output_padding(self, input: Tensor, size: list[int]) -> list[int]:
+        n = self._rank
+        if len(size) == input.ndim:
+            size = size[-n:]
+        if len(size) != n:
+            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, output_size must have {n} or "
+                             f"{input.ndim} elements (got {len(size)})")  # fmt: skip
+        found = []
+        for k, wanted in enumerate(size):
+            step, extent = self.stride[k], input.dims[input.ndim - n + k]
+            least = (extent - 1) * step - 2 * self.padding[k] + self.dilation[k] * (self.kernel_size[k] - 1) + 1
+            if not least <= wanted < least + step:
+                raise ValueError(
+                    f"requested an output size of {size}, but valid sizes of dimension {k} range from "
+                    f"{least} to {least + step - 1} (for an input of {list(input.dims[-n:])})"
+                )
+            found.append(wanted - least)
+        return found
+
+
+__all__: list[str] = []
+for _base in (_Conv, _ConvTranspose):
+    for _n in (1, 2, 3):
+        _name = f"{_base.__name__[1:]}{_n}d"
+        globals()[_name] = type(_name, (_base,), {"_rank": _n, "__doc__": _base.__doc__, "__module__": __name__})
+        __all__.append(_name)

@@ -1,0 +1,94 @@
+"""Linear and bilinear maps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn import init
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+def _empty(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
+    return Parameter(_creation.empty(*size, device=device, dtype=dtype))
+
+
+class Identity(Module):
+    """Gives back its input, whatever it was made with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input."""
+        return input
+
+
+class Linear(Module):
+    """`x @ weight.T + bias`; both start uniform on ±1/√in_features."""
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = _empty(out_features, in_features, device=device, dtype=dtype)
+        self.register_parameter("bias", _empty(out_features, device=device, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input @ weight.T + bias`."""
+        own = self._parameters
+        try:
+            if "weight" in own:
+                return _core.t_linear(input, own["weight"], own.get("bias"))
+            return _core.t_linear(input, self.weight, self.bias)  # a weight that is computed
+        except RuntimeError as error:
+            if not error.args[0].startswith("mat1 and mat2"):
+                raise
+            raise RuntimeError(
+                f"[{self!r}] {error}: the input has shape {list(input.dims)}, its last dimension must be "
+                f"{self.in_features}"
+            ) from None
+
+    def extra_repr(self) -> str:
+        """Sizes."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """`x1 @ weight[k] @ x2 + bias[k]` for each k."""
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = _empty(out_features, in1_features, in2_features, device=device, dtype=dtype)
+        self.register_parameter("bias", _empty(out_features, device=device, dtype=dtype) if bias else None)
+        bound = 1 / math.sqrt(in1_features)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """The products."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Sizes."""
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+                f"out_features={self.out_features}, bias={self.bias is not None}")  # fmt: skip
+
+
+__all__ = ["Bilinear", "Identity", "Linear"]

@@ -1,0 +1,63 @@
+"""Layers that extend their input: classes by mode and number of dimensions, from one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules.module import Module
+
+
+class _Pad(Module):
+    """The last dimensions extended; `padding` is one width for all sides, or (before, after) of each dimension, the
+    last one first."""
+
+    _dims, _mode = 1, "constant"
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        widths = (padding,) * (2 * self._dims) if isinstance(padding, int) else tuple(padding)
+        if len(widths) != 2 * self._dims:
+            raise ValueError(f"{type(self).__name__} takes {2 * self._dims} widths, got {padding}")
+        self.padding = widths
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, extended."""
+        return F.pad(input, self.padding, self._mode, getattr(self, "value", None))
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class _Constant(_Pad):
+    """Extended by a value."""
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        """Widths and value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _Zero(_Pad):
+    """Extended by zeros."""
+
+
+#: Names of the classes: their base and mode.
+_KINDS: dict[str, tuple[type[_Pad], str]] = {
+    "ConstantPad": (_Constant, "constant"), "ZeroPad": (_Zero, "constant"), "ReflectionPad": (_Pad, "reflect"),
+    "ReplicationPad": (_Pad, "replicate"), "CircularPad": (_Pad, "circular"),
+}  # fmt: skip
+
+__all__: list[str] = []
+for _kind, (_base, _mode) in _KINDS.items():
+    for _n in (1, 2, 3):
+        _name = f"{_kind}{_n}d"
+        _doc = f"The last {_n} dimensions extended: mode {_mode!r}." if _n > 1 else f"Extended: mode {_mode!r}."
+        _body = {"_dims": _n, "_mode": _mode, "__doc__": _doc, "__module__": __name__}
+        globals()[_name] = type(_name, (_base,), _body)
+        __all__.append(_name)

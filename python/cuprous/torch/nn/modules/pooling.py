@@ -1,0 +1,156 @@
+"""Pooling: classes by number of dimensions, from one table of kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules.module import Module
+
+
+class _Pool(Module):
+    """A function of windows, `_function` with the number of dimensions in its name."""
+
+    _rank, _function = 0, ""
+
+    def _of(self, *args: Any) -> Any:
+        input = args[0]
+        try:
+            return getattr(F, self._function.format(self._rank))(*args)
+        except RuntimeError as error:
+            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+
+
+class _MaxPool(_Pool):
+    """The largest element of each window; with `return_indices` also where it is."""
+
+    _function = "max_pool{}d"
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 return_indices: bool = False, ceil_mode: bool = False) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements."""
+        return self._of(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+                        self.return_indices)  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """Settings."""
+        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
+
+
+class _MaxUnpool(_Pool):
+    """Zeros, and the values where `MaxPool` found them."""
+
+    _function = "max_unpool{}d"
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        given = (kernel_size, kernel_size if stride is None else stride, padding)
+        self.kernel_size, self.stride, self.padding = (
+            tuple(g) if isinstance(g, (tuple, list)) else (g,) * self._rank for g in given
+        )
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """The values in their places."""
+        return self._of(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        """Settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(_Pool):
+    """The mean of each window; `count_include_pad` counts zeros at the edges too."""
+
+    _function = "avg_pool{}d"
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None) -> None:  # fmt: skip
+        super().__init__()
+        given = (kernel_size, kernel_size if stride is None else stride, padding)
+        if self._rank == 1:  # as PyTorch shows them
+            if divisor_override is not None:
+                raise TypeError("AvgPool1d.__init__() got an unexpected keyword argument 'divisor_override'")
+            given = tuple(tuple(g) if isinstance(g, (tuple, list)) else (g,) for g in given)  # type: ignore[assignment]
+        self.kernel_size, self.stride, self.padding = given
+        self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        more = () if self._rank == 1 else (self.divisor_override,)
+        return self._of(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                        *more)  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """Settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _LPPool(_Pool):
+    """The p-norm of each window."""
+
+    _function = "lp_pool{}d"
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The norms."""
+        return self._of(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        """Settings."""
+        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"ceil_mode={self.ceil_mode}")  # fmt: skip
+
+
+class _AdaptiveAvgPool(_Pool):
+    """Means of windows that divide the input into so many."""
+
+    _function = "adaptive_avg_pool{}d"
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        return self._of(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        """How many windows."""
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveMaxPool(_Pool):
+    """The largest elements of windows that divide the input into so many."""
+
+    _function = "adaptive_max_pool{}d"
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements."""
+        return self._of(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        """How many windows."""
+        return f"output_size={self.output_size}"
+
+
+__all__: list[str] = []
+for _base in (_MaxPool, _MaxUnpool, _AvgPool, _LPPool, _AdaptiveAvgPool, _AdaptiveMaxPool):
+    for _n in (1, 2, 3):
+        _name = f"{_base.__name__[1:]}{_n}d"
+        globals()[_name] = type(_name, (_base,), {"_rank": _n, "__doc__": _base.__doc__, "__module__": __name__})
+        __all__.append(_name)

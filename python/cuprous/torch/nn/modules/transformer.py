@@ -1,0 +1,210 @@
+"""The encoder-decoder Transformer (Vaswani et al., 2017) and its layers."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _shape, _words
+from cuprous.torch.nn import functional as F
+from cuprous.torch.nn import init
+from cuprous.torch.nn.modules.attention import MultiheadAttention
+from cuprous.torch.nn.modules.container import ModuleList
+from cuprous.torch.nn.modules.dropout import Dropout
+from cuprous.torch.nn.modules.linear import Linear
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.normalization import LayerNorm
+
+Activation = str | Callable[[Tensor], Tensor]
+
+
+def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(given, str):
+        return given
+    if given not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {given}")
+    table: dict[str, Callable[..., Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+    return table[given]
+
+
+def _clones(layer: Module, count: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+
+
+class _Layer(Module):
+    """Attention and a network of two linear maps, each added to its input; normalised before or after."""
+
+    _attentions: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        options = {"device": device, "dtype": dtype}
+        super().__init__()
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **options))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **options)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **options)
+        self.norm_first = norm_first
+        count = len(self._attentions) + 1
+        for k in range(1, count + 1):
+            setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, **options))
+        for k in range(1, count + 1):
+            setattr(self, f"dropout{k}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def _mixed(self, x: Tensor, parts: list[Callable[[Tensor], Tensor]]) -> Tensor:
+        for k, part in enumerate(parts, 1):
+            norm, drop = self._modules[f"norm{k}"], self._modules[f"dropout{k}"]
+            x = x + drop(part(norm(x))) if self.norm_first else norm(x + drop(part(x)))
+        return x
+
+    def _feed(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a network of two linear maps."""
+
+    _attentions = ("self_attn",)
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:  # fmt: skip
+        """The sequence, encoded; masks as in `MultiheadAttention`."""
+
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]
+
+        return self._mixed(src, [attend, self._feed])
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's outputs, and a network of two linear maps."""
+
+    _attentions = ("self_attn", "multihead_attn")
+
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
+        """The target sequence, decoded; masks as in `MultiheadAttention`."""
+
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
+
+        def look(x: Tensor) -> Tensor:
+            return self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask,
+                                       is_causal=memory_is_causal)[0]  # fmt: skip
+
+        return self._mixed(tgt, [attend, look, self._feed])
+
+
+class TransformerEncoder(Module):
+    """Copies of a layer, one after the other, and a last normalisation if given.
+
+    `enable_nested_tensor` and `mask_check` are hints for PyTorch's fast path and change nothing.
+    """
+
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
+        super().__init__()
+        self.layers, self.num_layers, self.norm = _clones(encoder_layer, num_layers), num_layers, norm
+
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool | None = None) -> Tensor:  # fmt: skip
+        """The sequence, encoded."""
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask, bool(is_causal))
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Copies of a layer, one after the other, and a last normalisation if given."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers, self.num_layers, self.norm = _clones(decoder_layer, num_layers), num_layers, norm
+
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
+        """The target sequence, decoded."""
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+                        bool(tgt_is_causal), memory_is_causal)  # fmt: skip
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """Encoder and decoder. Weights of two dimensions start as Glorot and Bengio (2010) have it."""
+
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
+                 custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+                 device, dtype)  # fmt: skip
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        if custom_encoder is None:
+            custom_encoder = TransformerEncoder(TransformerEncoderLayer(*layer), num_encoder_layers, norm())
+        if custom_decoder is None:
+            custom_decoder = TransformerDecoder(TransformerDecoderLayer(*layer), num_decoder_layers, norm())
+        self.encoder, self.decoder = custom_encoder, custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
+                memory_is_causal: bool = False) -> Tensor:  # fmt: skip
+        """The target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
+
+        Raises:
+            RuntimeError: if batches or widths do not fit.
+        """
+        batch = 0 if self.batch_first else 1
+        shapes = f"src {list(src.dims)}, tgt {list(tgt.dims)}"
+        if src.ndim == 3 and src.dims[batch] != tgt.dims[batch]:
+            raise RuntimeError(f"the batch number of src and tgt must be equal: {shapes}")
+        if src.dims[-1] != self.d_model or tgt.dims[-1] != self.d_model:
+            raise RuntimeError(f"the feature number of src and tgt must be equal to d_model={self.d_model}: {shapes}")
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+                            tgt_is_causal, memory_is_causal)  # fmt: skip
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """-inf above the diagonal, 0 elsewhere: what hides later steps."""
+        name = _core.t_default_dtype() if dtype is None else _words.dtype_name(dtype)
+        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _words.device_word(device)), 1)
+
+
+__all__ = [
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"
+]  # fmt: skip

@@ -1,0 +1,45 @@
+"""`DataParallel` over one device, which is what it is on machines with one GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.torch import _words
+from cuprous.torch.nn.modules.module import Module
+
+
+def _one_device(function: str, device_ids: Any, output_device: Any) -> None:
+    """Refuses more than one device: batches are not spread yet."""
+    if device_ids is not None and len(device_ids) > 1:
+        raise NotImplementedError(f"[{function}] device_ids={list(device_ids)!r} is not supported: give one device")
+    if output_device is not None and device_ids and _words.device(output_device) != _words.device(device_ids[0]):
+        raise NotImplementedError(f"[{function}] output_device={output_device!r} is not supported")
+
+
+class DataParallel(Module):
+    """A module by another name: `module` computes on the device where its parameters are.
+
+    Raises:
+        NotImplementedError: for more than one device.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        _one_device("DataParallel", device_ids, output_device)
+        self.module, self.dim = module, dim
+        self.device_ids = [] if device_ids is None else list(device_ids)
+        self.output_device = output_device
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives."""
+        return self.module(*args, **kwargs)
+
+
+def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+                  module_kwargs: Any = None) -> Any:  # fmt: skip
+    """What the module gives, on one device."""
+    _one_device("data_parallel", device_ids, output_device)
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+__all__ = ["DataParallel", "data_parallel"]

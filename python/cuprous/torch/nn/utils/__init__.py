@@ -1,0 +1,23 @@
+"""What is done with all gradients or parameters at once, sequences of different lengths, parametrised weights."""
+
+from cuprous.torch.nn.utils import parametrizations, parametrize, rnn, stateless
+from cuprous.torch.nn.utils._gradients import (
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+    parameters_to_vector,
+    vector_to_parameters,
+)  # fmt: skip
+from cuprous.torch.nn.utils.parametrizations import remove_spectral_norm, remove_weight_norm
+from cuprous.torch.nn.utils.parametrizations import spectral_norm_before as spectral_norm
+from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight_norm
+
+#: The names that old programs use.
+clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
+
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm",
+    "stateless", "vector_to_parameters", "weight_norm",
+]  # fmt: skip

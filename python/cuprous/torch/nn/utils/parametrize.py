@@ -1,0 +1,164 @@
+"""Parameters and buffers computed from others, each time that they are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.nn.modules.container import ModuleDict, ModuleList
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class ParametrizationList(ModuleList):
+    """The functions of one tensor, in order, and what the first is given: `original`, or `original0`, `original1`, …"""
+
+    def __init__(self, modules: list[Module], original: Tensor) -> None:
+        super().__init__(modules)
+        before = _core.set_grad_enabled(False)
+        try:
+            new: Any = original
+            for module in reversed(modules):
+                if hasattr(module, "right_inverse"):
+                    new = module.right_inverse(new)
+        finally:
+            _core.set_grad_enabled(before)
+        self.count = 0 if isinstance(new, Tensor) else len(new)
+        parts = [new] if isinstance(new, Tensor) else list(new)
+        for k, part in enumerate(parts):
+            name = "original" if not self.count else f"original{k}"
+            if isinstance(original, Parameter):
+                part = part.detach()
+                copy = part if part is new and not self.count else part.clone()
+                self.register_parameter(name, Parameter(copy, requires_grad=original.requires_grad))
+            else:
+                self.register_buffer(name, part)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor."""
+        modules = list(self)
+        if not self.count:
+            x = self.original
+            for module in modules:
+                x = module(x)
+            return x
+        x = modules[0](*(getattr(self, f"original{k}") for k in range(self.count)))
+        for module in modules[1:]:
+            x = module(x)
+        return x
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Sets the originals so that the tensor becomes a value."""
+        before = _core.set_grad_enabled(False)
+        try:
+            new: Any = value
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                new = module.right_inverse(new)
+            parts = {"original": new} if not self.count else {f"original{k}": part for k, part in enumerate(new)}
+            for name, part in parts.items():
+                getattr(self, name).copy_(part)
+        finally:
+            _core.set_grad_enabled(before)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module (or one of its tensors) is parametrised."""
+    found = module._modules.get("parametrizations")
+    if not isinstance(found, ModuleDict):
+        return False
+    return len(found) > 0 if tensor_name is None else tensor_name in found
+
+
+def _computed(name: str) -> property:
+    def get(self: Any) -> Any:
+        return self._modules["parametrizations"][name]()
+
+    def put(self: Any, value: Tensor) -> None:
+        self._modules["parametrizations"][name].right_inverse(value)
+
+    return property(get, put)
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that the module had."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Has a parameter or buffer computed by a module; several are applied one after the other.
+
+    A parametrisation's `right_inverse` finds what to start from. `unsafe` skips the checks that shape and dtype stay.
+
+    Raises:
+        ValueError: if there is no such tensor, or the parametrisation changes its shape or dtype.
+    """
+    if is_parametrized(module, tensor_name):
+        functions = module.parametrizations[tensor_name]
+        before = getattr(module, tensor_name)
+        if hasattr(parametrization, "right_inverse") or not unsafe:
+            _check(parametrization, before, unsafe)
+        functions.append(parametrization)
+        if hasattr(parametrization, "right_inverse"):
+            functions.right_inverse(before.detach().clone())
+        return module
+    original = module._parameters.get(tensor_name)
+    original = module._buffers.get(tensor_name) if original is None else original
+    if original is None:
+        raise ValueError(f"Module '{type(module).__name__}' does not have a parameter, a buffer, or a parametrized "
+                         f"element with name '{tensor_name}'")  # fmt: skip
+    functions = ParametrizationList([parametrization], original)
+    if not unsafe:
+        made = functions()
+        if not isinstance(made, Tensor) or made.dims != original.dims or made.dtype_name != original.dtype_name:
+            raise ValueError(f"Registering a parametrization may not change the shape or dtype of the tensor: "
+                             f"{tensor_name} has {list(original.dims)}")  # fmt: skip
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        kind = type(module)
+        changed = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": kind.__module__})
+        object.__setattr__(module, "__class__", changed)
+        module.parametrizations = ModuleDict()
+    module.parametrizations[tensor_name] = functions
+    setattr(type(module), tensor_name, _computed(tensor_name))
+    return module
+
+
+def _check(parametrization: Module, value: Tensor, unsafe: bool) -> None:
+    if not unsafe and parametrization(value).dims != value.dims:
+        raise ValueError("Registering a parametrization may not change the shape of the tensor")
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Makes a tensor a plain one again: with the value that it had last, or with the original's.
+
+    Raises:
+        ValueError: if it is not parametrised, or there are several originals to choose from.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
+    functions = module.parametrizations[tensor_name]
+    if not leave_parametrized and functions.count:
+        raise ValueError("leave_parametrized=False is only allowed when there is one original")
+    value = (functions() if leave_parametrized else functions.original).detach().clone()
+    some = [p for p in functions._parameters.values() if p is not None]
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if some:
+        module.register_parameter(tensor_name, Parameter(value, requires_grad=some[0].requires_grad))
+    else:
+        module.register_buffer(tensor_name, value)
+    if not len(module.parametrizations):
+        object.__setattr__(module, "__class__", type(module).__bases__[0])
+        delattr(module, "parametrizations")
+    return module
+
+
+__all__ = [
+    "ParametrizationList", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "type_before_parametrizations",
+]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Sequences of different lengths: padded to a block, or packed step by step without padding."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing, _shape
+from cuprous.torch._creation import from_numpy
+
+
+class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
+    """Sequences from long to short, all first elements first.
+
+    Attributes:
+        data: (all elements, *).
+        batch_sizes: how many sequences have an element at each step (int64, on the CPU).
+        sorted_indices, unsorted_indices: the order of the sequences, and the way back; None if they were in order.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
+                unsorted_indices: Any = None) -> PackedSequence:  # fmt: skip
+        """A packed sequence of its parts."""
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def _with(self, data: Tensor) -> PackedSequence:
+        return type(self)(data, self.batch_sizes, *(
+            i if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)))  # fmt: skip
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """With the data of another dtype, or on another device."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._with(data)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """On a GPU."""
+        return self._with(self.data.cuda(*args, **kwargs))
+
+    def cpu(self) -> PackedSequence:
+        """In the host's memory."""
+        return self.to("cpu")
+
+    def float(self) -> PackedSequence:
+        """As float32."""
+        return self._with(self.data.float())
+
+    def double(self) -> PackedSequence:
+        """As float64."""
+        return self._with(self.data.double())
+
+    def half(self) -> PackedSequence:
+        """As float16."""
+        return self._with(self.data.half())
+
+    def pin_memory(self) -> PackedSequence:
+        """As it is."""
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a GPU."""
+        return bool(self.data.is_cuda)
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The order that undoes an order."""
+    return None if permutation is None else permutation.argsort()
+
+
+def _host(lengths: Any) -> list[int]:
+    if isinstance(lengths, Tensor):
+        if lengths.device_name != "cpu":
+            raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
+                               f"{lengths.device} {lengths.dtype_name} tensor")  # fmt: skip
+        return [int(n) for n in lengths.tolist()]
+    return [int(n) for n in lengths]
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Packs (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
+
+    Raises:
+        RuntimeError: for lengths that do not fit, or that do not fall although `enforce_sorted` says so.
+    """
+    x = input.transpose(0, 1) if batch_first else input
+    sizes = _host(lengths)
+    steps, batch = x.dims[:2]
+    if len(sizes) != batch:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size="
+                           f"{batch})")  # fmt: skip
+    if any(not 0 < n <= steps for n in sizes):
+        raise RuntimeError(f"Length of all samples has to be greater than 0 and at most {steps}, but found {sizes}")
+    order = None
+    if not enforce_sorted:
+        places = np.argsort(-np.array(sizes), kind="stable")
+        order = from_numpy(places).to(input.device)
+        x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in places]
+    elif any(a < b for a, b in pairwise(sizes)):
+        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+                           "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+                           "requirement if you do not need ONNX exportability.")  # fmt: skip
+    counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
+    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _runs(counts)])
+    return PackedSequence(data, from_numpy(np.array(counts)), order)
+
+
+def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Steps (from, to) with the same number of sequences."""
+    found, at = [], 0
+    for n, group in groupby(counts):
+        length = len(list(group))
+        found.append((at, at + length, n))
+        at += length
+    return found
+
+
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The block of padded sequences, and their lengths (int64, on the CPU)."""
+    data, counts = sequence.data, _host(sequence.batch_sizes)
+    steps, batch, rest = len(counts), counts[0], data.dims[1:]
+    if total_length is not None and total_length < steps:
+        raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
+                         f"total_length={total_length} and max sequence length being {steps}")  # fmt: skip
+
+    def filled(*shape: int) -> Tensor:
+        return _core.t_full([*shape, *rest], padding_value, data.dtype_name, data.device_name)
+
+    blocks, at = [], 0
+    for a, b, n in _runs(counts):
+        block = data[at : at + (b - a) * n].reshape(b - a, n, *rest)
+        at += (b - a) * n
+        blocks.append(block if n == batch else _shape.cat([block, filled(b - a, batch - n)], 1))
+    if total_length is not None and total_length > steps:
+        blocks.append(filled(total_length - steps, batch))
+    x = _shape.cat(blocks) if len(blocks) > 1 else blocks[0]
+    lengths = np.array([sum(n > k for n in counts) for k in range(batch)])
+    if sequence.unsorted_indices is not None:
+        x = _indexing.index_select(x, 1, sequence.unsorted_indices)
+        lengths = lengths[sequence.unsorted_indices.to_numpy()]
+    return (x.transpose(0, 1) if batch_first else x), from_numpy(lengths)
+
+
+def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:  # fmt: skip
+    """Sequences (length, *) as a block (longest, B, *), or (B, longest, *) if `batch_first`."""
+    parts = list(sequences)
+    if not parts:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    steps = max(x.dims[0] for x in parts)
+    rows = []
+    for x in parts:
+        more = steps - x.dims[0]
+        edge = _core.t_full([more, *x.dims[1:]], padding_value, x.dtype_name, x.device_name)
+        pieces = [x] if not more else [x, edge] if padding_side == "right" else [edge, x]
+        rows.append(_shape.cat(pieces) if more else x)
+    return _shape.stack(rows, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of a padded block."""
+    x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [x[k, :n] for k, n in enumerate(_host(lengths))]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences (length, *), packed."""
+    lengths = [x.dims[0] for x in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed one."""
+    return unpad_sequence(*pad_packed_sequence(packed_sequences))
+
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip

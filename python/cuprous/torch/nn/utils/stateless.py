@@ -1,0 +1,56 @@
+"""Modules called with other tensors in the place of their parameters and buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.nn.modules.module import Module
+
+
+def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+                    tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
+    """Calls a module with tensors of given (dotted) names instead of its own.
+
+    Args:
+        parameter_and_buffer_dicts: names and tensors, in one dict or several.
+        args: an argument, or a tuple of them. kwargs: named ones.
+        tie_weights: a tensor that a module has under several names is replaced under all of them.
+        strict: all of the module's tensors must be named, and no others.
+
+    Raises:
+        KeyError: for names that there are not. RuntimeError: where `strict` says so.
+    """
+    given: dict[str, Tensor] = {}
+    dicts = parameter_and_buffer_dicts
+    for part in (dicts,) if isinstance(dicts, Mapping) else dicts:
+        given.update(part)
+    own: dict[str, tuple[dict[str, Any], str]] = {}
+    for path, part in module.named_modules(remove_duplicate=False):
+        for table in (part._parameters, part._buffers):
+            for name, value in table.items():
+                if value is not None:
+                    own[f"{path}.{name}" if path else name] = (table, name)
+    unknown, missing = [n for n in given if n not in own], [n for n in own if n not in given]
+    if strict and (unknown or missing):
+        raise RuntimeError(f"Error(s) in replacing tensors: unexpected {unknown}, missing {missing}")
+    if unknown:
+        raise KeyError(f"{unknown[0]!r} is no parameter or buffer of {type(module).__name__}")
+    replaced: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for name, tensor in given.items():
+            table, key = own[name]
+            old = table[key]
+            places = [p for p in own.values() if p[0][p[1]] is old] if tie_weights else [(table, key)]
+            for where, at in places:
+                replaced.append((where, at, where[at]))
+                where[at] = tensor
+        args = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*args, **(kwargs or {}))
+    finally:
+        for table, key, old in reversed(replaced):
+            table[key] = old
+
+
+__all__ = ["functional_call"]

@@ -1,0 +1,288 @@
+"""Convolutions and pooling against sums over windows, their gradients, and PyTorch's words where shapes do not fit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous.torch as torch
+from cuprous.torch.nn import _convolution as C
+from cuprous.torch.nn import _pooling as P
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+
+
+def wanting(*shapes: tuple[int, ...]) -> list[Any]:
+    return [torch.tensor(RNG.normal(size=shape)).requires_grad_() for shape in shapes]
+
+
+def every(value: Any, rank: int) -> tuple[int, ...]:
+    return (value,) * rank if isinstance(value, int) else value
+
+
+def direct(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """A convolution, one element of the kernel after the other."""
+    rank = w.ndim - 2
+    s, p, d = (every(v, rank) for v in (stride, padding, dilation))
+    x = np.pad(x, [(0, 0), (0, 0), *((n, n) for n in p)])
+    out = [(x.shape[2 + k] - d[k] * (w.shape[2 + k] - 1) - 1) // s[k] + 1 for k in range(rank)]
+    y = np.zeros((x.shape[0], w.shape[0], *out))
+    inner, outer = w.shape[1], w.shape[0] // groups
+    for o, place in itertools.product(range(w.shape[0]), itertools.product(*map(range, w.shape[2:]))):
+        seen = tuple(slice(i * d[k], i * d[k] + (out[k] - 1) * s[k] + 1, s[k]) for k, i in enumerate(place))
+        part = x[(slice(None), slice(o // outer * inner, (o // outer + 1) * inner), *seen)]
+        y[:, o] += np.tensordot(part, w[(o, slice(None), *place)], ([1], [0]))
+    return y
+
+
+#: input, weights, stride, padding, dilation, groups
+CONVOLUTIONS: dict[str, tuple[Any, ...]] = {
+    "1d": ((2, 4, 9), (6, 2, 3), 2, 1, 2, 2),
+    "2d": ((2, 3, 7, 8), (4, 3, 3, 2), 1, 0, 1, 1),
+    "2d uneven": ((2, 4, 9, 8), (6, 2, 3, 3), (2, 1), (1, 2), (1, 2), 2),
+    "depthwise": ((2, 4, 7, 6), (4, 1, 3, 3), 2, 1, 1, 4),
+    "two filters a channel": ((2, 4, 6, 6), (8, 1, 2, 2), 1, 0, 1, 4),
+    "3d": ((2, 2, 4, 5, 4), (3, 2, 2, 3, 2), 1, 1, 1, 1),
+    "patches": ((2, 3, 8, 8), (5, 3, 4, 4), 4, 0, 1, 1),
+    "pointwise": ((2, 3, 9, 9), (5, 3, 1, 1), 1, 0, 1, 1),
+    "pointwise with steps": ((2, 3, 9, 9), (5, 3, 1, 1), 2, 0, 1, 1),
+    "long windows": ((2, 2, 20), (2, 2, 7), 3, 2, 1, 1),
+    "more padding than image": ((1, 1, 2, 2), (1, 1, 5, 5), 1, 4, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_and_their_ways_back(name: str) -> None:
+    shape, weights, *rest = CONVOLUTIONS[name]
+    conv = getattr(C, f"conv{len(shape) - 2}d")
+    x, w, b = wanting(shape, weights, weights[:1])
+    y = conv(x, w, b, *rest)
+    column = (-1,) + (1,) * (len(shape) - 2)
+    expected = direct(x.detach().numpy(), w.detach().numpy(), *rest) + b.detach().numpy().reshape(column)
+    np.testing.assert_allclose(y.detach().numpy(), expected, atol=1e-12)
+    # Each gradient is the adjoint of a linear map: <grad, v> = <g, conv(v)>.
+    g, v, u = (torch.tensor(RNG.normal(size=t.shape)) for t in (y, x, w))
+    gx, gw, gb = torch.autograd.grad(y, [x, w, b], g)
+    assert float((gx * v).sum()) == pytest.approx(float((g * conv(v, w.detach(), None, *rest)).sum()), rel=1e-9)
+    assert float((gw * u).sum()) == pytest.approx(float((g * conv(x.detach(), u, None, *rest)).sum()), rel=1e-9)
+    np.testing.assert_allclose(gb.numpy(), g.numpy().sum(axis=(0, *range(2, g.ndim))))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_transposed_convolutions_are_adjoint(groups: int) -> None:
+    x, y = (torch.tensor(RNG.normal(size=s)) for s in ((2, 4, 9, 8), (2, 6, 5, 3)))
+    w = torch.tensor(RNG.normal(size=(6, 4 // groups, 3, 4)))
+    back = C.conv_transpose2d(y, w, None, 2, (1, 0), (0, 0), groups)
+    assert tuple(back.shape) == (2, 4, 9, 8)
+    forth = C.conv2d(x, w, None, 2, (1, 0), 1, groups)
+    assert float((back * x).sum()) == pytest.approx(float((forth * y).sum()))
+    assert tuple(C.conv_transpose1d(torch.ones(2, 3, 5), torch.ones(3, 2, 4), None, 3, 1, 2).shape) == (2, 2, 16)
+
+
+def twice(function: Callable[..., Any]) -> Callable[..., Any]:
+    def slopes(*inputs: Any) -> Any:
+        return torch.autograd.grad((function(*inputs) ** 2).sum(), inputs, create_graph=True)
+
+    return slopes
+
+
+SMALL: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "conv2d": (lambda x, w: C.conv2d(x, w, None, 2, 1), [(2, 2, 4, 4), (2, 2, 3, 2)]),
+    "depthwise": (lambda x, w: C.conv2d(x, w, None, 1, 1, 1, 2), [(1, 2, 3, 3), (2, 1, 2, 2)]),
+    "conv_transpose2d": (lambda x, w: C.conv_transpose2d(x, w, None, 2, 1, 1), [(1, 2, 3, 3), (2, 2, 3, 2)]),
+    "unfold": (lambda x: C.fold(C.unfold(x, (2, 3), 1, 1) ** 2, (4, 4), (2, 3), 1, 1), [(1, 2, 4, 4)]),
+    "unfold apart": (lambda x: C.fold(C.unfold(x, 2, stride=2) ** 2, (4, 4), 2, stride=2), [(1, 2, 4, 4)]),
+    "max_pool2d": (lambda x: P.max_pool2d(x, 2), [(1, 2, 5, 5)]),
+    "max_pool2d overlapping": (lambda x: P.max_pool2d(x, 3, 2, 1, 1, True), [(1, 2, 5, 5)]),
+    "avg_pool2d": (lambda x: P.avg_pool2d(x, 2), [(1, 2, 5, 5)]),
+    "avg_pool2d overlapping": (lambda x: P.avg_pool2d(x, 3, 2, 1, True, False), [(1, 2, 5, 5)]),
+    "adaptive_avg_pool2d": (lambda x: P.adaptive_avg_pool2d(x, (2, 3)), [(1, 2, 5, 5)]),
+    "adaptive_max_pool2d": (lambda x: P.adaptive_max_pool2d(x, (2, 3)), [(1, 2, 5, 5)]),
+    "lp_pool2d": (lambda x: P.lp_pool2d(x.abs() + 0.1, 3, 2), [(1, 2, 4, 4)]),
+    "windows": (lambda x: x.unfold(0, 3, 1).unfold(1, 2, 2) ** 2, [(5, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_first_and_second_derivatives(name: str) -> None:
+    function, shapes = SMALL[name]
+    inputs = wanting(*shapes)
+    assert torch.autograd.gradcheck(function, inputs)
+    assert torch.autograd.gradcheck(twice(function), inputs)
+
+
+def test_padding_by_name_and_images_without_a_batch() -> None:
+    x, w = torch.tensor(RNG.normal(size=(3, 6, 7))), torch.tensor(RNG.normal(size=(2, 3, 4, 3)))
+    same = C.conv2d(x, w, padding="same", dilation=(1, 2))
+    assert tuple(same.shape) == (2, 6, 7)
+    # An even kernel has one more zero behind than in front.
+    wide = np.pad(x.numpy(), [(0, 0), (1, 2), (2, 2)])
+    np.testing.assert_allclose(same.numpy(), direct(wide[None], w.numpy(), 1, 0, (1, 2), 1)[0], atol=1e-12)
+    assert torch.equal(C.conv2d(x, w, padding="valid"), C.conv2d(x.unsqueeze(0), w)[0])
+
+
+def test_a_hundred_images_more_than_fit_into_the_workspace() -> None:
+    torch.set_default_dtype(torch.float32)
+    x, w = (torch.tensor(RNG.normal(size=s), dtype=torch.float32) for s in ((130, 4, 60, 60), (2, 4, 3, 3)))
+    x.requires_grad = w.requires_grad = True
+    C.conv2d(x, w).sum().backward()
+    assert x.grad is not None and w.grad is not None
+    few = torch.tensor(x.detach()[-3:].numpy()).requires_grad_()
+    C.conv2d(few, w.detach()).sum().backward()
+    np.testing.assert_allclose(x.grad[-3:].numpy(), few.grad.numpy(), rtol=1e-5)
+    windows = np.lib.stride_tricks.sliding_window_view(x.detach().numpy(), (58, 58), (2, 3)).sum((0, 4, 5))
+    np.testing.assert_allclose(w.grad[0].numpy(), windows, rtol=1e-3, atol=0.1)
+
+
+# --- pooling
+
+
+def extent(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
+    room = n + 2 * p - d * (k - 1) - 1
+    count = (-(-room // s) if ceil else room // s) + 1
+    return count - 1 if ceil and (count - 1) * s >= n + p else count
+
+
+#: shape, kernel, stride, padding, dilation, ceil_mode
+POOLS = [
+    ((2, 3, 8, 8), 2, 2, 0, 1, False),
+    ((2, 3, 7, 9), 3, 2, 1, 1, True),
+    ((1, 2, 9, 9), 2, 1, 0, 2, False),
+    ((2, 3, 11), 3, 2, 1, 1, True),
+    ((1, 2, 5, 5, 5), 2, 2, 1, 1, True),
+    ((1, 1, 4, 4), 1, 2, 0, 1, True),
+]
+
+
+@pytest.mark.parametrize("case", POOLS, ids=str)
+def test_max_pool(case: Any) -> None:
+    shape, k, s, p, d, ceil = case
+    rank, size = len(shape) - 2, shape[2:]
+    (x,) = wanting(shape)
+    pool = getattr(P, f"max_pool{rank}d")
+    y, index = pool(x, k, s, p, d, ceil, True)
+    out = [extent(n, k, s, p, d, ceil) for n in size]
+    assert tuple(y.shape) == (*shape[:2], *out)
+    flat = x.detach().numpy().reshape(*shape[:2], -1)
+    for at in itertools.product(*map(range, out)):
+        reached = [[a * s - p + i * d for i in range(k)] for a in at]
+        valid = [[i for i in r if 0 <= i < n] for r, n in zip(reached, size, strict=True)]
+        places = [int(np.ravel_multi_index(i, size)) for i in itertools.product(*valid)]
+        seen = flat[..., places]
+        here = (slice(None), slice(None), *at)
+        np.testing.assert_array_equal(y.detach().numpy()[here], seen.max(-1))
+        np.testing.assert_array_equal(index.numpy()[here], np.array(places)[seen.argmax(-1)])
+    assert torch.equal(pool(x.detach(), k, s, p, d, ceil), y.detach())
+    g = torch.tensor(RNG.normal(size=y.shape))
+    y.backward(g)
+    expected = np.zeros((math.prod(shape[:2]), math.prod(size)))
+    rows = index.numpy().reshape(len(expected), -1)
+    for row, places, values in zip(expected, rows, g.numpy().reshape(rows.shape), strict=True):
+        np.add.at(row, places, values)
+    np.testing.assert_allclose(x.grad.numpy().reshape(expected.shape), expected, atol=1e-12)
+
+
+def test_of_equals_the_first_wins_and_nan_is_the_largest() -> None:
+    x = torch.tensor([[[[1.0, 1.0], [1.0, 0.0]], [[math.nan, 2.0], [0.0, 3.0]]]]).requires_grad_()
+    y = P.max_pool2d(x, 2)
+    assert y[0, 0].item() == 1 and math.isnan(y[0, 1].item())
+    y.sum().backward()
+    assert x.grad[0, 0].tolist() == [[1, 0], [0, 0]]
+    restored = P.max_unpool2d(*P.max_pool2d(torch.arange(16.0).reshape(1, 1, 4, 4), 2, return_indices=True), 2)
+    assert restored[0, 0].tolist() == [[0, 0, 0, 0], [0, 5, 0, 7], [0, 0, 0, 0], [0, 13, 0, 15]]
+    assert P.max_pool1d(torch.arange(6).reshape(1, 6), 3, padding=1).tolist() == [[1, 4]]
+
+
+@pytest.mark.parametrize("include", [True, False])
+@pytest.mark.parametrize("ceil", [True, False])
+def test_avg_pool_counts_as_pytorch_does(include: bool, ceil: bool) -> None:
+    x = RNG.normal(size=(2, 3, 7, 8))
+    y = P.avg_pool2d(torch.tensor(x), 3, 2, 1, ceil, include).numpy()
+    for i, j in itertools.product(range(y.shape[2]), range(y.shape[3])):
+        bounds = [(a * 2 - 1, min(a * 2 + 2, n + 1)) for a, n in ((i, 7), (j, 8))]
+        inside = [(max(a, 0), min(b, n)) for (a, b), n in zip(bounds, (7, 8), strict=True)]
+        count = math.prod(b - a for a, b in (bounds if include else inside))
+        window = x[:, :, slice(*inside[0]), slice(*inside[1])]
+        np.testing.assert_allclose(y[:, :, i, j], window.sum((2, 3)) / count)
+    np.testing.assert_allclose(P.avg_pool2d(torch.tensor(x), 7).numpy()[..., 0, 0], x[:, :, :7, :7].mean((2, 3)))
+    assert P.avg_pool2d(torch.ones(1, 4, 4), 2, divisor_override=1).tolist() == [[[4, 4], [4, 4]]]
+
+
+@pytest.mark.parametrize("out", [(1, 1), (3, 2), (4, None), (5, 7)], ids=str)
+def test_adaptive_pools(out: Any) -> None:
+    x = RNG.normal(size=(2, 3, 8, 7))
+    sizes = [n if m is None else m for n, m in zip((8, 7), out, strict=True)]
+    means = P.adaptive_avg_pool2d(torch.tensor(x), out).numpy()
+    tops, index = P.adaptive_max_pool2d(torch.tensor(x), out, True)
+    picked = np.take_along_axis(x.reshape(2, 3, -1), index.numpy().reshape(2, 3, -1), 2)
+    np.testing.assert_array_equal(picked.reshape(tops.shape), tops.numpy())
+    for i, j in itertools.product(*map(range, sizes)):
+        window = x[
+            :, :, i * 8 // sizes[0] : -(-(i + 1) * 8 // sizes[0]), j * 7 // sizes[1] : -(-(j + 1) * 7 // sizes[1])
+        ]
+        np.testing.assert_allclose(means[:, :, i, j], window.mean((2, 3)))
+        np.testing.assert_array_equal(tops.numpy()[:, :, i, j], window.max((2, 3)))
+
+
+# --- what is refused
+
+ones = torch.ones
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "channels": (
+        lambda: C.conv2d(ones(1, 2, 8, 8), ones(4, 3, 3, 3)),
+        r"Given groups=1, weight of size \[4, 3, 3, 3\], expected input\[1, 2, 8, 8\] to have 3 channels, but got 2 "
+        r"channels instead",
+    ),
+    "channels transposed": (
+        lambda: C.conv_transpose2d(ones(1, 2, 8, 8), ones(3, 4, 3, 3)),
+        r"Given transposed=1, weight of size \[3, 4, 3, 3\], expected input\[1, 2, 8, 8\] to have 3 channels, but "
+        r"got 2 channels instead",
+    ),
+    "kernel": (
+        lambda: C.conv2d(ones(1, 1, 2, 2), ones(1, 1, 3, 3)),
+        r"Calculated padded input size per channel: \(2 x 2\). Kernel size: \(3 x 3\). Kernel size can't be greater "
+        r"than actual input size",
+    ),
+    "dimensions": (
+        lambda: C.conv2d(ones(2, 3), ones(1, 3, 1, 1)),
+        r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d, but got input of size: \[2, 3\]",
+    ),
+    "bias": (
+        lambda: C.conv1d(ones(1, 1, 4), ones(4, 1, 3), ones(3)),
+        r"Given weight of size \[4, 1, 3\], expected bias to be 1-dimensional with 4 elements, but got bias of size "
+        r"\[3\] instead",
+    ),
+    "groups": (lambda: C.conv1d(ones(1, 2, 4), ones(3, 1, 3), groups=2), "divisible by 2 at dimension 0"),
+    "dtype": (
+        lambda: C.conv1d(ones(1, 1, 4), ones(1, 1, 3), ones(1, dtype=torch.float32)),
+        r"Input type \(double\) and bias type \(float\) should be the same",
+    ),
+    "same": (lambda: C.conv1d(ones(1, 1, 4), ones(1, 1, 3), stride=2, padding="same"), "strided convolutions"),
+    "output padding": (
+        lambda: C.conv_transpose1d(ones(1, 1, 4), ones(1, 1, 3), output_padding=1), "output padding must be smaller"
+    ),
+    "pool padding": (lambda: P.max_pool2d(ones(1, 4, 4), 2, padding=2), "pad should be at most half of effective"),
+    "pool size": (
+        lambda: P.avg_pool2d(ones(1, 2, 2), 3),
+        r"Given input size: \(1x2x2\). Calculated output size: \(1x0x0\). Output size is too small",
+    ),
+    "blocks": (lambda: C.fold(ones(1, 4, 5), 3, 2), r"sliding blocks 2 \* 2 = 4, but got input.size\(2\)=5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_named_with_both_shapes(name: str) -> None:
+    call, words = REFUSED[name]
+    with pytest.raises(RuntimeError, match=words):
+        call()

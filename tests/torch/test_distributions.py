@@ -1,0 +1,101 @@
+"""Distributions against SciPy: densities, moments, entropies; samples by moments, divergences by integration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cuprous.torch as torch
+
+D = torch.distributions
+
+
+def t(*values: float) -> Any:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+#: Distributions, SciPy's, and values at which to compare them.
+TABLE: dict[str, tuple[Any, Any, list[float]]] = {
+    "normal": (lambda: D.Normal(t(0.5), t(2.0)), stats.norm(0.5, 2), [-1, 0.3, 4]),
+    "log normal": (lambda: D.LogNormal(t(0.2), t(0.4)), stats.lognorm(0.4, scale=np.exp(0.2)), [0.3, 1, 2]),
+    "laplace": (lambda: D.Laplace(t(0.5), t(2.0)), stats.laplace(0.5, 2), [-1, 0.3, 4]),
+    "gumbel": (lambda: D.Gumbel(t(0.5), t(2.0)), stats.gumbel_r(0.5, 2), [-1, 0.3, 4]),
+    "half normal": (lambda: D.HalfNormal(t(2.0)), stats.halfnorm(scale=2), [0.1, 1.5]),
+    "exponential": (lambda: D.Exponential(t(2.0)), stats.expon(scale=0.5), [0.1, 1.5]),
+    "uniform": (lambda: D.Uniform(t(-1.0), t(2.0)), stats.uniform(-1, 3), [-0.5, 1.5]),
+    "bernoulli": (lambda: D.Bernoulli(t(0.3)), stats.bernoulli(0.3), [0, 1]),
+    "geometric": (lambda: D.Geometric(t(0.3)), stats.geom(0.3, -1), [0, 1, 4]),
+    "poisson": (lambda: D.Poisson(t(3.0)), stats.poisson(3), [0, 1, 4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_as_scipy(name: str) -> None:
+    make, theirs, values = TABLE[name]
+    ours = make()
+    log = theirs.logpdf if hasattr(theirs.dist, "pdf") else theirs.logpmf
+    np.testing.assert_allclose(ours.log_prob(t(*values)).cpu().numpy(), log(values), rtol=1e-6)
+    assert float(ours.mean) == pytest.approx(theirs.mean()) and float(ours.variance) == pytest.approx(theirs.var())
+    if name != "poisson":
+        assert float(ours.entropy()) == pytest.approx(float(theirs.entropy()), rel=1e-6)
+    samples = ours.sample((20000,)).cpu().numpy()
+    assert samples.shape == (20000, 1) and samples.mean() == pytest.approx(theirs.mean(), abs=0.03 * theirs.std())
+    assert samples.std() == pytest.approx(theirs.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["normal", "log normal", "exponential", "uniform"])
+def test_distribution_functions(name: str) -> None:
+    make, theirs, values = TABLE[name]
+    np.testing.assert_allclose(make().cdf(t(*values)).cpu().numpy(), theirs.cdf(values), rtol=1e-6)
+    np.testing.assert_allclose(make().icdf(t(0.2, 0.7)).cpu().numpy(), theirs.ppf([0.2, 0.7]), rtol=1e-6)
+
+
+def test_categories_and_policy_gradients() -> None:
+    probs = t(0.2, 0.0, 0.5, 0.3)
+    choice = D.Categorical(probs)
+    drawn = choice.sample((20000,)).cpu().numpy()
+    np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 20000, [0.2, 0, 0.5, 0.3], atol=0.02)
+    np.testing.assert_allclose(choice.log_prob(torch.tensor([0, 3])).cpu().numpy(), np.log([0.2, 0.3]), rtol=1e-6)
+    assert float(choice.entropy()) == pytest.approx(stats.entropy([0.2, 0.5, 0.3]), rel=1e-5)
+    logits = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
+    policy = D.Categorical(logits=logits)
+    assert policy.sample().shape == (2,) and policy.sample((5,)).shape == (5, 2)
+    (-policy.log_prob(torch.tensor([0, 2])) * t(1.0, 2.0)).sum().backward()
+    np.testing.assert_allclose(logits.grad.cpu().numpy(), np.array([[-2, 1, 1], [2, 2, -4]]) / 3, rtol=1e-6)
+    hot = D.OneHotCategorical(probs).sample((3,))
+    assert hot.shape == (3, 4) and hot.sum(1).tolist() == [1, 1, 1]
+
+
+def test_samples_carry_gradients() -> None:
+    loc, scale = t(1.0).requires_grad_(), t(2.0).requires_grad_()
+    draw = D.Normal(loc, scale).rsample((1000,))
+    draw.mean().backward()
+    assert float(loc.grad) == pytest.approx(1) and float(scale.grad) == pytest.approx((draw.mean().item() - 1) / 2)
+    assert not D.Normal(loc, scale).sample().requires_grad
+
+
+def test_vectors_and_divergences() -> None:
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]])
+    ours = D.MultivariateNormal(t(1.0, -1.0), torch.tensor(cov))
+    theirs = stats.multivariate_normal([1, -1], cov)
+    assert float(ours.log_prob(t(0.3, 0.2))) == pytest.approx(theirs.logpdf([0.3, 0.2]))
+    assert float(ours.entropy()) == pytest.approx(theirs.entropy())
+    np.testing.assert_allclose(np.cov(ours.sample((20000,)).cpu().numpy().T), cov, atol=0.1)
+    both = D.Independent(D.Normal(t(0.0, 1.0), t(1.0, 2.0)), 1)
+    assert both.batch_shape == () and both.event_shape == (2,)
+    assert float(both.log_prob(t(0.5, 0.5))) == pytest.approx(stats.norm.logpdf([0.5, 0.5], [0, 1], [1, 2]).sum())
+    grid = np.linspace(-12, 12, 200001)
+    p, q = stats.norm(0, 1), stats.norm(1, 2)
+    expected = np.trapezoid(p.pdf(grid) * (p.logpdf(grid) - q.logpdf(grid)), grid)
+    assert float(D.kl_divergence(D.Normal(t(0.0), t(1.0)), D.Normal(t(1.0), t(2.0)))) == pytest.approx(expected)
+    a, b = [0.2, 0.5, 0.3], [0.4, 0.4, 0.2]
+    assert float(D.kl_divergence(D.Categorical(t(*a)), D.Categorical(t(*b)))) == pytest.approx(stats.entropy(a, b))
+    assert float(D.kl_divergence(D.Bernoulli(t(0.2)), D.Bernoulli(t(0.4)))) == pytest.approx(
+        stats.entropy([0.2, 0.8], [0.4, 0.6]))  # fmt: skip
+    with pytest.raises(NotImplementedError, match="Normal"):
+        D.kl_divergence(D.Normal(0.0, 1.0), D.Bernoulli(0.5))
+    with pytest.raises(ValueError, match="parameter scale"):
+        D.Normal(0.0, -1.0)

@@ -1,0 +1,220 @@
+"""`torch.linalg` and `torch.fft` against NumPy and SciPy, first and second derivatives against differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import cuprous.torch as torch
+
+L, T = torch.linalg, torch.fft
+
+
+@pytest.fixture(autouse=True)
+def _double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+
+
+def wanting(*shapes: tuple[int, ...]) -> list[Any]:
+    rng = np.random.default_rng(3)
+    return [torch.tensor(rng.normal(size=shape)).requires_grad_() for shape in shapes]
+
+
+def adjoint(a: Any) -> Any:
+    return a.mT.conj() if a.is_complex() else a.mT
+
+
+def definite(a: Any) -> Any:
+    return a @ adjoint(a) + 3 * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+def free(u: Any, s: Any, vh: Any) -> tuple[Any, ...]:
+    """What of singular vectors does not hang on their phases."""
+    return s, (u * s.unsqueeze(-2)) @ vh, u @ vh, u.abs(), vh.abs()
+
+
+def eigen(values: Any, vectors: Any) -> tuple[Any, ...]:
+    return values.abs().sum(), (vectors.abs() * values.abs()).sum()
+
+
+#: function, shapes; the dtypes are real and complex.
+BOTH: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "inv": (L.inv, [(2, 3, 3)]),
+    "solve": (L.solve, [(3, 3), (2, 3, 2)]),
+    "solve a vector": (L.solve, [(3, 3), (3,)]),
+    "solve from the right": (lambda a, b: L.solve(a, b, left=False), [(3, 3), (2, 3)]),
+    "solve_triangular": (lambda a, b: L.solve_triangular(a, b, upper=True, unitriangular=True), [(3, 3), (3, 2)]),
+    "det": (L.det, [(2, 3, 3)]),
+    "slogdet": (lambda a: tuple(L.slogdet(a)), [(3, 3)]),
+    "cholesky": (lambda a: L.cholesky(definite(a)), [(2, 3, 3)]),
+    "cholesky upper": (lambda a: L.cholesky(definite(a), upper=True), [(3, 3)]),
+    "qr": (L.qr, [(4, 3)]),
+    "qr wide": (L.qr, [(2, 4)]),
+    "svd": (lambda a: free(*L.svd(a, False)), [(4, 3)]),
+    "svd wide": (lambda a: free(*L.svd(a, full_matrices=False)), [(3, 4)]),
+    "svdvals": (L.svdvals, [(3, 4)]),
+    "eigh": (lambda a: eigen(*L.eigh(a + adjoint(a))), [(3, 3)]),
+    "eig": (lambda a: eigen(*L.eig(a)), [(3, 3)]),
+    "pinv": (L.pinv, [(4, 3)]),
+    "pinv wide": (L.pinv, [(3, 4)]),
+    "matrix_power": (lambda a: L.matrix_power(a, 3) + L.matrix_power(a, -2), [(3, 3)]),
+    "matrix_exp": (L.matrix_exp, [(3, 3)]),
+    "multi_dot": (lambda a, b, c: L.multi_dot([a, b, c]), [(2, 3), (3, 4), (4,)]),
+    "fft": (T.fft, [(2, 5)]),
+    "fft of more points": (lambda a: T.fft(a, 7, 0, "ortho"), [(5, 2)]),
+    "ifft of fewer": (lambda a: T.ifft(a, 3), [(2, 5)]),
+    "irfft": (T.irfft, [(2, 4)]),
+    "irfft odd": (lambda a: T.irfft(a, 7), [(2, 4)]),
+    "hfft": (T.hfft, [(4,)]),
+    "irfft2": (T.irfft2, [(3, 4)]),
+    "fftn": (T.fftn, [(2, 3, 2)]),
+}
+REAL: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "lstsq": (lambda a, b: L.lstsq(a, b).solution, [(4, 3), (4, 2)]),
+    "norms": (
+        lambda a: L.norm(a) + L.norm(a, 2) + L.norm(a, "nuc") + L.norm(a, 1) + L.norm(a, math.inf) + L.norm(a, -2),
+        [(3, 3)],
+    ),
+    "vector_norm": (lambda a: L.vector_norm(a, 3, 1) + L.cond(a) + L.cond(a, 1), [(3, 3)]),
+    "logdet": (lambda a: torch.logdet(definite(a)), [(3, 3)]),
+    "tensorinv": (lambda a: L.tensorinv(a, 1), [(4, 2, 2)]),
+    "vander": (L.vander, [(3,)]),
+    "cross": (L.cross, [(2, 3), (2, 3)]),
+    "rfft": (T.rfft, [(2, 6)]),
+    "rfft odd": (lambda a: T.rfft(a, norm="forward"), [(2, 5)]),
+    "ihfft": (T.ihfft, [(5,)]),
+    "rfft2": (T.rfft2, [(3, 4)]),
+}
+CASES = [(name, False) for name in BOTH | REAL] + [(name, True) for name in BOTH]
+
+
+def real(function: Callable[..., Any], pairs: bool) -> Callable[..., Any]:
+    """A function of real tensors (or of pairs of them, for complex numbers) with real results."""
+
+    def called(*inputs: Any) -> Any:
+        outputs = function(*(torch.complex(p[0], p[1]) if pairs else p for p in inputs))
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return tuple(torch.stack([y.real, y.imag]) if y.is_complex() else y for y in outputs)
+
+    return called
+
+
+@pytest.mark.parametrize(("name", "pairs"), CASES)
+def test_first_and_second_derivatives(name: str, pairs: bool) -> None:
+    function, shapes = (BOTH | REAL)[name]
+    plain = real(function, pairs)
+    inputs = wanting(*((2, *s) if pairs else s for s in shapes))
+    assert torch.autograd.gradcheck(plain, inputs)
+
+    def slopes(*inputs: Any) -> Any:
+        total = sum((y**2).sum() for y in plain(*inputs) if y.requires_grad)
+        return torch.autograd.grad(total, inputs, create_graph=True)
+
+    assert torch.autograd.gradcheck(slopes, inputs)
+
+
+#: Names that NumPy has as well, and what they are called with.
+LIKE_NUMPY: dict[str, tuple[Any, ...]] = {
+    "inv": (), "det": (), "cholesky": (), "svdvals": (), "eigvalsh": (), "pinv": (), "matrix_rank": (),
+    "matrix_norm": (), "vector_norm": (), "cond": (), "matrix_power": (3,), "slogdet": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIKE_NUMPY)
+def test_as_numpy(name: str) -> None:
+    a = np.random.default_rng(1).normal(size=(2, 4, 4))
+    a = a @ a.swapaxes(-1, -2) + np.eye(4)
+    ours, theirs = getattr(L, name)(torch.tensor(a), *LIKE_NUMPY[name]), getattr(np.linalg, name)(a, *LIKE_NUMPY[name])
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+    for mine, other in pairs:
+        np.testing.assert_allclose(mine.numpy(), other, rtol=1e-9)
+
+
+TRANSFORMS = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"
+
+
+@pytest.mark.parametrize("name", TRANSFORMS.split())
+def test_transforms_as_numpy(name: str) -> None:
+    a = np.random.default_rng(2).normal(size=(4, 5))
+    a = a if name.startswith(("r", "ih")) else a + 1j * a[::-1]
+    for norm in (None, "ortho", "forward"):
+        got = getattr(T, name)(torch.tensor(a), norm=norm).numpy()
+        np.testing.assert_allclose(got, getattr(np.fft, name)(a, norm=norm), atol=1e-12)
+    single = getattr(T, name)(torch.tensor(a, dtype=torch.complex64 if np.iscomplexobj(a) else torch.float32))
+    assert single.dtype in (torch.complex64, torch.float32)
+
+
+def test_frequencies_and_shifts() -> None:
+    np.testing.assert_allclose(T.fftfreq(7, 0.5).numpy(), np.fft.fftfreq(7, 0.5))
+    np.testing.assert_allclose(T.rfftfreq(8).numpy(), np.fft.rfftfreq(8))
+    for shift in ("fftshift", "ifftshift"):
+        got = getattr(T, shift)(torch.arange(15.0).reshape(3, 5)).numpy()
+        np.testing.assert_array_equal(got, getattr(np.fft, shift)(np.arange(15.0).reshape(3, 5)))
+
+
+def test_exponentials_of_matrices_of_any_size() -> None:
+    a = np.random.default_rng(4).normal(size=(4, 4))
+    for size in (0.0, 1e-3, 1.0, 6.0):
+        np.testing.assert_allclose(torch.matrix_exp(torch.tensor(a * size)).numpy(), scipy.linalg.expm(a * size),
+                                   rtol=1e-9, atol=1e-12)  # fmt: skip
+
+
+def test_the_determinant_of_singular_matrices_has_a_gradient() -> None:
+    a = torch.diag(torch.tensor([2.0, 3.0, 0.0])).requires_grad_()
+    L.det(a).backward()
+    assert a.grad[2, 2].item() == pytest.approx(6)
+    assert float(a.grad.abs().sum()) == pytest.approx(6)
+
+
+def test_least_squares_as_numpy() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
+    got, expected = L.lstsq(torch.tensor(a), torch.tensor(b)), np.linalg.lstsq(a, b)
+    np.testing.assert_allclose(got.solution.numpy(), expected[0])
+    np.testing.assert_allclose(got.residuals.numpy(), expected[1])
+    assert int(got.rank) == 3
+    np.testing.assert_allclose(got.singular_values.numpy(), expected[3])
+
+
+def test_errors_are_pytorchs() -> None:
+    zeros = torch.zeros(2, 2)
+    for call in (lambda: L.inv(zeros), lambda: L.solve(zeros, torch.ones(2)), lambda: L.cholesky(-torch.eye(2))):
+        with pytest.raises(L.LinAlgError, match="linalg"):
+            call()
+    assert int(L.inv_ex(zeros).info) == 1 and int(L.cholesky_ex(torch.eye(2)).info) == 0
+    with pytest.raises(RuntimeError, match="must be batches of square matrices, but they are 2 by 3 matrices"):
+        L.det(torch.ones(2, 3))
+    with pytest.raises(RuntimeError, match="same dtype"):
+        L.solve(torch.eye(2), torch.ones(2, dtype=torch.float32))
+    with pytest.raises(RuntimeError, match=r"Invalid number of data points \(0\)"):
+        T.fft(torch.ones(3), 0)
+    with pytest.raises(RuntimeError, match="Invalid normalization mode"):
+        T.fft(torch.ones(3), norm="none")
+    with pytest.raises(RuntimeError, match="real"):
+        T.rfft(torch.ones(3, dtype=torch.complex128))
+
+
+def test_functions_with_a_way_back_of_their_own_are_differentiated_twice() -> None:
+    """What `save_for_backward` keeps of an output is that output, with its place in the graph."""
+
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return gradients[0] * ctx.saved_tensors[0]
+
+    x = torch.tensor([0.5, 1.0]).requires_grad_()
+    (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(slope.sum(), x)
+    np.testing.assert_allclose(second.numpy(), np.exp([0.5, 1.0]))
