@@ -128,6 +128,25 @@ def test_samplers() -> None:
             wrong()
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_parts_of_several_processes(drop_last: bool) -> None:
+    def parts(epoch: int, shuffle: bool) -> list[list[int]]:
+        make = D.distributed.DistributedSampler
+        samplers = [make(range(10), 3, rank, shuffle, drop_last=drop_last) for rank in range(3)]
+        for sampler in samplers:
+            sampler.set_epoch(epoch)
+        return [list(sampler) for sampler in samplers]
+
+    assert parts(0, False)[1] == ([1, 4, 7] if drop_last else [1, 4, 7, 0])
+    first = parts(0, True)
+    assert {len(part) for part in first} == {3 if drop_last else 4} and parts(0, True) == first != parts(1, True)
+    assert len({k for part in first for k in part}) == (9 if drop_last else 10)
+    with pytest.raises(RuntimeError, match="num_replicas"):
+        D.distributed.DistributedSampler(range(3))
+    with pytest.raises(ValueError, match="rank"):
+        D.distributed.DistributedSampler(range(3), 2, 2)
+
+
 @pytest.mark.parametrize(
     ("batch", "expected"),
     [
