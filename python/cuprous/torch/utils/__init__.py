@@ -1,4 +1,5 @@
-"""What surrounds training: `data`, and other modules, each imported when it is first used."""
+"""What surrounds training: `data`, and other modules, each imported when it is first used; `tensorboard`, which needs
+another package, when it is asked for by `import`."""
 
 from __future__ import annotations
 
@@ -8,6 +9,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is None:
+    if name.startswith("_") or name == "tensorboard" or importlib.util.find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")
