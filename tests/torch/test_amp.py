@@ -20,6 +20,7 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "matmul": lambda x: torch.matmul(x, x), "operator": lambda x: x @ x, "mm": lambda x: x.mm(x),
     "linear": lambda x: F.linear(x, x, x[0]), "bmm": lambda x: torch.bmm(x[None], x[None]),
     "addmm": lambda x: torch.addmm(x[0], x, x), "layer": lambda x: nn.Linear(4, 2)(x),
+    "convolution": lambda x: nn.Conv1d(4, 2, 3)(x[None]), "recurrence": lambda x: nn.LSTM(4, 2)(x)[0],
     "attention": lambda x: F.scaled_dot_product_attention(x, x, x),
 }  # fmt: skip
 SAFE: dict[str, Callable[[Any], Any]] = {
@@ -162,3 +163,13 @@ def test_the_scaler_refuses_what_is_out_of_order() -> None:
     for wrong in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
         with pytest.raises(AssertionError):
             torch.amp.GradScaler(KIND, **wrong)
+
+
+def test_older_names() -> None:
+    from cuprous.torch.cuda.amp import GradScaler, autocast, custom_bwd, custom_fwd
+
+    assert isinstance(GradScaler(init_scale=2.0), torch.amp.GradScaler)
+    assert callable(custom_fwd) and callable(custom_bwd)
+    with autocast(dtype=torch.bfloat16):
+        assert torch.is_autocast_enabled("cuda") and not torch.is_autocast_enabled("cpu")
+        assert torch.get_autocast_dtype("cuda") is torch.bfloat16
