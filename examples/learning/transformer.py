@@ -24,7 +24,8 @@ class Places(nn.Module):
     def __init__(self, size, width, longest=64):
         super().__init__()
         self.table = nn.Embedding(size, width)
-        angle = torch.arange(longest).unsqueeze(1) * torch.exp(torch.arange(0, width, 2) * (-math.log(1e4) / width))
+        place, feature = (torch.arange(0, n, s, dtype=torch.float64) for n, s in ((longest, 1), (width, 2)))
+        angle = place.unsqueeze(1) * torch.exp(feature * (-math.log(1e4) / width))
         self.register_buffer("places", torch.stack([angle.sin(), angle.cos()], 2).flatten(1), persistent=False)
 
     def forward(self, x):
