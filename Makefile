@@ -27,7 +27,8 @@ ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
 DEVICE   ?= cpu
-TARGETS  ?= sm_80|sm_90|sm_100
+PTX      ?= compute_80,compute_90,compute_100
+TARGETS  ?= sm_80|sm_90|sm_100,$(PTX)
 CARGO    ?= cargo
 # One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
 PROFILE  := --release
@@ -139,17 +140,18 @@ lint-python: $(VENV)/.dev
 test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
 
-# Every kernel that a GPU would run in a test is compiled for one of TARGETS, which is much of the work; hence all cores.
-# TARGETS=sm_80,sm_90,sm_100 compiles each for all three. tests/inputs runs everything in many layouts: its kernels are of
-# the kinds that the other tests compile.
+# Every kernel that a GPU would run in a test is compiled by NVRTC for compute capabilities 8.0, 9.0 and 10.0, and on to
+# machine code for one of the three, which is much of the work; hence all cores. TARGETS=sm_80,sm_90,sm_100 makes machine
+# code for all. tests/inputs runs everything in many layouts of the same kinds of kernel: for these NVRTC is enough.
 test-python: $(READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
+	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
-# Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Their
-# kernels are of the kinds that the other tests compile.
+# Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.
 test-clients: $(CLIENTS_READY)
+	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/test_docs.py -n auto
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.

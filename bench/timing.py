@@ -13,7 +13,11 @@ Work = Callable[[], Any]
 
 
 def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: int = 9, budget: float = 1.5) -> float:
-    """Median of up to `runs` calls, at least three; warm-up stops early where the work is long."""
+    """Median of up to `runs` calls, at least three; warm-up stops early where the work is long.
+
+    Begins with a pause: threads of the library that ran before may still spin (OpenBLAS': 2^26 cycles).
+    """
+    time.sleep(0.1)
     start = time.perf_counter()
     for n in range(warm):
         sync(work())

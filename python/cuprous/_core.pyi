@@ -234,6 +234,10 @@ def pack_mask(mask: ndarray) -> ndarray:
 def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndarray:
     """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
 
+def components(edges: ndarray, steps: Sequence[int]) -> ndarray:
+    """The first element (int64) of each one's component. edges: words x n, unsigned; element i is joined to element
+    i - steps[b] where bit b is set in its words."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
@@ -369,6 +373,7 @@ class Tensor:
         """The same memory as an array."""
     def stride_tuple(self) -> tuple[int, ...]: ...
     def add_hook(self, hook: Callable[[Tensor], Tensor | None]) -> int: ...
+    def add_after_hook(self, hook: Callable[[], Any]) -> int: ...
     def remove_hook(self, id: int) -> None: ...
     def item(self) -> Any: ...
     def detach(self) -> Tensor: ...
@@ -470,6 +475,18 @@ def t_grad(
 def t_custom(
     name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], rule: Callable[[list[Any], Any], tuple[Any, ...]]
 ) -> list[Tensor]: ...
+def t_mark() -> int:
+    """A mark in time for `t_checkpoint`."""
+
+def t_checkpoint(outputs: Sequence[Tensor], start: int, again: Callable[[], list[Tensor]]) -> list[Tensor]:
+    """Results, computed after a mark, that `again` computes again when their gradients arrive."""
+
+def t_other_leaves(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
+    """Whether results depend on leaves that are not among the inputs."""
+
+def set_anomaly(to: str) -> str:
+    """What is looked after in walks: "off", "lines" or "nan"; the state before."""
+
 def set_grad_enabled(on: bool) -> bool:
     """Turns noting for gradients on or off; the state before."""
 

@@ -53,6 +53,9 @@ class SVDResult(NamedTuple):
 
 
 _NOT_CONVERGED = "Eigenvalues did not converge"
+_NO_SVD = "SVD did not converge"
+#: The shorter side of a matrix from which on a GPU's library takes longer for singular vectors than what `_polar` does.
+_LIBRARY = 1024
 
 
 def linalg_error(text: str) -> Exception:
@@ -185,8 +188,14 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     shapes: list[tuple[int, ...]] = [(k,), (m, rows), (columns, n)] if compute_uv else [(k,)]
+    if compute_uv and a.ndim == 2 and k > _LIBRARY and a.device_name != "cpu":
+        from cuprous import _polar
+
+        if not bool(all_(_core.map("isfinite", a))):
+            raise linalg_error(_NO_SVD)
+        return SVDResult(*_polar.svd(a, full_matrices))
     name = "svdvals" if not compute_uv else "svd_full" if full_matrices else "svd"
-    s, *vectors = results(name, a, shapes, "SVD did not converge")
+    s, *vectors = results(name, a, shapes, _NO_SVD)
     s = _real(s)
     return SVDResult(vectors[0], s, vectors[1]) if compute_uv else s
 
@@ -241,8 +250,8 @@ def _hermitian(a: ArrayLike, triangle: str) -> tuple[ndarray, str]:
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns). For a real array they are real where all of
-    the batch's eigenvalues are, which is read back, and complex otherwise.
+    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns): complex, also where all are real, as in NumPy
+    from 2.5 on and in the array API standard.
 
     Raises:
         LinAlgError: for matrices that are not square or not finite.
@@ -263,9 +272,12 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
         raise linalg_error("Array must not contain infs or NaNs")
     n = a.shape[-1]
     made = results(name, a, [(n,), (n, n)] if vectors else [(n,)], _NOT_CONVERGED)
-    if _dtypes.kind(a.dtype_name) != "c" and bool(all_(imag(made[0]) == 0)):
-        return [_real(x) for x in made]
-    return made
+    return [astype(x, _core.promote_types(a.dtype_name, "complex64")) for x in made]
+
+
+def real_if_all_are(values: ndarray) -> ndarray:
+    """Complex numbers without their imaginary parts where all of those are zero, which is read back."""
+    return _real(values) if bool(all_(imag(values) == 0)) else values
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
@@ -300,5 +312,6 @@ def _real(x: ndarray) -> ndarray:
 
 __all__ = [
     "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "adjoint", "cholesky", "det", "eig", "eigh",
-    "eigvals", "eigvalsh", "inexact", "linalg_error", "qr", "results", "slogdet", "stacked", "svd", "svdvals",
+    "eigvals", "eigvalsh", "inexact", "linalg_error", "qr", "real_if_all_are", "results", "slogdet", "stacked", "svd",
+    "svdvals",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
 from cuprous._calculus import convolve
 from cuprous._counting import flatnonzero
 from cuprous._creation import eye, vander
-from cuprous._decompositions import eigvals
+from cuprous._decompositions import eigvals, real_if_all_are
 from cuprous._elementwise import real
 from cuprous._joining import concatenate
 from cuprous._logic import isclose
@@ -131,7 +131,8 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
     """
     roots = atleast_1d(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
-        roots = eigvals(roots)
+        real_matrix = _dtypes.kind(roots.dtype_name) != "c"
+        roots = real_if_all_are(eigvals(roots)) if real_matrix else eigvals(roots)
     if roots.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     name = roots.dtype_name if roots.dtype_name in ("float32", "complex64", "complex128") else "float64"
@@ -184,6 +185,7 @@ def roots(p: ArrayLike) -> ndarray:
     companion = _core.cast(eye(n, k=-1), p.dtype_name)
     _core.update(companion[0], -p[1:] / p[0])
     result = eigvals(companion)
+    result = result if _dtypes.kind(p.dtype_name) == "c" else real_if_all_are(result)
     return concatenate((result, _core.full((zeros,), 0, result.dtype_name))) if zeros else result
 
 

@@ -36,6 +36,8 @@ def unique(
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
         return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
     flat = ar.reshape(-1)
+    if return_inverse and not return_index and (found := _with_inverse(flat, ar.shape, return_counts, equal_nan)):
+        return found
     order = _core.argsort(flat) if return_index or return_inverse else None
     ordered = _core.sort(flat) if order is None else gather_flat(flat, order)
     mask = _changes(ordered, equal_nan)
@@ -44,6 +46,26 @@ def unique(
     starts = flatnonzero(mask)
     extras = _extras(order, mask, starts, ar.shape, return_index, return_inverse, return_counts)
     return (gather_flat(ordered, starts), *extras)
+
+
+#: So many distinct values are found in each other's order faster than sorted positions are written back, on a GPU.
+_FEW = 1 << 22
+
+
+def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
+    """Values and inverse by searching for each element among the distinct ones, where that is fast and each element is
+    equal to one of them."""
+    kind = _dtypes.kind(flat.dtype_name)
+    if flat.device_name == "cpu" or not flat.size or kind == "c" or (kind == "f" and not equal_nan):
+        return None
+    ordered = _core.sort(flat)
+    mask = _changes(ordered, equal_nan)
+    starts = flatnonzero(mask)
+    if starts.size > _FEW:
+        return None
+    values = gather_flat(ordered, starts)
+    inverse = _core.searchsorted(values, flat, False).reshape(shape)
+    return (values, inverse, *_extras(None, mask, starts, shape, False, False, counts))
 
 
 def _extras(
@@ -57,8 +79,9 @@ def _extras(
         extras.append(gather_flat(order, starts))
     if order is not None and inverse:
         groups = _core.scan("sum", _core.cast(mask, "int64"), 0) - 1 if n else order
-        places = _core.empty((n,), "int64")
-        _core.scatter(places, order, groups)
+        # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
+        places = _core.full((n,), 0, "int64")
+        _core.scatter(places, order, groups, "maximum")
         extras.append(places.reshape(shape))
     if counts:
         ends = concatenate((starts, _core.full((1,), n, "int64")))

@@ -164,3 +164,12 @@ def test_negative_scalars_are_bases_but_no_exponents_of_integers() -> None:
         cp.asarray(n) ** -2
     with pytest.raises(ValueError, match="negative integer powers"):
         cp.power(cp.asarray(n), -2)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        cp.asarray(n) ** np.int64(-2)
+
+
+def test_bool_is_squared_as_numpy_does() -> None:
+    b = np.array([True, False])
+    for power in (2, 3, True, 2.0):
+        assert_same(cp.asarray(b) ** power, b**power)
+    assert_same(cp.power(cp.asarray(b), 2), np.power(b, 2))

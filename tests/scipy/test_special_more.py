@@ -100,3 +100,47 @@ def test_combinatorics() -> None:
     for name, arguments in (("factorial", (3,)), ("comb", (3, 2)), ("perm", (3, 2))):
         with pytest.raises(NotImplementedError, match="exact"):
             getattr(special, name)(*arguments, exact=True)
+
+
+def grid(orders: list[float], places: list[float]) -> list[np.ndarray]:
+    return np.meshgrid(np.array(orders), np.array(places))
+
+
+PLACES = [0.0, 1e-8, 0.5, 2.0, 7.7, 20.0, 49.9, 50.1, 300.0, 600.0, np.nan]
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "kn"])
+def test_modified_bessel_functions_of_any_order(name: str) -> None:
+    orders = [0, 1, 2, 10, 49, 50, 120] + ([-1, -2, 0.25, 1.5, 49.5, 50.5] if name != "kn" else [])
+    v, x = grid(orders, [*PLACES, -3.3, -60.0])
+    v = v.astype(int) if name == "kn" else v
+    want = getattr(scipy_special, name)(v, x)
+    np.testing.assert_allclose(
+        getattr(special, name)(cp.asarray(v), cp.asarray(x)).get(), want, rtol=1e-10, atol=1e-290
+    )
+    half = getattr(special, name)(1, cp.asarray(x[:3, 0].astype("float32")))
+    np.testing.assert_allclose(half.get(), getattr(scipy_special, name)(1, x[:3, 0].astype("float32")), rtol=1e-6)
+
+
+def test_bessel_functions_of_whole_orders() -> None:
+    n, x = grid([0, 1, 2, 5, 30, -1, -4], [*PLACES, 29.0, 31.0, 1e4, -25.0])
+    got, want = special.jn(cp.asarray(n), cp.asarray(x)).get(), scipy_special.jn(n, x)
+    near = np.abs(x) <= np.abs(n)
+    np.testing.assert_allclose(got[near], want[near], rtol=1e-11)
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        special.jn(300, cp.asarray([250.0, 299.0])).get(), scipy_special.jn(300, [250, 299]), rtol=1e-11
+    )
+    with pytest.raises(NotImplementedError, match="401"):
+        special.jn(401, 1.0)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1, -3])
+def test_lambert(k: int) -> None:
+    rng = np.random.default_rng(5)
+    turn = np.exp(2j * np.pi * rng.random(80))
+    known = [0, -0.36, -0.2, -1e-5, -1e-300, 1e-300, 1.45, 1e300, np.inf, -np.inf, np.nan, 1j]
+    z = np.concatenate([10 ** rng.uniform(-4, 4, 80) * turn, -np.exp(-1) + 0.3 * rng.random(80) * turn, known])
+    np.testing.assert_allclose(special.lambertw(cp.asarray(z), k).get(), scipy_special.lambertw(z, k), rtol=1e-13)
+    assert special.lambertw(cp.asarray(z), cp.asarray([k]))[3] == special.lambertw(z[3], k)
+    assert special.lambertw(0.5).dtype == np.complex128

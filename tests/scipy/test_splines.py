@@ -91,6 +91,22 @@ def test_b_splines(k: int, grid: str) -> None:
                 close(mine(cp.asarray(at), extrapolate=False), spline(at, extrapolate=False), 1e-8)
 
 
+@pytest.mark.parametrize("k", [4, 5])
+def test_b_splines_of_high_degree_and_of_given_knots(k: int) -> None:
+    x = np.sort(RNG.random(12))
+    at = places(x)
+    for y, axis in ((RNG.normal(size=12), 0), (RNG.normal(size=(3, 12)), 1)):
+        spline = theirs.make_interp_spline(x, y, k, axis=axis)
+        mine = interpolate.make_interp_spline(cp.asarray(x), cp.asarray(y), k, axis=axis)
+        close(mine.t, spline.t)
+        close(mine.c, spline.c, 1e-6)
+        close(mine(cp.asarray(at), 1), spline(at, 1), 1e-6)
+        again = interpolate.make_interp_spline(cp.asarray(x), cp.asarray(y), k, t=mine.t, axis=axis)
+        close(again.c, spline.c, 1e-6)
+    with pytest.raises(ValueError, match="Out of bounds"):
+        interpolate.make_interp_spline(cp.asarray(x), cp.asarray(x), k, t=mine.t * 2.0)
+
+
 def test_b_splines_of_any_degree() -> None:
     t, c = np.sort(RNG.random(14)), RNG.normal(size=(8, 2))
     t[5] = t[6]
@@ -135,8 +151,10 @@ def test_errors() -> None:
         (lambda: interpolate.BSpline(x, cp.ones(1), 3), ValueError, "knots"),
         (lambda: interpolate.BSpline(x[::-1], cp.ones(3), 1), ValueError, "non-decreasing"),
         (lambda: interpolate.make_interp_spline(x[:3], y[:3]), ValueError, "at least 4"),
-        (lambda: interpolate.make_interp_spline(x, y, 5), NotImplementedError, "k=5"),
-        (lambda: interpolate.make_interp_spline(x, y, t=x), NotImplementedError, "t="),
+        (lambda: interpolate.make_interp_spline(x, y, 5, bc_type="natural"), NotImplementedError, "k=5"),
+        (lambda: interpolate.make_interp_spline(x, y, -1), ValueError, "non-negative"),
+        (lambda: interpolate.make_interp_spline(x, y, x.size), ValueError, "at least"),
+        (lambda: interpolate.make_interp_spline(x, y, t=x), ValueError, "need at least"),
         (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "grid"),
     ):
         with pytest.raises(error, match=text):

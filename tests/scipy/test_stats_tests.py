@@ -143,7 +143,55 @@ def test_errors() -> None:
         (lambda: stats.spearmanr(a, axis=2), ValueError, "axis"),
         (lambda: stats.spearmanr(a[:, 0]), ValueError, "2 variables"),
         (lambda: stats.describe(cp.zeros(0)), ValueError, "empty"),
-        (lambda: stats.mannwhitneyu(a, a), NotImplementedError, "scipy.stats"),
+        (lambda: stats.wilcoxon(a, a), NotImplementedError, "scipy.stats"),
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("ties", [False, True])
+def test_two_samples_by_ranks(ties: bool, alternative: str) -> None:
+    for m, n in ((3, 5), (9, 20), (7, 60)):
+        x, y = RNG.normal(size=(m, 2)), RNG.normal(size=(n, 2)) + 0.3
+        x, y = (np.round(x), np.round(y)) if ties else (x, y)
+        for method in ("auto", "asymptotic") if ties or n > 20 else ("auto", "asymptotic", "exact"):
+            agree("mannwhitneyu", x, y, True, alternative, 0, method)
+        agree("mannwhitneyu", x, y.T, False, alternative, axis=None, keepdims=True)
+        for method in ("exact", "asymp"):
+            ours, expected = agree("ks_2samp", x, y, alternative, method)
+            np.testing.assert_array_equal(ours.statistic_location.get(), expected.statistic_location)
+            np.testing.assert_array_equal(ours.statistic_sign.get(), expected.statistic_sign)
+        for method in ("auto", "asymptotic") if ties else ("auto", "asymptotic", "exact"):
+            for variant in "bc":
+                options = {"method": method, "variant": variant, "alternative": alternative}
+                agree("kendalltau", y[:, 0], y[:, 1] + y[:, 0], **options)
+
+
+def test_ranks_of_nan_and_of_nothing() -> None:
+    x = np.array([1.0, np.nan, 3.0])
+    for name in ("mannwhitneyu", "ks_2samp", "kendalltau"):
+        agree(name, x, np.arange(3.0))
+        agree(name, x[:0], x[:0])
+    agree("kendalltau", np.arange(50.0), np.arange(50.0)[::-1])  # counted, however long
+    agree("kendalltau", np.ones(5), np.arange(5.0))
+    agree("ks_2samp", np.arange(60.0), np.arange(30.0) + 17.5, method="asymp")
+    for call, text in (
+        (lambda: stats.mannwhitneyu(cp.ones(3), cp.ones(3), alternative="more"), "alternative"),
+        (lambda: stats.mannwhitneyu(cp.ones(3), cp.ones(3), method="fast"), "method"),
+        (lambda: stats.ks_2samp(cp.ones(3), cp.ones(3), method="fast"), "method"),
+        (lambda: stats.kendalltau(cp.ones(3), cp.ones(4)), "broadcast"),
+        (lambda: stats.kendalltau(cp.ones(3), cp.arange(3), variant="a"), "variant"),
+        (lambda: stats.kendalltau(cp.asarray([1, 1, 2]), cp.arange(3), method="exact"), "Ties"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
+
+
+@pytest.mark.parametrize("n", [1, 5, 141, 1000, 200_000])
+def test_kolmogorovs_distribution(n: int) -> None:
+    from cuprous.scipy.stats._kolmogorov import two_sided
+
+    for z in (0.3, 0.6, 1.0, 1.45, 1.6, 3.0):
+        d = z / n**0.5
+        np.testing.assert_allclose(two_sided(n, d), theirs.kstwo.sf(d, n), rtol=1e-8)

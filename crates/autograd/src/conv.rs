@@ -3,11 +3,12 @@
 //! With input x, weights w and output y: [`forward`] makes y of x and w, [`to_input`] spreads y over x by w, [`to_weight`]
 //! sums up y times x. All three are linear in both operands, so that the table in [`backward`] closes under derivatives.
 //! Windows are views of the padded input; they are copied next to each other for a matrix product, for as many images at
-//! a time as [`COLUMNS`] allows, and never kept.
+//! a time as [`COLUMNS`] allows, and never kept; devices that have a routine of their own do it piece by piece.
 
 use std::sync::Arc;
 
-use cuprous_core::{Array, Dims, Fun, ReduceOp, Result, Saved, Scalar};
+use cuprous_core::convolution::{Geometry, Part};
+use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
@@ -19,36 +20,6 @@ use crate::ops::{engine_of, noted_result};
 const COLUMNS: i64 = 64 << 20;
 /// Output positions of one image below which all images are one product.
 const FEW: i64 = 128;
-
-/// How windows lie in the input; one entry for each spatial axis.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Geometry {
-    /// Extents of the input.
-    pub input: Dims,
-    /// Extents of the weights.
-    pub kernel: Dims,
-    /// Extents of the output.
-    pub output: Dims,
-    /// From one window to the next.
-    pub stride: Dims,
-    /// From one element of a window to the next.
-    pub dilation: Dims,
-    /// Zeros before the first element; those behind the last follow from the extents.
-    pub before: Dims,
-    /// Parts of the channels that do not see each other.
-    pub groups: i64,
-}
-
-/// Which of the three products.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
-    /// Output of input and weights.
-    Output,
-    /// Input's side of output and weights.
-    Input,
-    /// Weights' side of output and input.
-    Weight,
-}
 
 /// (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
 pub fn forward(x: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
@@ -67,7 +38,14 @@ pub fn to_weight(y: &Tensor, x: &Tensor, geometry: &Arc<Geometry>) -> Result<Ten
 
 fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
     let work = Work { engine: engine_of(&a.array), geometry };
+    let shape = geometry.shape(part, a.shape(), b.shape());
+    let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
+    let call = CallOp::Convolve(part, (**geometry).clone());
+    let known = matches!(a.dtype(), DType::F32 | DType::F64 | DType::C64 | DType::C128);
     let out = match part {
+        _ if known && !work.by_elements(part, &a.array, &b.array) && work.engine.can(&call) => {
+            work.engine.whole(call, &[&a.array, &b.array], a.dtype(), &shape)?
+        }
         Part::Output => work.forward(&a.array, &b.array)?,
         Part::Input => work.to_input(&a.array, &b.array)?,
         Part::Weight => work.to_weight(&a.array, &b.array)?,
@@ -205,6 +183,15 @@ impl Work<'_> {
     /// Does each output channel see one input channel alone, and each input channel one output channel?
     fn is_depthwise(&self, w: &[i64]) -> bool {
         self.geometry.groups > 1 && w[1] == 1 && w[0] == self.geometry.groups
+    }
+
+    /// Is it better done as fused multiplications, one for each element of the kernel?
+    fn by_elements(&self, part: Part, a: &Array, b: &Array) -> bool {
+        let groups = self.geometry.groups;
+        match part {
+            Part::Output | Part::Input => self.is_depthwise(b.shape()),
+            Part::Weight => groups > 1 && a.shape()[1] == groups && b.shape()[1] == groups,
+        }
     }
 
     fn forward(&self, x: &Array, w: &Array) -> Result<Array> {

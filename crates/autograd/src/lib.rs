@@ -19,6 +19,6 @@ mod spread;
 pub mod tensor;
 pub mod walk;
 
-pub use node::{Custom, Head, Hook, Node, Rule};
+pub use node::{Again, Custom, Head, Hook, Node, Rule};
 pub use ops::Arg;
 pub use tensor::Tensor;

@@ -4,13 +4,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::scalar::Number;
+use cuprous_core::tape::{SPELL, WHERE};
 use cuprous_core::{Array, Dims, Error, Fun, LayoutRef, ReduceOp, Result, Saved, ScanOp, ScatterOp};
 use smallvec::SmallVec;
 
 use crate::Tensor;
-use crate::conv::{Geometry, Part};
+use crate::mode::{self, Anomaly};
 use crate::tensor::Root;
 
 /// How to go back through an operation.
@@ -49,6 +51,8 @@ pub enum Rule {
     Join(usize, Dims),
     /// A copy from the device of that number.
     Move(u8),
+    /// Computed again when the gradient arrives: the edges are what it was computed from.
+    Again(Box<Again>),
     /// Somebody else's rule, under a name.
     Custom(String, Box<Custom>),
 }
@@ -56,6 +60,8 @@ pub enum Rule {
 /// A rule from outside: its node and the gradients of the outputs in, gradients of the operands out (none where there is
 /// none).
 pub type Custom = dyn Fn(&Arc<Node>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> + Send + Sync;
+/// Computes the outputs of a node again, with their way back.
+pub type Again = dyn Fn() -> Result<Vec<Tensor>> + Send + Sync;
 /// Sees a gradient on its way and may give another.
 pub type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 
@@ -63,6 +69,8 @@ pub type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 #[derive(Clone)]
 pub(crate) enum Listener {
     Hook(Arc<Hook>),
+    /// Is told when the gradient was summed up.
+    After(Arc<Hook>),
     /// Keeps it.
     Keep(Arc<Mutex<Option<Tensor>>>),
 }
@@ -118,6 +126,8 @@ pub struct Node {
     /// `None` once it was let go of.
     kept: Mutex<Option<Kept>>,
     pub(crate) taps: Taps,
+    /// The line that recorded it, while anomalies are looked after.
+    place: Option<u32>,
 }
 
 static SEQ: AtomicU64 = AtomicU64::new(1);
@@ -133,11 +143,19 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Node {
     pub(crate) fn new(rule: Rule, edges: SmallVec<[Option<Edge>; 2]>, kept: Kept) -> Arc<Node> {
-        Arc::new(Node { seq: next(), rule, edges, kept: Mutex::new(Some(kept)), taps: Mutex::default() })
+        let place = (mode::anomaly() != Anomaly::Off).then(|| WHERE.get().map(|here| here())).flatten();
+        Arc::new(Node { seq: next(), rule, edges, kept: Mutex::new(Some(kept)), taps: Mutex::default(), place })
     }
 
     pub(crate) fn leaf() -> Arc<Node> {
         Node::new(Rule::Leaf(Mutex::new(None)), SmallVec::new(), Default::default())
+    }
+
+    /// An error of the way back, with the line that recorded the operation where that is known.
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        let Some((place, spell)) = self.place.zip(SPELL.get()) else { return error };
+        let message = format!("{}\n  [{}] was recorded at {}", error.message, self.name(), spell(place));
+        Error { message, ..error }
     }
 
     /// Is it where gradients are summed up?
@@ -174,7 +192,10 @@ impl Node {
             Rule::Fold(ReduceOp::Max, _) => "AmaxBackward0".into(),
             Rule::Fold(ReduceOp::Min, _) => "AminBackward0".into(),
             Rule::Fold(ReduceOp::M2, _) => "VarBackward0".into(),
-            Rule::Fold(op, _) => format!("{op:?}Backward1"),
+            Rule::Fold(op, mask) => {
+                let all = self.edges.first().and_then(Option::as_ref).map_or(0, |edge| edge.read.ndim());
+                format!("{op:?}Backward{}", u8::from((mask.count_ones() as usize) < all))
+            }
             Rule::Scan(op, _) => format!("Cum{}Backward0", format!("{op:?}").to_lowercase()),
             Rule::Dot => "MmBackward0".into(),
             Rule::Conv(..) => "ConvolutionBackward0".into(),
@@ -183,6 +204,7 @@ impl Node {
             Rule::Scatter { .. } => "IndexPutBackward0".into(),
             Rule::Join(..) => "CatBackward0".into(),
             Rule::Move(_) => "ToCopyBackward0".into(),
+            Rule::Again(_) => "CheckpointBackward".into(),
             Rule::Custom(name, _) => name.clone(),
         }
     }
@@ -219,7 +241,9 @@ impl Node {
     /// Lets go of what was kept. A node that kept nothing can be walked again.
     pub(crate) fn free(&self) {
         let mut kept = locked(&self.kept);
-        if kept.as_ref().is_some_and(|kept| kept.iter().any(Option::is_some)) || matches!(self.rule, Rule::Custom(..)) {
+        if kept.as_ref().is_some_and(|kept| kept.iter().any(Option::is_some))
+            || matches!(self.rule, Rule::Custom(..) | Rule::Again(_))
+        {
             *kept = None;
         }
     }

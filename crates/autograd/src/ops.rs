@@ -1,5 +1,6 @@
 //! Operations on tensors: each records with the engine and notes the way back where a gradient may be asked for.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use cuprous_core::layout::show;
@@ -9,7 +10,7 @@ use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Sav
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
-use crate::node::{Custom, Edge, Head, Kept, Node, Rule};
+use crate::node::{Again, Custom, Edge, Head, Kept, Node, Rule, next};
 use crate::{Tensor, mode, promote};
 
 /// An operand.
@@ -397,6 +398,62 @@ pub fn custom(name: &str, outputs: Vec<Array>, inputs: &[&Tensor], rule: Box<Cus
         }
     };
     outputs.into_iter().enumerate().map(give).collect()
+}
+
+/// A mark in time: nodes that are made later have larger numbers.
+pub fn mark() -> u64 {
+    next()
+}
+
+/// Results that will be computed again when their gradients arrive, so that nothing is kept for the way back meanwhile:
+/// `outputs` were computed, and noted, after the mark `start`.
+pub fn checkpoint(outputs: &[Tensor], start: u64, again: Box<Again>) -> Vec<Tensor> {
+    // What the graph of the outputs was computed from.
+    let mut edges: SmallVec<[Option<Edge>; 2]> = SmallVec::new();
+    let mut seen = HashSet::new();
+    let mut waiting: Vec<Arc<Node>> = outputs.iter().filter_map(|t| Some(t.head()?.node)).collect();
+    waiting.retain(|node| node.seq > start);
+    if waiting.is_empty() {
+        return outputs.to_vec();
+    }
+    while let Some(node) = waiting.pop() {
+        if !seen.insert((node.seq, 0)) {
+            continue;
+        }
+        for edge in node.edges.iter().flatten() {
+            if edge.head.node.seq > start && !edge.head.node.is_leaf() {
+                waiting.push(edge.head.node.clone());
+            } else if seen.insert((edge.head.node.seq, edge.head.out + 1)) {
+                let (read, base) = (edge.base.clone(), edge.base.clone());
+                edges.push(Some(Edge { head: edge.head.clone(), via: None, read, base }));
+            }
+        }
+    }
+    let node = Node::new(Rule::Again(again), edges, Default::default());
+    let give = |(out, t): (usize, &Tensor)| match t.head() {
+        Some(head) if head.node.seq > start => {
+            Tensor::with_head(t.array.clone(), Head { node: node.clone(), out: out as u32 })
+        }
+        _ => t.clone(),
+    };
+    outputs.iter().enumerate().map(give).collect()
+}
+
+/// Do results depend on leaves that are not among the inputs?
+pub fn has_other_leaves(results: &[&Tensor], inputs: &[&Tensor]) -> bool {
+    let own: HashSet<u64> = inputs.iter().filter_map(|t| Some(t.head()?.node.seq)).collect();
+    let mut seen = HashSet::new();
+    let mut waiting: Vec<Arc<Node>> = results.iter().filter_map(|t| Some(t.head()?.node)).collect();
+    while let Some(node) = waiting.pop() {
+        if own.contains(&node.seq) || !seen.insert(node.seq) {
+            continue;
+        }
+        if node.is_leaf() {
+            return true;
+        }
+        waiting.extend(node.edges.iter().flatten().map(|edge| edge.head.node.clone()));
+    }
+    false
 }
 
 /// Index values through a layout of int64.

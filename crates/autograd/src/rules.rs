@@ -28,7 +28,7 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             continue;
         }
         let dg = match &node.rule {
-            Rule::Leaf(_) | Rule::Custom(..) => unreachable!("handled before"),
+            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) => unreachable!("handled before"),
             Rule::Map(fun, numbers) => scalar(node, *fun, numbers, k, g)?,
             Rule::Fold(op, mask) => fold(node, *op, *mask, edge, g)?,
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,

@@ -44,6 +44,7 @@ pub(crate) fn tell(listeners: Vec<Listener>, mut g: Tensor) -> Result<Tensor> {
                 }
             }
             Listener::Keep(place) => *locked(&place) = Some(g.clone()),
+            Listener::After(_) => {}
         }
     }
     Ok(g)

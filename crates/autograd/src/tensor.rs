@@ -246,6 +246,17 @@ impl Tensor {
         Ok(self.listen(Listener::Hook(hook)))
     }
 
+    /// Calls a function whenever this leaf's gradient was summed up, with that; the number by which it can be taken away.
+    pub fn register_after(&self, hook: Arc<Hook>) -> Result<u64> {
+        if !self.requires_grad() {
+            return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
+        }
+        if !self.is_leaf() {
+            return Err(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"));
+        }
+        Ok(self.listen(Listener::After(hook)))
+    }
+
     /// Takes a hook away.
     pub fn remove_hook(&self, id: u64) {
         self.with_taps(|taps, _| taps.retain(|tap| tap.id != id));

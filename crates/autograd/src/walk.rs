@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::layout::show;
-use cuprous_core::{DType, Error, Fun, LayoutRef, Result};
+use cuprous_core::{DType, Error, Fun, LayoutRef, ReduceOp, Result};
 use smallvec::SmallVec;
 
-use crate::node::{Edge, Head, Listener, Node, Rule, locked};
+use crate::mode::Anomaly;
+use crate::node::{Again, Edge, Head, Listener, Node, Rule, Tap, locked};
 use crate::spread::{Piece, Pieces, assemble, tell};
 use crate::{Arg, Tensor, mode, ops, rules};
 
@@ -36,6 +37,7 @@ pub fn backward(results: &[(&Tensor, Option<&Tensor>)], inputs: Option<&[&Tensor
         for (input, g) in inputs.iter().zip(grads) {
             if let (Some(g), true, Some(head)) = (g, input.is_leaf(), input.head()) {
                 accumulate(&head.node, g, &input.array.layout)?;
+                told(&head.node)?;
             }
         }
         return Ok(());
@@ -58,8 +60,8 @@ pub fn gradients(
     let places: Vec<Arc<Mutex<Option<Tensor>>>> = inputs.iter().map(|_| Arc::default()).collect();
     let taps: Vec<u64> =
         inputs.iter().zip(&places).map(|(input, place)| input.listen(Listener::Keep(place.clone()))).collect();
-    let needed = needed(results, &heads);
-    let outcome = run(results, Some(&needed), options);
+    let wanted = Wanted::new(results, heads);
+    let outcome = run(results, Some(wanted), options);
     for (input, id) in inputs.iter().zip(taps) {
         input.remove_hook(id);
     }
@@ -68,21 +70,36 @@ pub fn gradients(
 }
 
 /// The nodes through which the way to some heads leads, by number.
-fn needed(results: &[(&Tensor, Option<&Tensor>)], heads: &[Head]) -> HashMap<u64, bool> {
-    let mut all: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
-    let mut waiting: Vec<Arc<Node>> = results.iter().filter_map(|(t, _)| Some(t.head()?.node)).collect();
-    while let Some(node) = waiting.pop() {
-        if all.insert(node.seq, node.clone()).is_none() {
-            waiting.extend(node.edges.iter().flatten().map(|edge| edge.head.node.clone()));
+struct Wanted {
+    heads: Vec<Head>,
+    nodes: HashMap<u64, bool>,
+}
+
+impl Wanted {
+    fn new(results: &[(&Tensor, Option<&Tensor>)], heads: Vec<Head>) -> Wanted {
+        let mut wanted = Wanted { heads, nodes: HashMap::new() };
+        wanted.add(results.iter().filter_map(|(t, _)| Some(t.head()?.node)).collect());
+        wanted
+    }
+
+    /// Looks at what leads to some nodes.
+    fn add(&mut self, mut waiting: Vec<Arc<Node>>) {
+        let mut all: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
+        while let Some(node) = waiting.pop() {
+            if !self.nodes.contains_key(&node.seq) && all.insert(node.seq, node.clone()).is_none() {
+                waiting.extend(node.edges.iter().flatten().map(|edge| edge.head.node.clone()));
+            }
+        }
+        for (seq, node) in all {
+            let target = self.heads.iter().any(|head| head.node.seq == seq);
+            let on_the_way = node.edges.iter().flatten().any(|edge| self.has(edge));
+            self.nodes.insert(seq, target || on_the_way);
         }
     }
-    let mut needed: HashMap<u64, bool> = HashMap::new();
-    for (seq, node) in all {
-        let target = heads.iter().any(|head| head.node.seq == seq);
-        let on_the_way = node.edges.iter().flatten().any(|edge| needed[&edge.head.node.seq]);
-        needed.insert(seq, target || on_the_way);
+
+    fn has(&self, edge: &Edge) -> bool {
+        self.nodes.get(&edge.head.node.seq).copied().unwrap_or(false)
     }
-    needed
 }
 
 /// The gradient with which the walk starts at a result.
@@ -108,7 +125,48 @@ fn seed(result: &Tensor, gradient: Option<&Tensor>, at: usize) -> Result<Tensor>
     }
 }
 
-fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool>>, options: Options) -> Result<()> {
+/// Computes the outputs of a node again, and goes on from them.
+fn again(again: &Again, gs: &[Option<Tensor>], pending: &mut Pending, wanted: Option<&mut Wanted>) -> Result<()> {
+    let outputs = {
+        let _mode = mode::Guard::new(true);
+        again()?
+    };
+    if let Some(wanted) = wanted {
+        wanted.add(outputs.iter().filter_map(|t| Some(t.head()?.node)).collect());
+    }
+    for (k, g) in gs.iter().enumerate() {
+        let Some(g) = g else { continue };
+        let output = outputs.get(k).filter(|t| t.shape() == g.shape());
+        let output = output.ok_or_else(|| {
+            Error::runtime(
+                "[checkpoint] the function gave other results when it was computed again; it must compute the same",
+            )
+        })?;
+        if let Some(edge) = output.edge() {
+            put(pending, &edge, g.clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses gradients with NaN in them.
+fn check_nan(node: &Node, k: usize, g: &Tensor) -> Result<()> {
+    if !(g.dtype().is_float() || g.dtype().is_complex()) || g.array.layout.size == 0 {
+        return Ok(());
+    }
+    let _mode = mode::Guard::new(false);
+    let bad = ops::map(Fun::Isnan, &[Arg::Tensor(g)], None::<DType>)?;
+    let all = (1u64 << bad.shape().len()) - 1;
+    let bad = ops::fold(ReduceOp::Max, &bad, all as u32, false)?;
+    let mut byte = [0];
+    ops::engine_of(&bad.array).download(&bad.array, &mut byte)?;
+    if byte[0] == 0 {
+        return Ok(());
+    }
+    Err(Error::runtime(format!("Function '{}' returned nan values in its {k}th output.", node.name())))
+}
+
+fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<Wanted>, options: Options) -> Result<()> {
     let _mode = mode::Guard::new(options.create_graph);
     let mut pending = Pending::new();
     for (at, (result, gradient)) in results.iter().enumerate() {
@@ -121,7 +179,7 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool
         let g = seed(result, *gradient, at)?;
         put(&mut pending, &edge, g)?;
     }
-    let wanted = |edge: &Edge| needed.is_none_or(|needed| needed.get(&edge.head.node.seq).copied().unwrap_or(false));
+    let anomaly = mode::anomaly();
     while let Some((_, (node, outputs))) = pending.pop_last() {
         let mut gs: SmallVec<[Option<Tensor>; 1]> = SmallVec::new();
         for output in outputs {
@@ -134,6 +192,7 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool
             if node.is_leaf() {
                 if needed.is_none() {
                     accumulate(&node, g, &output.base)?;
+                    told(&node)?;
                 }
                 continue;
             }
@@ -144,9 +203,18 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<&HashMap<u64, bool
         if node.is_leaf() {
             continue;
         }
-        for (k, g) in rules::backward(&node, &gs, &wanted)? {
-            let edge = node.edges[k].as_ref().expect("gradients are for operands that want one");
-            put(&mut pending, edge, g)?;
+        if let Rule::Again(rule) = &node.rule {
+            node.check()?;
+            again(rule, &gs, &mut pending, needed.as_mut())?;
+        } else {
+            let wanted = |edge: &Edge| needed.as_ref().is_none_or(|needed| needed.has(edge));
+            for (k, g) in rules::backward(&node, &gs, &wanted).map_err(|e| node.explained(e))? {
+                if anomaly == Anomaly::Nan {
+                    check_nan(&node, k, &g).map_err(|e| node.explained(e))?;
+                }
+                let edge = node.edges[k].as_ref().expect("gradients are for operands that want one");
+                put(&mut pending, edge, g)?;
+            }
         }
         if !options.retain_graph {
             node.free();
@@ -200,6 +268,20 @@ fn accumulate(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
         }
     };
     let _old = locked(place).replace(sum);
+    Ok(())
+}
+
+/// Tells those who wait for a leaf's gradient.
+fn told(node: &Node) -> Result<()> {
+    let after = |tap: &Tap| if let Listener::After(hook) = &tap.listener { Some(hook.clone()) } else { None };
+    let listeners: Vec<_> = locked(&node.taps).iter().filter_map(after).collect();
+    let Rule::Leaf(place) = &node.rule else { return Ok(()) };
+    for listener in listeners {
+        let sum = locked(place).clone();
+        if let Some(sum) = sum {
+            listener(&sum)?;
+        }
+    }
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-use crate::Dims;
+use crate::convolution::{Geometry, Part};
+use crate::{DType, Dims};
 
 /// A running fold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -219,6 +220,13 @@ pub enum CallOp {
     /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand 0
     /// is what [`CallOp::PackMask`] gave; it tells the size of the output.
     Compact,
+    /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that is
+    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64) is the first element of each one's
+    /// component.
+    Components {
+        /// How far the elements are that bits stand for: positive.
+        steps: Dims,
+    },
     /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
     /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32 or float64).
     Correlate {
@@ -257,6 +265,9 @@ pub enum CallOp {
     /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
     /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
     Linalg(LinalgOp),
+    /// One of the three products of a convolution of two operands of one dtype: float32, float64, complex64 or
+    /// complex128. Shapes are those of [`Geometry::shape`].
+    Convolve(Part, Geometry),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
@@ -299,6 +310,22 @@ impl CallOp {
         CALLS.lock().unwrap_or_else(|e| e.into_inner()).1[id as usize].clone()
     }
 
+    /// What it costs on a GPU, in bytes of memory that are read or written in the same time. `moved` are the operands'
+    /// bytes, `operand` is the shape of the first, `dtype` and `out` are the result's. Rates are those of an H200 (4.5 TB/s; 26, 31
+    /// and 350 tera-multiplications a second in single, double and half precision), which is near enough to tell big
+    /// work from small.
+    pub fn work(&self, moved: u64, operand: &[i64], dtype: DType, out: &[i64]) -> u64 {
+        let last = operand.last().map_or(1, |&n| n.unsigned_abs());
+        let size: u64 = out.iter().map(|n| n.unsigned_abs()).product();
+        match self {
+            CallOp::Dot if matches!(dtype, DType::F16 | DType::BF16) => moved.max(size * last / 80),
+            CallOp::Dot => moved.max(size * last / 6),
+            // About n³ multiplications at half the rate.
+            CallOp::Linalg(_) => moved.max(moved * last / 16),
+            _ => moved,
+        }
+    }
+
     /// The name that messages and listings show.
     pub fn name(&self) -> &'static str {
         match self {
@@ -312,10 +339,12 @@ impl CallOp {
             CallOp::Select { .. } => "select",
             CallOp::PackMask => "pack_mask",
             CallOp::Compact => "compact",
+            CallOp::Components { .. } => "components",
             CallOp::Correlate { .. } => "correlate",
             CallOp::Pad { .. } => "pad",
             CallOp::Fft { .. } => "fft",
             CallOp::Linalg(op) => op.name(),
+            CallOp::Convolve(..) => "convolve",
             CallOp::SparseDot { .. } => "sparse dot",
         }
     }

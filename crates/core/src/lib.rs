@@ -5,6 +5,7 @@
 
 pub mod array;
 pub mod call;
+pub mod convolution;
 pub mod dtype;
 pub mod error;
 pub mod layout;

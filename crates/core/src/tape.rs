@@ -37,8 +37,9 @@ pub struct Tape {
     pub contended: bool,
     /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
     pub period: usize,
-    /// Bytes that the recorded operations would move one by one: what the engine weighs when it asks whether to start.
-    pub bytes: u64,
+    /// Bytes that the recorded operations would move one by one, or that take as long as their arithmetic
+    /// ([`crate::CallOp::work`]): what the engine weighs when it asks whether to start.
+    pub work: u64,
     /// The number of nodes at which the tape ends because of the work in it; `usize::MAX` while there is too little.
     pub ends_at: usize,
 }
@@ -85,7 +86,7 @@ impl Tape {
             places: Vec::new(),
             contended: false,
             period: 0,
-            bytes: 0,
+            work: 0,
             ends_at: usize::MAX,
         }
     }
@@ -160,7 +161,7 @@ impl Tape {
         self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
         self.locate();
         let bytes = out.size as usize * out.dtype.size();
-        self.bytes += bytes as u64;
+        self.work += bytes as u64;
         let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
         self.owners.push(storage.clone());
         Array { storage, layout: out.clone() }
@@ -176,7 +177,7 @@ impl Tape {
         let id = self.note(&target.layout);
         self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
         self.locate();
-        self.bytes += target.layout.size as u64 * target.dtype().size() as u64;
+        self.work += target.layout.size as u64 * target.dtype().size() as u64;
         let storage = &target.storage;
         // SAFETY: the caller holds the lock.
         unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
@@ -238,7 +239,7 @@ impl Tape {
         self.layouts.clear();
         self.period = 0;
         self.places.clear();
-        self.bytes = 0;
+        self.work = 0;
         self.ends_at = usize::MAX;
     }
 }

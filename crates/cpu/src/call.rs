@@ -4,7 +4,9 @@ use cuprous_core::call::packed_mask;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
-use crate::calls::{compact, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse};
+use crate::calls::{
+    compact, components, convolve, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse,
+};
 use crate::compile::{Code, lower};
 use crate::run::Env;
 
@@ -106,7 +108,7 @@ impl Routine {
             return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
         }
         let arity = match call.op {
-            CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } => 2,
+            CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } | CallOp::Convolve(..) => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
             CallOp::SparseDot { .. } => 3,
             _ => 1,
@@ -179,6 +181,7 @@ impl Routine {
                 let b = &call.ins[1].1;
                 a.ndim() == 1 && b.dtype == a.dtype && b.shape == out.shape && out.dtype == DType::I64
             }
+            CallOp::Components { steps } => components::fits(steps, a, out),
             CallOp::Correlate { origin, .. } => {
                 let w = &call.ins[1].1;
                 w.ndim() == a.ndim()
@@ -196,6 +199,13 @@ impl Routine {
             }
             CallOp::Fft { kind, axis, rank, .. } => fft::fits(*kind, usize::from(*axis), usize::from(*rank), a, out),
             CallOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
+            CallOp::Convolve(part, geometry) => {
+                let b = &call.ins[1].1;
+                geometry.shape(*part, &a.shape, &b.shape).is_some_and(|shape| shape == out.shape)
+                    && a.dtype == b.dtype
+                    && a.dtype == out.dtype
+                    && matches!(a.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+            }
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
         };
         if !fits {
@@ -235,6 +245,7 @@ impl Routine {
                 CallOp::PackMask => compact::pack(of(0), out),
                 CallOp::Compact => compact::compact(of(0), (self.call.ins.len() > 1).then(|| of(1)), out),
                 CallOp::SearchSorted { right } => search::search(*right, of(0), of(1), out),
+                CallOp::Components { steps } => components::components(steps, of(0), out),
                 CallOp::Correlate { edge, constant, origin } => {
                     correlate::correlate(*edge, f64::from_bits(*constant), origin, of(0), of(1), out)
                 }
@@ -248,6 +259,7 @@ impl Routine {
                     let right = (self.call.ins.len() > 1).then(|| of(1));
                     linalg::run(*op, of(0), right, out)
                 }
+                CallOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
             }
         }

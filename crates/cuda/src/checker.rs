@@ -45,7 +45,8 @@ struct Kernel {
 }
 
 impl Checker {
-    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code.
+    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code; `compute_90` compiles
+    /// to PTX only, for an eighth of the time.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };

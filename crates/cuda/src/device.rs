@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cuprous_core::{Buffer, Error, Memory};
+use cuprous_core::{Buffer, CallOp, Error, Memory};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, Program};
 
@@ -198,6 +198,10 @@ impl CudaDevice {
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
         "cuda"
+    }
+
+    fn can(&self, call: &CallOp) -> bool {
+        !matches!(call, CallOp::Convolve(..))
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

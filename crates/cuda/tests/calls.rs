@@ -59,12 +59,22 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     if d == DType::Bool {
         all.push(call_on(arch, CallOp::PackMask, &[(d, &[10_000])], DType::I64, &[3 * 65], false));
     }
+    if matches!(d, DType::U8 | DType::U16 | DType::U64) {
+        for steps in [&[1_i64, 100][..], &[99]] {
+            let op = CallOp::Components { steps: steps.into() };
+            all.push(call_on(arch, op, &[(d, &[1, 10_000])], DType::I64, &[10_000], false));
+        }
+    }
     let packed = (DType::I64, &[65][..]);
     all.push(call_on(arch, CallOp::Compact, &[packed, (d, &[10])], d, &[5], false));
     for shape in [&[3000_i64][..], &[2, 100_000]] {
         all.push(call(CallOp::ArgSort, &[(d, shape)], DType::I64, shape, false));
     }
     all.push(call(CallOp::SearchSorted { right: false }, &[(d, &[100]), (d, &[70])], DType::I64, &[70], false));
+    if matches!(d, DType::I8 | DType::F32 | DType::C128) {
+        let ins: [(DType, &[i64]); 2] = [(d, &[1_000_000]), (d, &[10_000_000])];
+        all.push(call(CallOp::SearchSorted { right: true }, &ins, DType::I64, &[10_000_000], false));
+    }
     let pad = CallOp::Pad { edge: Edge::Reflect, constant: 0, before: [1, 2].as_slice().into() };
     all.push(call(pad, &[(d, &[10, 20])], d, &[12, 24], true));
     if !d.is_float() && !d.is_complex() {

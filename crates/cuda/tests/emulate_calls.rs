@@ -167,3 +167,47 @@ fn masks() {
         assert_eq!(float32s(&cases[1].buffers[0]), kept.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn components_of_random_edges() {
+    if !host::have_compiler() {
+        return;
+    }
+    let n = 700_usize;
+    // In pairs of neighbours, as those of images are, and not.
+    let steps = [1_i64, 25, 26, 27, 5, 60, 61, 62, 300];
+    for words in [2_usize, 1] {
+        let count = if words == 2 { 9 } else { 4 };
+        let mut x = 7_u64;
+        let mut edges = vec![0_u8; words * n];
+        for i in 0..n {
+            for (b, &step) in steps[..count].iter().enumerate() {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let likely = if b == 0 { 2 } else { 7 };
+                if (x >> 33) % likely == 0 && i as i64 >= step {
+                    edges[b / 8 * n + i] |= 1 << (b % 8);
+                }
+            }
+        }
+        let shape = [words as i64, n as i64];
+        let op = CallOp::Components { steps: steps[..count].into() };
+        let mut cases = vec![case(op, &[(DType::U8, edges.clone(), &shape)], DType::I64, &[n as i64])];
+        host::run("emulate_components", &mut cases);
+        let mut root: Vec<usize> = (0..n).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for i in 0..n {
+                for (b, &step) in steps[..count].iter().enumerate() {
+                    if edges[b / 8 * n + i] >> (b % 8) & 1 == 1 {
+                        let j = i - step as usize;
+                        let least = root[i].min(root[j]);
+                        changed |= root[i] != least || root[j] != least;
+                        (root[i], root[j]) = (least, least);
+                    }
+                }
+            }
+        }
+        assert_eq!(int64s(&cases[0].buffers[0]), root.iter().map(|&r| r as i64).collect::<Vec<_>>());
+    }
+}

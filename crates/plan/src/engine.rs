@@ -23,12 +23,13 @@ use crate::record::{self, Memo, Operand};
 const NODE_CAP: usize = 512;
 /// Nodes after which a tape that repeats itself ends, at a whole number of repetitions.
 const PERIODIC_CAP: usize = 160;
-/// Bytes of recorded work after which an asynchronous device is given the tape at the next whole-array routine.
+/// Recorded work (in bytes that take as long) after which an asynchronous device is given the tape at the next whole-array
+/// routine: 15 µs of an H200.
 const BIG_WORK: u64 = 64 << 20;
 /// Nodes for which a tape with enough work waits after a product, so that its call can take them over: `z += b` and a
 /// second sum in place are four. Recording them takes under 1 µs.
 const EPILOGUE_NODES: usize = 4;
-/// Bytes of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
+/// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
 
 /// How much of the machinery runs; for tests and measurements.
@@ -243,7 +244,7 @@ impl Engine {
             t.period = period(&t.nodes);
         }
         if let Some(after) = after
-            && t.bytes > BIG_WORK
+            && t.work > BIG_WORK
             && self.device.is_asynchronous()
         {
             t.ends_at = len + after;
@@ -380,7 +381,7 @@ impl Engine {
         // SAFETY: the lock is held, foreign tapes are settled.
         let src = unsafe { t.source(&a.storage) };
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
-        t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
+        t.work += (a.layout.size as usize * a.dtype().size()) as u64;
         let out = t.push(NodeKind::Reduce, op as u8, 1, &Layout::contiguous(dtype, &kept), ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
@@ -535,6 +536,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Has the device such a routine?
+    pub fn can(&self, op: &CallOp) -> bool {
+        self.device.can(op)
+    }
+
     /// Records a routine on whole arrays whose result has that dtype and shape.
     pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if !self.device.can(&op) {
@@ -550,15 +556,17 @@ impl Engine {
             self.run_tape(&mut state, tape)?;
         }
         let t = &mut state.tapes[tape as usize];
-        let before = t.bytes;
+        let mut moved = 0;
         let mut operands = [In::default(); 3];
         for (operand, a) in operands.iter_mut().zip(ins) {
             // SAFETY: the lock is held, foreign tapes are settled.
             let src = unsafe { t.source(&a.storage) };
             *operand = In { src, layout: t.note(&a.layout) };
-            t.bytes += (a.layout.size as usize * a.dtype().size()) as u64;
+            moved += (a.layout.size as usize * a.dtype().size()) as u64;
         }
-        let product = op == CallOp::Dot;
+        let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
+        t.work += work;
+        let waits = op == CallOp::Dot && work > BIG_PRODUCT;
         let number = op.intern();
         let fun =
             if ins.len() == 3 { u8::try_from(number).expect("calls of three operands are numbered first") } else { 0 };
@@ -567,7 +575,6 @@ impl Engine {
         }
         let external = ins.iter().any(|a| a.storage.is_external());
         let out = t.push(NodeKind::Call, fun, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
-        let waits = product && t.bytes - before > BIG_PRODUCT;
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)
     }

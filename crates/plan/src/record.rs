@@ -127,11 +127,13 @@ impl Memo {
                     let src = unsafe { tape.source(&cast.storage) };
                     In { src, layout: tape.note(read) }
                 }
+                (Feed::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
+                    if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) =>
+                {
+                    return Err(Error::value("Integers to negative integer powers are not allowed."));
+                }
                 (Feed::Const(layout), Operand::Weak(n)) => {
                     let n = if by_value { beyond_integers(*n, layout.dtype, operands) } else { *n };
-                    if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) {
-                        return Err(Error::value("Integers to negative integer powers are not allowed."));
-                    }
                     tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
                 (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),

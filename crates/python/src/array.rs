@@ -7,7 +7,7 @@ use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyComplex, PyTuple};
+use pyo3::types::{PyComplex, PyInt, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::operand::{self, finish, settle};
@@ -245,6 +245,11 @@ impl PyArray {
     fn __pow__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, modulo: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
+        }
+        // NumPy squares for this exponent, which leaves bool another dtype than other powers.
+        let squared = slf.get().0.dtype() == DType::Bool && o.is_exact_instance_of::<PyInt>() && o.eq(2)?;
+        if squared {
+            return Ok(Py::new(slf.py(), unary(slf, Fun::Square)?)?.into_any());
         }
         binary(slf.py(), Fun::Power, slf.as_any(), o)
     }

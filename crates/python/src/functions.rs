@@ -401,6 +401,18 @@ pub(crate) fn compact(
     whole(py, CallOp::Compact, &ins, dtype, &[count])
 }
 
+/// `edges`: words × n, a bit for each step.
+#[pyfunction]
+pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> PyResult<PyArray> {
+    let (shape, dtype) = (edges.0.shape(), edges.0.dtype());
+    let unsigned = matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
+    let bits = shape.first().map_or(0, |words| words * 8 * dtype.size() as i64);
+    if shape.len() != 2 || !unsigned || bits < steps.len() as i64 || steps.iter().any(|&s| s < 1) {
+        return Err(PyValueError::new_err("[components] edges and steps do not fit together"));
+    }
+    whole(py, CallOp::Components { steps: steps.into() }, &[edges], DType::I64, &shape[1..])
+}
+
 fn edge_argument(name: &str) -> PyResult<Edge> {
     Ok(match name {
         "reflect" => Edge::Reflect,

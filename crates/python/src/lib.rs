@@ -75,8 +75,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to owner update gather
-            scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact correlate pad decompose
-            sparse_dot flush synchronize explain show_code
+            scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
+            correlate pad decompose sparse_dot flush synchronize explain show_code
             set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
             set_memory_limit trim_memory nothing;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
@@ -86,7 +86,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         hooks: set_hook;
         tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype
             t_set_default_dtype t_cast t_to_device t_contiguous t_fold t_scan t_strided t_reshape t_permute t_expand t_gather t_scatter t_update
-            t_join t_adam t_matmul t_linear t_convolution t_backward t_grad t_custom set_grad_enabled is_grad_enabled;
+            t_join t_adam t_matmul t_linear t_convolution t_backward t_grad t_custom t_mark t_checkpoint
+            t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
     }
     Ok(())

@@ -7,6 +7,7 @@ forward, backward and the optimizer's step become one program, which is recognis
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from cuprous import _core
@@ -33,7 +34,7 @@ from cuprous.torch._words import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
-from cuprous.torch import autograd, cuda, distributions, fft, linalg, nn, optim  # noqa: E402
+from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
@@ -44,6 +45,25 @@ for _name, _of in linalg.FUNCTIONS.items():
     setattr(Tensor, _name, _of)
 for _name, _of in _words.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
+
+from cuprous.torch import (  # noqa: E402
+    _absent,
+    _switches,
+    accelerator,
+    amp,
+    backends,
+    profiler,
+    random,
+    serialization,
+    utils,
+    version,
+)  # fmt: skip
+from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
+from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
+from cuprous.torch.serialization import load, save  # noqa: E402
+from cuprous.torch.version import __version__  # noqa: E402, F401
+
+globals().update(_switches.FUNCTIONS)
 
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
 dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
@@ -103,7 +123,14 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "iinfo",
+    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "func", "iinfo",
     "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
     "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip
+__all__ += [
+    "accelerator", "amp", "autocast", "backends", "get_autocast_dtype", "is_autocast_enabled", "load", "profiler",
+    "random", "save", "serialization", "utils", "version",
+]  # fmt: skip
+
+_absent.attach(sys.modules[__name__])
+_autocast_lists.attach(sys.modules[__name__], nn.functional)

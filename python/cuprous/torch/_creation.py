@@ -414,13 +414,13 @@ def tensor_new(*args: Any, device: Any = None) -> Tensor:
     raise TypeError("new(): expected sizes or one sequence of values")
 
 
-def legacy(name: str) -> Callable[..., Tensor]:
-    """`torch.FloatTensor` and its like: sizes or values in a dtype."""
+def legacy(name: str, device: Any = None) -> Callable[..., Tensor]:
+    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like: sizes or values in a dtype."""
 
     def make(*args: Any) -> Tensor:
         if not args or all(isinstance(a, int) for a in args):
-            return empty(*(args or (0,)), dtype=DTYPES[name])
-        return tensor(*args, dtype=DTYPES[name])
+            return empty(*(args or (0,)), dtype=DTYPES[name], device=device)
+        return tensor(*args, dtype=DTYPES[name], device=device)
 
     return make
 

@@ -39,7 +39,7 @@ class _Formatter:
             self.scientific = spread or (not self.whole and bottom < 1e-4)
         if _options["sci_mode"] is not None:
             self.scientific = bool(_options["sci_mode"])
-        self.width = max((len(self.text(x)) for x in values if x != 0 or not finite), default=1)
+        self.width = max((len(self.text(x)) for x in values if x != 0 and math.isfinite(x)), default=1)
 
     def text(self, x: Any) -> str:
         if not self.floating:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -156,6 +157,19 @@ def detach_(self: Tensor) -> Tensor:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Calls a function with each gradient of the tensor; what it returns takes the gradient's place."""
     number = self.add_hook(hook)
+    return RemovableHandle(lambda: self.remove_hook(number))
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Calls a function with this leaf whenever its gradient was summed up."""
+    leaf = weakref.ref(self)
+
+    def call() -> None:
+        tensor = leaf()
+        if tensor is not None:
+            hook(tensor)
+
+    number = self.add_after_hook(call)
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
@@ -371,8 +385,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     for f in (
         size, stride, to, type_as, cuda, cpu, pin_memory, contiguous, to_numpy, numpy, __array__, tolist,
         requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
-        random_, ndimension, get_device, new, relu, relu_, where, record_stream, __iter__, __contains__, __format__,
-        __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
+        random_, ndimension, get_device, new, relu, relu_, where, record_stream, register_post_accumulate_grad_hook,
+        __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
     )
 } | {
     "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,

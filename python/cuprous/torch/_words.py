@@ -108,7 +108,16 @@ class device:
     @property
     def word(self) -> str:
         """The engine's name."""
-        return "cpu" if self.type == "cpu" else f"cuda:{self.index or 0}"
+        return "cpu" if self.type == "cpu" else f"cuda:{_gpu[0] if self.index is None else self.index}"
+
+    def __enter__(self) -> device:
+        """New tensors are made there within a `with`."""
+        _outer.append(_default[0])
+        _default[0] = self.word
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _default[0] = _outer.pop()
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
@@ -134,6 +143,18 @@ def device_word(given: Any) -> str:
 
 
 _default: list[str] = ["cpu"]
+_outer: list[str] = []
+_gpu = [0]
+
+
+def current_gpu() -> int:
+    """The number of the GPU that "cuda" names."""
+    return _gpu[0]
+
+
+def set_current_gpu(number: int) -> None:
+    """Makes "cuda" name another GPU."""
+    _gpu[0] = number
 
 
 def default_device() -> str:

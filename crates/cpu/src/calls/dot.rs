@@ -38,14 +38,14 @@ pub(crate) struct Sum {
 
 /// One product: sizes, and the strides (row, column) of each matrix in elements.
 #[derive(Clone, Copy)]
-struct Shape {
-    m: usize,
-    n: usize,
-    k: usize,
-    a: (i64, i64),
-    b: (i64, i64),
-    c: (i64, i64),
-    sum: Sum,
+pub(crate) struct Shape {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    pub(crate) a: (i64, i64),
+    pub(crate) b: (i64, i64),
+    pub(crate) c: (i64, i64),
+    pub(crate) sum: Sum,
 }
 
 /// # Safety
@@ -151,7 +151,10 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
 }
 
 /// A product on this thread.
-unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
+///
+/// # Safety
+/// The matrices are in memory, in a dtype that `gemm` has.
+pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
     let Sum { scale: [re, im], onto } = s.sum;
     macro_rules! go {
         ($t:ty, $one:expr, $scale:expr) => {

@@ -1,6 +1,8 @@
 //! The routines behind calls, one file a kind.
 
 pub(crate) mod compact;
+pub(crate) mod components;
+pub(crate) mod convolve;
 pub(crate) mod correlate;
 pub(crate) mod dot;
 pub(crate) mod fft;

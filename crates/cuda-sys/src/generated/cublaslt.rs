@@ -120,16 +120,6 @@ pub struct cublasLtMatmulPreferenceOpaque_t {
     pub data: [u64; 12usize],
 }
 pub type cublasLtMatmulPreference_t = *mut cublasLtMatmulPreferenceOpaque_t;
-impl cublasLtOrder_t {
-    pub const CUBLASLT_ORDER_COL: cublasLtOrder_t = cublasLtOrder_t(0);
-    pub const CUBLASLT_ORDER_ROW: cublasLtOrder_t = cublasLtOrder_t(1);
-    pub const CUBLASLT_ORDER_COL32: cublasLtOrder_t = cublasLtOrder_t(2);
-    pub const CUBLASLT_ORDER_COL4_4R2_8C: cublasLtOrder_t = cublasLtOrder_t(3);
-    pub const CUBLASLT_ORDER_COL32_2R_4R4: cublasLtOrder_t = cublasLtOrder_t(4);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cublasLtOrder_t(pub ::std::os::raw::c_uint);
 impl cublasLtMatrixLayoutAttribute_t {
     pub const CUBLASLT_MATRIX_LAYOUT_TYPE: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(0);
     pub const CUBLASLT_MATRIX_LAYOUT_ORDER: cublasLtMatrixLayoutAttribute_t = cublasLtMatrixLayoutAttribute_t(1);
@@ -224,8 +214,6 @@ pub struct CublasLtApi {
         Result<unsafe extern "C" fn(lightHandle: *mut cublasLtHandle_t) -> cublasStatus_t, ::libloading::Error>,
     pub cublasLtDestroy:
         Result<unsafe extern "C" fn(lightHandle: cublasLtHandle_t) -> cublasStatus_t, ::libloading::Error>,
-    pub cublasLtGetStatusName:
-        Result<unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cublasLtGetStatusString:
         Result<unsafe extern "C" fn(status: cublasStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cublasLtGetVersion: Result<unsafe extern "C" fn() -> usize, ::libloading::Error>,
@@ -334,7 +322,6 @@ impl CublasLtApi {
         let __library = library.into();
         let cublasLtCreate = __library.get(b"cublasLtCreate\0").map(|sym| *sym);
         let cublasLtDestroy = __library.get(b"cublasLtDestroy\0").map(|sym| *sym);
-        let cublasLtGetStatusName = __library.get(b"cublasLtGetStatusName\0").map(|sym| *sym);
         let cublasLtGetStatusString = __library.get(b"cublasLtGetStatusString\0").map(|sym| *sym);
         let cublasLtGetVersion = __library.get(b"cublasLtGetVersion\0").map(|sym| *sym);
         let cublasLtMatmul = __library.get(b"cublasLtMatmul\0").map(|sym| *sym);
@@ -353,7 +340,6 @@ impl CublasLtApi {
             __library,
             cublasLtCreate,
             cublasLtDestroy,
-            cublasLtGetStatusName,
             cublasLtGetStatusString,
             cublasLtGetVersion,
             cublasLtMatmul,

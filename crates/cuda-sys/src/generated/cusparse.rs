@@ -154,10 +154,6 @@ pub struct CusparseApi {
         Result<unsafe extern "C" fn(handle: *mut cusparseHandle_t) -> cusparseStatus_t, ::libloading::Error>,
     pub cusparseDestroy:
         Result<unsafe extern "C" fn(handle: cusparseHandle_t) -> cusparseStatus_t, ::libloading::Error>,
-    pub cusparseGetVersion: Result<
-        unsafe extern "C" fn(handle: cusparseHandle_t, version: *mut ::std::os::raw::c_int) -> cusparseStatus_t,
-        ::libloading::Error,
-    >,
     pub cusparseGetErrorString:
         Result<unsafe extern "C" fn(status: cusparseStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cusparseSetStream: Result<
@@ -306,7 +302,6 @@ impl CusparseApi {
         let __library = library.into();
         let cusparseCreate = __library.get(b"cusparseCreate\0").map(|sym| *sym);
         let cusparseDestroy = __library.get(b"cusparseDestroy\0").map(|sym| *sym);
-        let cusparseGetVersion = __library.get(b"cusparseGetVersion\0").map(|sym| *sym);
         let cusparseGetErrorString = __library.get(b"cusparseGetErrorString\0").map(|sym| *sym);
         let cusparseSetStream = __library.get(b"cusparseSetStream\0").map(|sym| *sym);
         let cusparseCreateDnVec = __library.get(b"cusparseCreateDnVec\0").map(|sym| *sym);
@@ -325,7 +320,6 @@ impl CusparseApi {
             __library,
             cusparseCreate,
             cusparseDestroy,
-            cusparseGetVersion,
             cusparseGetErrorString,
             cusparseSetStream,
             cusparseCreateDnVec,

@@ -66,12 +66,6 @@ pub struct CUgraphExec_st {
 pub type CUgraphExec = *mut CUgraphExec_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct CUgraphDeviceUpdatableNode_st {
-    _unused: [u8; 0],
-}
-pub type CUgraphDeviceNode = *mut CUgraphDeviceUpdatableNode_st;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct CUuuid_st {
     pub bytes: [::std::os::raw::c_char; 16usize],
 }
@@ -82,26 +76,19 @@ impl CUdevice_attribute_enum {
     pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: CUdevice_attribute_enum = CUdevice_attribute_enum(6);
     pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: CUdevice_attribute_enum = CUdevice_attribute_enum(7);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute_enum = CUdevice_attribute_enum(8);
-    pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: CUdevice_attribute_enum = CUdevice_attribute_enum(9);
-    pub const CU_DEVICE_ATTRIBUTE_WARP_SIZE: CUdevice_attribute_enum = CUdevice_attribute_enum(10);
     pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: CUdevice_attribute_enum = CUdevice_attribute_enum(13);
     pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: CUdevice_attribute_enum = CUdevice_attribute_enum(16);
     pub const CU_DEVICE_ATTRIBUTE_INTEGRATED: CUdevice_attribute_enum = CUdevice_attribute_enum(18);
-    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: CUdevice_attribute_enum = CUdevice_attribute_enum(20);
     pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: CUdevice_attribute_enum = CUdevice_attribute_enum(36);
     pub const CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: CUdevice_attribute_enum = CUdevice_attribute_enum(37);
     pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: CUdevice_attribute_enum = CUdevice_attribute_enum(38);
     pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: CUdevice_attribute_enum = CUdevice_attribute_enum(39);
-    pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: CUdevice_attribute_enum = CUdevice_attribute_enum(40);
-    pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: CUdevice_attribute_enum = CUdevice_attribute_enum(41);
     pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: CUdevice_attribute_enum = CUdevice_attribute_enum(75);
     pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: CUdevice_attribute_enum = CUdevice_attribute_enum(76);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
         CUdevice_attribute_enum(81);
     pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: CUdevice_attribute_enum =
         CUdevice_attribute_enum(82);
-    pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute_enum = CUdevice_attribute_enum(83);
-    pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute_enum = CUdevice_attribute_enum(95);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: CUdevice_attribute_enum =
         CUdevice_attribute_enum(97);
     pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: CUdevice_attribute_enum = CUdevice_attribute_enum(106);
@@ -110,34 +97,6 @@ impl CUdevice_attribute_enum {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_attribute_enum(pub ::std::os::raw::c_uint);
 pub use self::CUdevice_attribute_enum as CUdevice_attribute;
-impl CUpointer_attribute_enum {
-    pub const CU_POINTER_ATTRIBUTE_CONTEXT: CUpointer_attribute_enum = CUpointer_attribute_enum(1);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute_enum = CUpointer_attribute_enum(2);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute_enum = CUpointer_attribute_enum(3);
-    pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: CUpointer_attribute_enum = CUpointer_attribute_enum(4);
-    pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute_enum = CUpointer_attribute_enum(5);
-    pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute_enum = CUpointer_attribute_enum(6);
-    pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: CUpointer_attribute_enum = CUpointer_attribute_enum(7);
-    pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: CUpointer_attribute_enum = CUpointer_attribute_enum(8);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute_enum = CUpointer_attribute_enum(9);
-    pub const CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(10);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute_enum = CUpointer_attribute_enum(11);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute_enum = CUpointer_attribute_enum(12);
-    pub const CU_POINTER_ATTRIBUTE_MAPPED: CUpointer_attribute_enum = CUpointer_attribute_enum(13);
-    pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute_enum = CUpointer_attribute_enum(14);
-    pub const CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(15);
-    pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute_enum = CUpointer_attribute_enum(16);
-    pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: CUpointer_attribute_enum = CUpointer_attribute_enum(17);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: CUpointer_attribute_enum = CUpointer_attribute_enum(18);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: CUpointer_attribute_enum = CUpointer_attribute_enum(19);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: CUpointer_attribute_enum = CUpointer_attribute_enum(20);
-    pub const CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: CUpointer_attribute_enum = CUpointer_attribute_enum(21);
-    pub const CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: CUpointer_attribute_enum = CUpointer_attribute_enum(22);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUpointer_attribute_enum(pub ::std::os::raw::c_uint);
-pub use self::CUpointer_attribute_enum as CUpointer_attribute;
 impl CUfunction_attribute_enum {
     pub const CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUfunction_attribute_enum = CUfunction_attribute_enum(0);
     pub const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: CUfunction_attribute_enum = CUfunction_attribute_enum(1);
@@ -176,27 +135,6 @@ impl CUmemorytype_enum {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUmemorytype_enum(pub ::std::os::raw::c_uint);
 pub use self::CUmemorytype_enum as CUmemorytype;
-pub type CUhostFn = ::std::option::Option<unsafe extern "C" fn(userData: *mut ::std::os::raw::c_void)>;
-impl CUaccessProperty_enum {
-    pub const CU_ACCESS_PROPERTY_NORMAL: CUaccessProperty_enum = CUaccessProperty_enum(0);
-    pub const CU_ACCESS_PROPERTY_STREAMING: CUaccessProperty_enum = CUaccessProperty_enum(1);
-    pub const CU_ACCESS_PROPERTY_PERSISTING: CUaccessProperty_enum = CUaccessProperty_enum(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUaccessProperty_enum(pub ::std::os::raw::c_uint);
-pub use self::CUaccessProperty_enum as CUaccessProperty;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUaccessPolicyWindow_st {
-    pub base_ptr: *mut ::std::os::raw::c_void,
-    pub num_bytes: usize,
-    pub hitRatio: f32,
-    pub hitProp: CUaccessProperty,
-    pub missProp: CUaccessProperty,
-}
-pub type CUaccessPolicyWindow_v1 = CUaccessPolicyWindow_st;
-pub type CUaccessPolicyWindow = CUaccessPolicyWindow_v1;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUDA_KERNEL_NODE_PARAMS_v2_st {
@@ -227,174 +165,6 @@ pub struct CUDA_MEMSET_NODE_PARAMS_st {
 }
 pub type CUDA_MEMSET_NODE_PARAMS_v1 = CUDA_MEMSET_NODE_PARAMS_st;
 pub type CUDA_MEMSET_NODE_PARAMS = CUDA_MEMSET_NODE_PARAMS_v1;
-impl CUsynchronizationPolicy_enum {
-    pub const CU_SYNC_POLICY_AUTO: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(1);
-    pub const CU_SYNC_POLICY_SPIN: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(2);
-    pub const CU_SYNC_POLICY_YIELD: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(3);
-    pub const CU_SYNC_POLICY_BLOCKING_SYNC: CUsynchronizationPolicy_enum = CUsynchronizationPolicy_enum(4);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUsynchronizationPolicy_enum(pub ::std::os::raw::c_uint);
-pub use self::CUsynchronizationPolicy_enum as CUsynchronizationPolicy;
-impl CUclusterSchedulingPolicy_enum {
-    pub const CU_CLUSTER_SCHEDULING_POLICY_DEFAULT: CUclusterSchedulingPolicy_enum = CUclusterSchedulingPolicy_enum(0);
-    pub const CU_CLUSTER_SCHEDULING_POLICY_SPREAD: CUclusterSchedulingPolicy_enum = CUclusterSchedulingPolicy_enum(1);
-    pub const CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING: CUclusterSchedulingPolicy_enum =
-        CUclusterSchedulingPolicy_enum(2);
-    pub const CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY: CUclusterSchedulingPolicy_enum =
-        CUclusterSchedulingPolicy_enum(3);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUclusterSchedulingPolicy_enum(pub ::std::os::raw::c_uint);
-pub use self::CUclusterSchedulingPolicy_enum as CUclusterSchedulingPolicy;
-impl CUlaunchMemSyncDomain_enum {
-    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT: CUlaunchMemSyncDomain_enum = CUlaunchMemSyncDomain_enum(0);
-    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE: CUlaunchMemSyncDomain_enum = CUlaunchMemSyncDomain_enum(1);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUlaunchMemSyncDomain_enum(pub ::std::os::raw::c_uint);
-pub use self::CUlaunchMemSyncDomain_enum as CUlaunchMemSyncDomain;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchMemSyncDomainMap_st {
-    pub default_: ::std::os::raw::c_uchar,
-    pub remote: ::std::os::raw::c_uchar,
-}
-pub type CUlaunchMemSyncDomainMap = CUlaunchMemSyncDomainMap_st;
-impl CUlaunchAttributePortableClusterMode_enum {
-    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT: CUlaunchAttributePortableClusterMode_enum =
-        CUlaunchAttributePortableClusterMode_enum(0);
-    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE: CUlaunchAttributePortableClusterMode_enum =
-        CUlaunchAttributePortableClusterMode_enum(1);
-    pub const CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE: CUlaunchAttributePortableClusterMode_enum =
-        CUlaunchAttributePortableClusterMode_enum(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUlaunchAttributePortableClusterMode_enum(pub ::std::os::raw::c_uint);
-pub use self::CUlaunchAttributePortableClusterMode_enum as CUlaunchAttributePortableClusterMode;
-impl CUsharedMemoryMode_enum {
-    pub const CU_SHARED_MEMORY_MODE_DEFAULT: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(0);
-    pub const CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(1);
-    pub const CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(2);
-    pub const CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY: CUsharedMemoryMode_enum = CUsharedMemoryMode_enum(3);
-    pub const CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY: CUsharedMemoryMode_enum =
-        CUsharedMemoryMode_enum(4);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUsharedMemoryMode_enum(pub ::std::os::raw::c_uint);
-pub use self::CUsharedMemoryMode_enum as CUsharedMemoryMode;
-impl CUlaunchAttributeID_enum {
-    pub const CU_LAUNCH_ATTRIBUTE_IGNORE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(0);
-    pub const CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(1);
-    pub const CU_LAUNCH_ATTRIBUTE_COOPERATIVE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(2);
-    pub const CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(3);
-    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(4);
-    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(5);
-    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(6);
-    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(7);
-    pub const CU_LAUNCH_ATTRIBUTE_PRIORITY: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(8);
-    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(9);
-    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(10);
-    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(11);
-    pub const CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(12);
-    pub const CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(13);
-    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(14);
-    pub const CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: CUlaunchAttributeID_enum =
-        CUlaunchAttributeID_enum(16);
-    pub const CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(17);
-    pub const CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE: CUlaunchAttributeID_enum = CUlaunchAttributeID_enum(18);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUlaunchAttributeID_enum(pub ::std::os::raw::c_uint);
-pub use self::CUlaunchAttributeID_enum as CUlaunchAttributeID;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union CUlaunchAttributeValue_union {
-    pub pad: [::std::os::raw::c_char; 64usize],
-    pub accessPolicyWindow: CUaccessPolicyWindow,
-    pub cooperative: ::std::os::raw::c_int,
-    pub syncPolicy: CUsynchronizationPolicy,
-    pub clusterDim: CUlaunchAttributeValue_union__bindgen_ty_1,
-    pub clusterSchedulingPolicyPreference: CUclusterSchedulingPolicy,
-    pub programmaticStreamSerializationAllowed: ::std::os::raw::c_int,
-    pub programmaticEvent: CUlaunchAttributeValue_union__bindgen_ty_2,
-    pub launchCompletionEvent: CUlaunchAttributeValue_union__bindgen_ty_3,
-    pub priority: ::std::os::raw::c_int,
-    pub memSyncDomainMap: CUlaunchMemSyncDomainMap,
-    pub memSyncDomain: CUlaunchMemSyncDomain,
-    pub preferredClusterDim: CUlaunchAttributeValue_union__bindgen_ty_4,
-    pub deviceUpdatableKernelNode: CUlaunchAttributeValue_union__bindgen_ty_5,
-    pub sharedMemCarveout: ::std::os::raw::c_uint,
-    pub nvlinkUtilCentricScheduling: ::std::os::raw::c_uint,
-    pub portableClusterSizeMode: CUlaunchAttributePortableClusterMode,
-    pub sharedMemoryMode: CUsharedMemoryMode,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchAttributeValue_union__bindgen_ty_1 {
-    pub x: ::std::os::raw::c_uint,
-    pub y: ::std::os::raw::c_uint,
-    pub z: ::std::os::raw::c_uint,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchAttributeValue_union__bindgen_ty_2 {
-    pub event: CUevent,
-    pub flags: ::std::os::raw::c_int,
-    pub triggerAtBlockStart: ::std::os::raw::c_int,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchAttributeValue_union__bindgen_ty_3 {
-    pub event: CUevent,
-    pub flags: ::std::os::raw::c_int,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchAttributeValue_union__bindgen_ty_4 {
-    pub x: ::std::os::raw::c_uint,
-    pub y: ::std::os::raw::c_uint,
-    pub z: ::std::os::raw::c_uint,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchAttributeValue_union__bindgen_ty_5 {
-    pub deviceUpdatable: ::std::os::raw::c_int,
-    pub devNode: CUgraphDeviceNode,
-}
-pub type CUlaunchAttributeValue = CUlaunchAttributeValue_union;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct CUlaunchAttribute_st {
-    pub id: CUlaunchAttributeID,
-    pub pad: [::std::os::raw::c_char; 4usize],
-    pub value: CUlaunchAttributeValue,
-}
-pub type CUlaunchAttribute = CUlaunchAttribute_st;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUlaunchConfig_st {
-    pub gridDimX: ::std::os::raw::c_uint,
-    pub gridDimY: ::std::os::raw::c_uint,
-    pub gridDimZ: ::std::os::raw::c_uint,
-    pub blockDimX: ::std::os::raw::c_uint,
-    pub blockDimY: ::std::os::raw::c_uint,
-    pub blockDimZ: ::std::os::raw::c_uint,
-    pub sharedMemBytes: ::std::os::raw::c_uint,
-    pub hStream: CUstream,
-    pub attrs: *mut CUlaunchAttribute,
-    pub numAttrs: ::std::os::raw::c_uint,
-}
-pub type CUlaunchConfig = CUlaunchConfig_st;
 impl CUstreamCaptureMode_enum {
     pub const CU_STREAM_CAPTURE_MODE_GLOBAL: CUstreamCaptureMode_enum = CUstreamCaptureMode_enum(0);
     pub const CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: CUstreamCaptureMode_enum = CUstreamCaptureMode_enum(1);
@@ -406,111 +176,19 @@ pub struct CUstreamCaptureMode_enum(pub ::std::os::raw::c_uint);
 pub use self::CUstreamCaptureMode_enum as CUstreamCaptureMode;
 impl cudaError_enum {
     pub const CUDA_SUCCESS: cudaError_enum = cudaError_enum(0);
-    pub const CUDA_ERROR_INVALID_VALUE: cudaError_enum = cudaError_enum(1);
     pub const CUDA_ERROR_OUT_OF_MEMORY: cudaError_enum = cudaError_enum(2);
-    pub const CUDA_ERROR_NOT_INITIALIZED: cudaError_enum = cudaError_enum(3);
-    pub const CUDA_ERROR_DEINITIALIZED: cudaError_enum = cudaError_enum(4);
-    pub const CUDA_ERROR_PROFILER_DISABLED: cudaError_enum = cudaError_enum(5);
-    pub const CUDA_ERROR_PROFILER_NOT_INITIALIZED: cudaError_enum = cudaError_enum(6);
-    pub const CUDA_ERROR_PROFILER_ALREADY_STARTED: cudaError_enum = cudaError_enum(7);
-    pub const CUDA_ERROR_PROFILER_ALREADY_STOPPED: cudaError_enum = cudaError_enum(8);
-    pub const CUDA_ERROR_STUB_LIBRARY: cudaError_enum = cudaError_enum(34);
-    pub const CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER: cudaError_enum = cudaError_enum(36);
-    pub const CUDA_ERROR_DEVICE_UNAVAILABLE: cudaError_enum = cudaError_enum(46);
-    pub const CUDA_ERROR_MULTICAST_RESOURCE_FULL: cudaError_enum = cudaError_enum(47);
-    pub const CUDA_ERROR_NO_DEVICE: cudaError_enum = cudaError_enum(100);
-    pub const CUDA_ERROR_INVALID_DEVICE: cudaError_enum = cudaError_enum(101);
-    pub const CUDA_ERROR_DEVICE_NOT_LICENSED: cudaError_enum = cudaError_enum(102);
-    pub const CUDA_ERROR_INVALID_IMAGE: cudaError_enum = cudaError_enum(200);
-    pub const CUDA_ERROR_INVALID_CONTEXT: cudaError_enum = cudaError_enum(201);
-    pub const CUDA_ERROR_CONTEXT_ALREADY_CURRENT: cudaError_enum = cudaError_enum(202);
-    pub const CUDA_ERROR_MAP_FAILED: cudaError_enum = cudaError_enum(205);
-    pub const CUDA_ERROR_UNMAP_FAILED: cudaError_enum = cudaError_enum(206);
-    pub const CUDA_ERROR_ARRAY_IS_MAPPED: cudaError_enum = cudaError_enum(207);
-    pub const CUDA_ERROR_ALREADY_MAPPED: cudaError_enum = cudaError_enum(208);
-    pub const CUDA_ERROR_NO_BINARY_FOR_GPU: cudaError_enum = cudaError_enum(209);
-    pub const CUDA_ERROR_ALREADY_ACQUIRED: cudaError_enum = cudaError_enum(210);
-    pub const CUDA_ERROR_NOT_MAPPED: cudaError_enum = cudaError_enum(211);
-    pub const CUDA_ERROR_NOT_MAPPED_AS_ARRAY: cudaError_enum = cudaError_enum(212);
-    pub const CUDA_ERROR_NOT_MAPPED_AS_POINTER: cudaError_enum = cudaError_enum(213);
     pub const CUDA_ERROR_ECC_UNCORRECTABLE: cudaError_enum = cudaError_enum(214);
-    pub const CUDA_ERROR_UNSUPPORTED_LIMIT: cudaError_enum = cudaError_enum(215);
-    pub const CUDA_ERROR_CONTEXT_ALREADY_IN_USE: cudaError_enum = cudaError_enum(216);
-    pub const CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: cudaError_enum = cudaError_enum(217);
-    pub const CUDA_ERROR_INVALID_PTX: cudaError_enum = cudaError_enum(218);
-    pub const CUDA_ERROR_INVALID_GRAPHICS_CONTEXT: cudaError_enum = cudaError_enum(219);
     pub const CUDA_ERROR_NVLINK_UNCORRECTABLE: cudaError_enum = cudaError_enum(220);
-    pub const CUDA_ERROR_JIT_COMPILER_NOT_FOUND: cudaError_enum = cudaError_enum(221);
-    pub const CUDA_ERROR_UNSUPPORTED_PTX_VERSION: cudaError_enum = cudaError_enum(222);
-    pub const CUDA_ERROR_JIT_COMPILATION_DISABLED: cudaError_enum = cudaError_enum(223);
-    pub const CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY: cudaError_enum = cudaError_enum(224);
-    pub const CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC: cudaError_enum = cudaError_enum(225);
-    pub const CUDA_ERROR_CONTAINED: cudaError_enum = cudaError_enum(226);
-    pub const CUDA_ERROR_INSUFFICIENT_LOADER_VERSION: cudaError_enum = cudaError_enum(227);
-    pub const CUDA_ERROR_INVALID_SOURCE: cudaError_enum = cudaError_enum(300);
-    pub const CUDA_ERROR_FILE_NOT_FOUND: cudaError_enum = cudaError_enum(301);
-    pub const CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND: cudaError_enum = cudaError_enum(302);
-    pub const CUDA_ERROR_SHARED_OBJECT_INIT_FAILED: cudaError_enum = cudaError_enum(303);
-    pub const CUDA_ERROR_OPERATING_SYSTEM: cudaError_enum = cudaError_enum(304);
-    pub const CUDA_ERROR_INVALID_HANDLE: cudaError_enum = cudaError_enum(400);
-    pub const CUDA_ERROR_ILLEGAL_STATE: cudaError_enum = cudaError_enum(401);
-    pub const CUDA_ERROR_LOSSY_QUERY: cudaError_enum = cudaError_enum(402);
-    pub const CUDA_ERROR_NOT_FOUND: cudaError_enum = cudaError_enum(500);
     pub const CUDA_ERROR_NOT_READY: cudaError_enum = cudaError_enum(600);
     pub const CUDA_ERROR_ILLEGAL_ADDRESS: cudaError_enum = cudaError_enum(700);
-    pub const CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: cudaError_enum = cudaError_enum(701);
     pub const CUDA_ERROR_LAUNCH_TIMEOUT: cudaError_enum = cudaError_enum(702);
-    pub const CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING: cudaError_enum = cudaError_enum(703);
-    pub const CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED: cudaError_enum = cudaError_enum(704);
-    pub const CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: cudaError_enum = cudaError_enum(705);
-    pub const CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE: cudaError_enum = cudaError_enum(708);
-    pub const CUDA_ERROR_CONTEXT_IS_DESTROYED: cudaError_enum = cudaError_enum(709);
     pub const CUDA_ERROR_ASSERT: cudaError_enum = cudaError_enum(710);
-    pub const CUDA_ERROR_TOO_MANY_PEERS: cudaError_enum = cudaError_enum(711);
-    pub const CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: cudaError_enum = cudaError_enum(712);
-    pub const CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: cudaError_enum = cudaError_enum(713);
     pub const CUDA_ERROR_HARDWARE_STACK_ERROR: cudaError_enum = cudaError_enum(714);
     pub const CUDA_ERROR_ILLEGAL_INSTRUCTION: cudaError_enum = cudaError_enum(715);
     pub const CUDA_ERROR_MISALIGNED_ADDRESS: cudaError_enum = cudaError_enum(716);
     pub const CUDA_ERROR_INVALID_ADDRESS_SPACE: cudaError_enum = cudaError_enum(717);
     pub const CUDA_ERROR_INVALID_PC: cudaError_enum = cudaError_enum(718);
     pub const CUDA_ERROR_LAUNCH_FAILED: cudaError_enum = cudaError_enum(719);
-    pub const CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: cudaError_enum = cudaError_enum(720);
-    pub const CUDA_ERROR_TENSOR_MEMORY_LEAK: cudaError_enum = cudaError_enum(721);
-    pub const CUDA_ERROR_NOT_PERMITTED: cudaError_enum = cudaError_enum(800);
-    pub const CUDA_ERROR_NOT_SUPPORTED: cudaError_enum = cudaError_enum(801);
-    pub const CUDA_ERROR_SYSTEM_NOT_READY: cudaError_enum = cudaError_enum(802);
-    pub const CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: cudaError_enum = cudaError_enum(803);
-    pub const CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: cudaError_enum = cudaError_enum(804);
-    pub const CUDA_ERROR_MPS_CONNECTION_FAILED: cudaError_enum = cudaError_enum(805);
-    pub const CUDA_ERROR_MPS_RPC_FAILURE: cudaError_enum = cudaError_enum(806);
-    pub const CUDA_ERROR_MPS_SERVER_NOT_READY: cudaError_enum = cudaError_enum(807);
-    pub const CUDA_ERROR_MPS_MAX_CLIENTS_REACHED: cudaError_enum = cudaError_enum(808);
-    pub const CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED: cudaError_enum = cudaError_enum(809);
-    pub const CUDA_ERROR_MPS_CLIENT_TERMINATED: cudaError_enum = cudaError_enum(810);
-    pub const CUDA_ERROR_CDP_NOT_SUPPORTED: cudaError_enum = cudaError_enum(811);
-    pub const CUDA_ERROR_CDP_VERSION_MISMATCH: cudaError_enum = cudaError_enum(812);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: cudaError_enum = cudaError_enum(900);
-    pub const CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: cudaError_enum = cudaError_enum(901);
-    pub const CUDA_ERROR_STREAM_CAPTURE_MERGE: cudaError_enum = cudaError_enum(902);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: cudaError_enum = cudaError_enum(903);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNJOINED: cudaError_enum = cudaError_enum(904);
-    pub const CUDA_ERROR_STREAM_CAPTURE_ISOLATION: cudaError_enum = cudaError_enum(905);
-    pub const CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: cudaError_enum = cudaError_enum(906);
-    pub const CUDA_ERROR_CAPTURED_EVENT: cudaError_enum = cudaError_enum(907);
-    pub const CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: cudaError_enum = cudaError_enum(908);
-    pub const CUDA_ERROR_TIMEOUT: cudaError_enum = cudaError_enum(909);
-    pub const CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: cudaError_enum = cudaError_enum(910);
-    pub const CUDA_ERROR_EXTERNAL_DEVICE: cudaError_enum = cudaError_enum(911);
-    pub const CUDA_ERROR_INVALID_CLUSTER_SIZE: cudaError_enum = cudaError_enum(912);
-    pub const CUDA_ERROR_FUNCTION_NOT_LOADED: cudaError_enum = cudaError_enum(913);
-    pub const CUDA_ERROR_INVALID_RESOURCE_TYPE: cudaError_enum = cudaError_enum(914);
-    pub const CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION: cudaError_enum = cudaError_enum(915);
-    pub const CUDA_ERROR_KEY_ROTATION: cudaError_enum = cudaError_enum(916);
-    pub const CUDA_ERROR_STREAM_DETACHED: cudaError_enum = cudaError_enum(917);
-    pub const CUDA_ERROR_GRAPH_RECAPTURE_FAILURE: cudaError_enum = cudaError_enum(918);
-    pub const CUDA_ERROR_FABRIC_NOT_READY: cudaError_enum = cudaError_enum(919);
-    pub const CUDA_ERROR_UNKNOWN: cudaError_enum = cudaError_enum(999);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -580,17 +258,9 @@ pub struct DriverApi {
     >,
     pub cuDevicePrimaryCtxRetain:
         Result<unsafe extern "C" fn(pctx: *mut CUcontext, dev: CUdevice) -> CUresult, ::libloading::Error>,
-    pub cuDevicePrimaryCtxRelease_v2: Result<unsafe extern "C" fn(dev: CUdevice) -> CUresult, ::libloading::Error>,
     pub cuCtxSetCurrent: Result<unsafe extern "C" fn(ctx: CUcontext) -> CUresult, ::libloading::Error>,
     pub cuCtxGetCurrent: Result<unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult, ::libloading::Error>,
     pub cuCtxSynchronize: Result<unsafe extern "C" fn() -> CUresult, ::libloading::Error>,
-    pub cuCtxGetStreamPriorityRange: Result<
-        unsafe extern "C" fn(
-            leastPriority: *mut ::std::os::raw::c_int,
-            greatestPriority: *mut ::std::os::raw::c_int,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
     pub cuModuleLoadData: Result<
         unsafe extern "C" fn(module: *mut CUmodule, image: *const ::std::os::raw::c_void) -> CUresult,
         ::libloading::Error,
@@ -623,40 +293,11 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuMemAllocManaged: Result<
-        unsafe extern "C" fn(dptr: *mut CUdeviceptr, bytesize: usize, flags: ::std::os::raw::c_uint) -> CUresult,
-        ::libloading::Error,
-    >,
     pub cuDeviceGetPCIBusId: Result<
         unsafe extern "C" fn(
             pciBusId: *mut ::std::os::raw::c_char,
             len: ::std::os::raw::c_int,
             dev: CUdevice,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuMemHostRegister_v2: Result<
-        unsafe extern "C" fn(
-            p: *mut ::std::os::raw::c_void,
-            bytesize: usize,
-            Flags: ::std::os::raw::c_uint,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuMemHostUnregister:
-        Result<unsafe extern "C" fn(p: *mut ::std::os::raw::c_void) -> CUresult, ::libloading::Error>,
-    pub cuMemcpyAsync: Result<
-        unsafe extern "C" fn(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize, hStream: CUstream) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuMemcpyPeerAsync: Result<
-        unsafe extern "C" fn(
-            dstDevice: CUdeviceptr,
-            dstContext: CUcontext,
-            srcDevice: CUdeviceptr,
-            srcContext: CUcontext,
-            ByteCount: usize,
-            hStream: CUstream,
         ) -> CUresult,
         ::libloading::Error,
     >,
@@ -696,29 +337,12 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuMemsetD16Async: Result<
-        unsafe extern "C" fn(
-            dstDevice: CUdeviceptr,
-            us: ::std::os::raw::c_ushort,
-            N: usize,
-            hStream: CUstream,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
     pub cuMemsetD32Async: Result<
         unsafe extern "C" fn(
             dstDevice: CUdeviceptr,
             ui: ::std::os::raw::c_uint,
             N: usize,
             hStream: CUstream,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuPointerGetAttribute: Result<
-        unsafe extern "C" fn(
-            data: *mut ::std::os::raw::c_void,
-            attribute: CUpointer_attribute,
-            ptr: CUdeviceptr,
         ) -> CUresult,
         ::libloading::Error,
     >,
@@ -776,34 +400,6 @@ pub struct DriverApi {
             kernelParams: *mut *mut ::std::os::raw::c_void,
             extra: *mut *mut ::std::os::raw::c_void,
         ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuLaunchKernelEx: Result<
-        unsafe extern "C" fn(
-            config: *const CUlaunchConfig,
-            f: CUfunction,
-            kernelParams: *mut *mut ::std::os::raw::c_void,
-            extra: *mut *mut ::std::os::raw::c_void,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuLaunchCooperativeKernel: Result<
-        unsafe extern "C" fn(
-            f: CUfunction,
-            gridDimX: ::std::os::raw::c_uint,
-            gridDimY: ::std::os::raw::c_uint,
-            gridDimZ: ::std::os::raw::c_uint,
-            blockDimX: ::std::os::raw::c_uint,
-            blockDimY: ::std::os::raw::c_uint,
-            blockDimZ: ::std::os::raw::c_uint,
-            sharedMemBytes: ::std::os::raw::c_uint,
-            hStream: CUstream,
-            kernelParams: *mut *mut ::std::os::raw::c_void,
-        ) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuLaunchHostFunc: Result<
-        unsafe extern "C" fn(hStream: CUstream, fn_: CUhostFn, userData: *mut ::std::os::raw::c_void) -> CUresult,
         ::libloading::Error,
     >,
     pub cuGraphCreate: Result<
@@ -905,14 +501,6 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
-    pub cuDeviceCanAccessPeer: Result<
-        unsafe extern "C" fn(canAccessPeer: *mut ::std::os::raw::c_int, dev: CUdevice, peerDev: CUdevice) -> CUresult,
-        ::libloading::Error,
-    >,
-    pub cuCtxEnablePeerAccess: Result<
-        unsafe extern "C" fn(peerContext: CUcontext, Flags: ::std::os::raw::c_uint) -> CUresult,
-        ::libloading::Error,
-    >,
     pub cuEventElapsedTime:
         Result<unsafe extern "C" fn(ms: *mut f32, start: CUevent, end: CUevent) -> CUresult, ::libloading::Error>,
 }
@@ -940,11 +528,9 @@ impl DriverApi {
         let cuDeviceTotalMem_v2 = __library.get(b"cuDeviceTotalMem_v2\0").map(|sym| *sym);
         let cuDeviceGetAttribute = __library.get(b"cuDeviceGetAttribute\0").map(|sym| *sym);
         let cuDevicePrimaryCtxRetain = __library.get(b"cuDevicePrimaryCtxRetain\0").map(|sym| *sym);
-        let cuDevicePrimaryCtxRelease_v2 = __library.get(b"cuDevicePrimaryCtxRelease_v2\0").map(|sym| *sym);
         let cuCtxSetCurrent = __library.get(b"cuCtxSetCurrent\0").map(|sym| *sym);
         let cuCtxGetCurrent = __library.get(b"cuCtxGetCurrent\0").map(|sym| *sym);
         let cuCtxSynchronize = __library.get(b"cuCtxSynchronize\0").map(|sym| *sym);
-        let cuCtxGetStreamPriorityRange = __library.get(b"cuCtxGetStreamPriorityRange\0").map(|sym| *sym);
         let cuModuleLoadData = __library.get(b"cuModuleLoadData\0").map(|sym| *sym);
         let cuModuleUnload = __library.get(b"cuModuleUnload\0").map(|sym| *sym);
         let cuModuleGetFunction = __library.get(b"cuModuleGetFunction\0").map(|sym| *sym);
@@ -954,19 +540,12 @@ impl DriverApi {
         let cuMemFree_v2 = __library.get(b"cuMemFree_v2\0").map(|sym| *sym);
         let cuMemFreeHost = __library.get(b"cuMemFreeHost\0").map(|sym| *sym);
         let cuMemHostAlloc = __library.get(b"cuMemHostAlloc\0").map(|sym| *sym);
-        let cuMemAllocManaged = __library.get(b"cuMemAllocManaged\0").map(|sym| *sym);
         let cuDeviceGetPCIBusId = __library.get(b"cuDeviceGetPCIBusId\0").map(|sym| *sym);
-        let cuMemHostRegister_v2 = __library.get(b"cuMemHostRegister_v2\0").map(|sym| *sym);
-        let cuMemHostUnregister = __library.get(b"cuMemHostUnregister\0").map(|sym| *sym);
-        let cuMemcpyAsync = __library.get(b"cuMemcpyAsync\0").map(|sym| *sym);
-        let cuMemcpyPeerAsync = __library.get(b"cuMemcpyPeerAsync\0").map(|sym| *sym);
         let cuMemcpyHtoDAsync_v2 = __library.get(b"cuMemcpyHtoDAsync_v2\0").map(|sym| *sym);
         let cuMemcpyDtoHAsync_v2 = __library.get(b"cuMemcpyDtoHAsync_v2\0").map(|sym| *sym);
         let cuMemcpyDtoDAsync_v2 = __library.get(b"cuMemcpyDtoDAsync_v2\0").map(|sym| *sym);
         let cuMemsetD8Async = __library.get(b"cuMemsetD8Async\0").map(|sym| *sym);
-        let cuMemsetD16Async = __library.get(b"cuMemsetD16Async\0").map(|sym| *sym);
         let cuMemsetD32Async = __library.get(b"cuMemsetD32Async\0").map(|sym| *sym);
-        let cuPointerGetAttribute = __library.get(b"cuPointerGetAttribute\0").map(|sym| *sym);
         let cuStreamCreateWithPriority = __library.get(b"cuStreamCreateWithPriority\0").map(|sym| *sym);
         let cuStreamWaitEvent = __library.get(b"cuStreamWaitEvent\0").map(|sym| *sym);
         let cuStreamBeginCapture_v2 = __library.get(b"cuStreamBeginCapture_v2\0").map(|sym| *sym);
@@ -982,9 +561,6 @@ impl DriverApi {
         let cuFuncGetAttribute = __library.get(b"cuFuncGetAttribute\0").map(|sym| *sym);
         let cuFuncSetAttribute = __library.get(b"cuFuncSetAttribute\0").map(|sym| *sym);
         let cuLaunchKernel = __library.get(b"cuLaunchKernel\0").map(|sym| *sym);
-        let cuLaunchKernelEx = __library.get(b"cuLaunchKernelEx\0").map(|sym| *sym);
-        let cuLaunchCooperativeKernel = __library.get(b"cuLaunchCooperativeKernel\0").map(|sym| *sym);
-        let cuLaunchHostFunc = __library.get(b"cuLaunchHostFunc\0").map(|sym| *sym);
         let cuGraphCreate = __library.get(b"cuGraphCreate\0").map(|sym| *sym);
         let cuGraphAddKernelNode_v2 = __library.get(b"cuGraphAddKernelNode_v2\0").map(|sym| *sym);
         let cuGraphAddMemcpyNode = __library.get(b"cuGraphAddMemcpyNode\0").map(|sym| *sym);
@@ -1001,8 +577,6 @@ impl DriverApi {
         let cuGraphDestroy = __library.get(b"cuGraphDestroy\0").map(|sym| *sym);
         let cuOccupancyMaxActiveBlocksPerMultiprocessor =
             __library.get(b"cuOccupancyMaxActiveBlocksPerMultiprocessor\0").map(|sym| *sym);
-        let cuDeviceCanAccessPeer = __library.get(b"cuDeviceCanAccessPeer\0").map(|sym| *sym);
-        let cuCtxEnablePeerAccess = __library.get(b"cuCtxEnablePeerAccess\0").map(|sym| *sym);
         let cuEventElapsedTime = __library.get(b"cuEventElapsedTime\0").map(|sym| *sym);
         Ok(DriverApi {
             __library,
@@ -1017,11 +591,9 @@ impl DriverApi {
             cuDeviceTotalMem_v2,
             cuDeviceGetAttribute,
             cuDevicePrimaryCtxRetain,
-            cuDevicePrimaryCtxRelease_v2,
             cuCtxSetCurrent,
             cuCtxGetCurrent,
             cuCtxSynchronize,
-            cuCtxGetStreamPriorityRange,
             cuModuleLoadData,
             cuModuleUnload,
             cuModuleGetFunction,
@@ -1031,19 +603,12 @@ impl DriverApi {
             cuMemFree_v2,
             cuMemFreeHost,
             cuMemHostAlloc,
-            cuMemAllocManaged,
             cuDeviceGetPCIBusId,
-            cuMemHostRegister_v2,
-            cuMemHostUnregister,
-            cuMemcpyAsync,
-            cuMemcpyPeerAsync,
             cuMemcpyHtoDAsync_v2,
             cuMemcpyDtoHAsync_v2,
             cuMemcpyDtoDAsync_v2,
             cuMemsetD8Async,
-            cuMemsetD16Async,
             cuMemsetD32Async,
-            cuPointerGetAttribute,
             cuStreamCreateWithPriority,
             cuStreamWaitEvent,
             cuStreamBeginCapture_v2,
@@ -1059,9 +624,6 @@ impl DriverApi {
             cuFuncGetAttribute,
             cuFuncSetAttribute,
             cuLaunchKernel,
-            cuLaunchKernelEx,
-            cuLaunchCooperativeKernel,
-            cuLaunchHostFunc,
             cuGraphCreate,
             cuGraphAddKernelNode_v2,
             cuGraphAddMemcpyNode,
@@ -1077,8 +639,6 @@ impl DriverApi {
             cuGraphExecDestroy,
             cuGraphDestroy,
             cuOccupancyMaxActiveBlocksPerMultiprocessor,
-            cuDeviceCanAccessPeer,
-            cuCtxEnablePeerAccess,
             cuEventElapsedTime,
         })
     }

@@ -62,12 +62,6 @@ pub struct NvrtcApi {
         ) -> nvrtcResult,
         ::libloading::Error,
     >,
-    pub nvrtcGetPTXSize:
-        Result<unsafe extern "C" fn(prog: nvrtcProgram, ptxSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
-    pub nvrtcGetPTX: Result<
-        unsafe extern "C" fn(prog: nvrtcProgram, ptx: *mut ::std::os::raw::c_char) -> nvrtcResult,
-        ::libloading::Error,
-    >,
     pub nvrtcGetCUBINSize:
         Result<unsafe extern "C" fn(prog: nvrtcProgram, cubinSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcGetCUBIN: Result<
@@ -78,18 +72,6 @@ pub struct NvrtcApi {
         Result<unsafe extern "C" fn(prog: nvrtcProgram, logSizeRet: *mut usize) -> nvrtcResult, ::libloading::Error>,
     pub nvrtcGetProgramLog: Result<
         unsafe extern "C" fn(prog: nvrtcProgram, log: *mut ::std::os::raw::c_char) -> nvrtcResult,
-        ::libloading::Error,
-    >,
-    pub nvrtcAddNameExpression: Result<
-        unsafe extern "C" fn(prog: nvrtcProgram, name_expression: *const ::std::os::raw::c_char) -> nvrtcResult,
-        ::libloading::Error,
-    >,
-    pub nvrtcGetLoweredName: Result<
-        unsafe extern "C" fn(
-            prog: nvrtcProgram,
-            name_expression: *const ::std::os::raw::c_char,
-            lowered_name: *mut *const ::std::os::raw::c_char,
-        ) -> nvrtcResult,
         ::libloading::Error,
     >,
 }
@@ -113,14 +95,10 @@ impl NvrtcApi {
         let nvrtcCreateProgram = __library.get(b"nvrtcCreateProgram\0").map(|sym| *sym);
         let nvrtcDestroyProgram = __library.get(b"nvrtcDestroyProgram\0").map(|sym| *sym);
         let nvrtcCompileProgram = __library.get(b"nvrtcCompileProgram\0").map(|sym| *sym);
-        let nvrtcGetPTXSize = __library.get(b"nvrtcGetPTXSize\0").map(|sym| *sym);
-        let nvrtcGetPTX = __library.get(b"nvrtcGetPTX\0").map(|sym| *sym);
         let nvrtcGetCUBINSize = __library.get(b"nvrtcGetCUBINSize\0").map(|sym| *sym);
         let nvrtcGetCUBIN = __library.get(b"nvrtcGetCUBIN\0").map(|sym| *sym);
         let nvrtcGetProgramLogSize = __library.get(b"nvrtcGetProgramLogSize\0").map(|sym| *sym);
         let nvrtcGetProgramLog = __library.get(b"nvrtcGetProgramLog\0").map(|sym| *sym);
-        let nvrtcAddNameExpression = __library.get(b"nvrtcAddNameExpression\0").map(|sym| *sym);
-        let nvrtcGetLoweredName = __library.get(b"nvrtcGetLoweredName\0").map(|sym| *sym);
         Ok(NvrtcApi {
             __library,
             nvrtcGetErrorString,
@@ -130,14 +108,10 @@ impl NvrtcApi {
             nvrtcCreateProgram,
             nvrtcDestroyProgram,
             nvrtcCompileProgram,
-            nvrtcGetPTXSize,
-            nvrtcGetPTX,
             nvrtcGetCUBINSize,
             nvrtcGetCUBIN,
             nvrtcGetProgramLogSize,
             nvrtcGetProgramLog,
-            nvrtcAddNameExpression,
-            nvrtcGetLoweredName,
         })
     }
 }

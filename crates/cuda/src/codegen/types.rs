@@ -23,10 +23,11 @@ impl Arch {
     /// An H200, for tests and examples.
     pub const H200: Arch = Arch { major: 9, minor: 0, sms: 132, l2_bytes: 50 << 20, max_shared: 227 << 10 };
 
-    /// This device with the compute capability of a target such as `sm_80`; its own where that is not a number.
+    /// This device with the compute capability of a target such as `sm_80` or `compute_80`; its own where that is not a
+    /// number.
     #[must_use]
     pub fn of_target(self, target: &str) -> Arch {
-        match target.trim_start_matches("sm_").parse::<u32>() {
+        match target.trim_start_matches("sm_").trim_start_matches("compute_").parse::<u32>() {
             Ok(capability) => Arch { major: capability / 10, minor: capability % 10, ..self },
             Err(_) => self,
         }

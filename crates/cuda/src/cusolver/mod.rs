@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use cuprous_cuda_sys as sys;
 use sys::cusolver::{cudaStream_t, cusolverDnHandle_t, cusolverDnParams_t, cusolverStatus_t};
 
-use crate::driver::{Context, DevPtr, Stream, is_started};
+use crate::driver::{Context, DevPtr, PinnedBuffer, Stream, is_started};
 use crate::error::{CudaError, Result};
 
 pub use task::{Number, Problem, Task};
@@ -117,7 +117,7 @@ impl Cusolver {
         problem: &Problem,
         operands: &Operands,
         device: usize,
-        host: &mut [u8],
+        host: Option<&PinnedBuffer>,
         stream: &Stream,
     ) -> Result<()> {
         let api = sys::cusolver()?;
@@ -130,8 +130,7 @@ impl Cusolver {
             let at: [*mut c_void; 4] =
                 std::array::from_fn(|o| operands.at[o].offset((k * steps[o]) as i64).0 as *mut c_void);
             let info = operands.info.offset((k * size_of::<i32>()) as i64).0 as *mut i32;
-            let workspace =
-                Workspace { device: operands.workspace.0 as *mut c_void, bytes: device, host: &mut *host, info };
+            let workspace = Workspace { device: operands.workspace.0 as *mut c_void, bytes: device, host, info };
             // SAFETY: passed on.
             unsafe { self.each_function(api, problem, at, Purpose::Run(workspace)) }?;
         }
@@ -143,8 +142,15 @@ impl Cusolver {
 struct Workspace<'a> {
     device: *mut c_void,
     bytes: usize,
-    host: &'a mut [u8],
+    host: Option<&'a PinnedBuffer>,
     info: *mut i32,
+}
+
+impl Workspace<'_> {
+    /// The workspace on the host and its bytes.
+    fn on_host(&self) -> (*mut c_void, usize) {
+        self.host.map_or((std::ptr::dangling_mut::<c_void>(), 0), |buffer| (buffer.as_ptr().cast(), buffer.len()))
+    }
 }
 
 /// Why a function is called: to learn its workspace or to run it.

@@ -153,11 +153,11 @@ macro_rules! either {
             Purpose::Ask(room) => {
                 call!($api, $what, $ask($($arg,)* &raw mut room.device, &raw mut room.host $(, $last)*))
             }
-            Purpose::Run(Workspace { device, bytes, host, info }) => call!(
-                $api,
-                $what,
-                $run($($arg,)* device, bytes, host.as_mut_ptr().cast(), host.len(), info $(, $last)*)
-            ),
+            Purpose::Run(workspace) => {
+                let (host, on_host) = workspace.on_host();
+                let Workspace { device, bytes, info, .. } = workspace;
+                call!($api, $what, $run($($arg,)* device, bytes, host, on_host, info $(, $last)*))
+            }
         }
     };
 }
@@ -227,26 +227,31 @@ impl Cusolver {
                             &raw mut room.host
                         )
                     ),
-                    Purpose::Run(Workspace { device, bytes, host, info }) => call!(
-                        api,
-                        what,
-                        cusolverDnXgetrf(
-                            handle,
-                            params,
-                            long(n),
-                            long(n),
-                            t,
-                            a,
-                            long(n),
-                            b.cast(),
-                            t,
-                            device,
-                            bytes,
-                            host.as_mut_ptr().cast(),
-                            host.len(),
-                            info
+                    Purpose::Run(workspace) => {
+                        let (host, on_host) = workspace.on_host();
+                        let Workspace { device, bytes, info, .. } = workspace;
+                        let n = long(n);
+                        call!(
+                            api,
+                            what,
+                            cusolverDnXgetrf(
+                                handle,
+                                params,
+                                n,
+                                n,
+                                t,
+                                a,
+                                n,
+                                b.cast(),
+                                t,
+                                device,
+                                bytes,
+                                host,
+                                on_host,
+                                info
+                            )
                         )
-                    ),
+                    }
                 },
                 Task::Substitution { n, columns } => match purpose {
                     Purpose::Ask(_) => Ok(()),
@@ -356,36 +361,40 @@ impl Cusolver {
                                 &raw mut room.host
                             )
                         ),
-                        Purpose::Run(Workspace { device, bytes, host, info }) => call!(
-                            api,
-                            what,
-                            cusolverDnXgesvdp(
-                                handle,
-                                params,
-                                job,
-                                thin,
-                                long(rows),
-                                long(columns),
-                                t,
-                                a,
-                                long(rows),
-                                real,
-                                b,
-                                t,
-                                c,
-                                long(rows),
-                                t,
-                                d,
-                                long(columns),
-                                t,
-                                device,
-                                bytes,
-                                host.as_mut_ptr().cast(),
-                                host.len(),
-                                info,
-                                moved
+                        Purpose::Run(workspace) => {
+                            let (host, on_host) = workspace.on_host();
+                            let Workspace { device, bytes, info, .. } = workspace;
+                            call!(
+                                api,
+                                what,
+                                cusolverDnXgesvdp(
+                                    handle,
+                                    params,
+                                    job,
+                                    thin,
+                                    long(rows),
+                                    long(columns),
+                                    t,
+                                    a,
+                                    long(rows),
+                                    real,
+                                    b,
+                                    t,
+                                    c,
+                                    long(rows),
+                                    t,
+                                    d,
+                                    long(columns),
+                                    t,
+                                    device,
+                                    bytes,
+                                    host,
+                                    on_host,
+                                    info,
+                                    moved
+                                )
                             )
-                        ),
+                        }
                     }
                 }
                 Task::Eigh { n, upper, vectors } => either!(

@@ -14,7 +14,7 @@ use crate::codegen::linalg::{Relay, Work, how};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
 use crate::device::Gpu;
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
 
 /// The shorter sides for which singular values come by polar decomposition, which is made of products. The library's is
@@ -30,8 +30,8 @@ struct Solver {
     info: Arg,
     /// Bytes on the device, once asked.
     device: OnceLock<usize>,
-    /// The workspace on the host.
-    host: Mutex<Vec<u8>>,
+    /// The workspace on the host, which the library copies from and to.
+    host: Mutex<Option<PinnedBuffer>>,
 }
 
 impl Solver {
@@ -48,18 +48,20 @@ impl Solver {
 impl Routine for Solver {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
         let Room { device, host } = gpu.with_solver(|solver| solver.room(&self.problem))?;
-        *self.host.lock().unwrap_or_else(|e| e.into_inner()) = vec![0; host];
+        if host > 0 {
+            *self.host.lock().unwrap_or_else(|e| e.into_inner()) = Some(PinnedBuffer::new(gpu.context, host)?);
+        }
         Ok(*self.device.get_or_init(|| device))
     }
 
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let operands = self.operands(run, workspace);
         let device = self.device.get().copied().unwrap_or(0);
-        let mut host = self.host.lock().unwrap_or_else(|e| e.into_inner());
+        let host = self.host.lock().unwrap_or_else(|e| e.into_inner());
         gpu.with_solver(|solver| {
             // SAFETY: operands are buffers and scratch of the run, as large as the plan made them; the workspaces are
             // what `workspace` asked for, and the program, with the one on the host, outlives its runs.
-            unsafe { solver.run(&self.problem, &operands, device, &mut host, stream) }
+            unsafe { solver.run(&self.problem, &operands, device, host.as_ref(), stream) }
         })
     }
 
@@ -150,15 +152,17 @@ impl Plan {
         }
     }
 
-    /// Aᵀ = conj(A), whose other triangle is read; its factor Uᴴ, transposed by the way it lies, is A's L.
+    /// From the library's lower triangle, which takes it half the upper one's time. That is A's lower triangle once A
+    /// is turned, and its upper one as A lies: of Aᵀ = conj(A), whose factor Uᵀ, transposed by the way it lies, is U.
     fn cholesky(&mut self, a: Source, upper: bool) {
-        let n = self.work.n;
-        let (out, _) = self.work.result(0);
+        let Work { n, batch, dtype, .. } = self.work;
+        let (out, start) = self.work.result(0);
+        let matrix = if upper { out } else { self.work.scratch(batch * n * n, dtype) };
         self.work.scan(a, Some(upper), true);
-        self.load(a, [n, n], false, out, 0);
-        self.call(Task::Cholesky { n: n as usize, upper: !upper }, &[out], false);
-        let clear = if upper { how::UPPER } else { how::LOWER };
-        self.load(at(out), [n, n], false, out, how::SPOIL | clear);
+        self.load(a, [n, n], !upper, matrix, 0);
+        self.call(Task::Cholesky { n: n as usize, upper: false }, &[matrix], false);
+        let (steps, clear) = if upper { ([n, 1], how::UPPER) } else { ([1, n], how::LOWER) };
+        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], how::SPOIL | clear);
         self.work.judge(false);
     }
 

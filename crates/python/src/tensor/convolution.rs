@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cuprous_autograd::conv::{self, Geometry};
+use cuprous_autograd::conv;
+use cuprous_core::convolution::Geometry;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

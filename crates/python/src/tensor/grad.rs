@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use cuprous_autograd::mode::Anomaly;
 use cuprous_autograd::walk::{self, Options};
 use cuprous_autograd::{Custom, Head, Hook, Node, Tensor, mode, ops};
 use cuprous_core::Error;
@@ -131,6 +132,15 @@ impl PyTensor {
         self.tensor().register_hook(hook).or_raise()
     }
 
+    /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
+    fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
+        let call = move |_: &Tensor| -> cuprous_core::Result<Option<Tensor>> {
+            Python::attach(|py| hook.bind(py).call0().map(|_| None)).map_err(raised)
+        };
+        let hook: Arc<Hook> = Arc::new(call);
+        self.tensor().register_after(hook).or_raise()
+    }
+
     fn remove_hook(&self, id: u64) {
         self.tensor().remove_hook(id);
     }
@@ -230,6 +240,50 @@ pub(crate) fn t_custom(
     };
     let rule: Box<Custom> = Box::new(call);
     Ok(ops::custom(name, arrays, &inputs, rule).into_iter().map(PyTensor::wrap).collect())
+}
+
+/// A mark in time for `t_checkpoint`.
+#[pyfunction]
+pub(crate) fn t_mark() -> u64 {
+    ops::mark()
+}
+
+/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive.
+#[pyfunction]
+pub(crate) fn t_checkpoint(outputs: Vec<Bound<'_, PyTensor>>, start: u64, again: Py<PyAny>) -> Vec<PyTensor> {
+    let outputs: Vec<Tensor> = outputs.iter().map(|t| t.get().tensor()).collect();
+    let call = move || -> cuprous_core::Result<Vec<Tensor>> {
+        Python::attach(|py| -> PyResult<_> {
+            let made: Vec<Bound<'_, PyTensor>> = again.bind(py).call0()?.extract()?;
+            Ok(made.iter().map(|t| t.get().tensor()).collect())
+        })
+        .map_err(raised)
+    };
+    ops::checkpoint(&outputs, start, Box::new(call)).into_iter().map(PyTensor::wrap).collect()
+}
+
+/// Do results depend on leaves that are not among the inputs?
+#[pyfunction]
+pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Bound<'_, PyTensor>>) -> bool {
+    let all = |tensors: &[Bound<'_, PyTensor>]| tensors.iter().map(|t| t.get().tensor()).collect::<Vec<Tensor>>();
+    let (results, inputs) = (all(&results), all(&inputs));
+    ops::has_other_leaves(&results.iter().collect::<Vec<_>>(), &inputs.iter().collect::<Vec<_>>())
+}
+
+/// Sets what is looked after in walks: "off", "lines" or "nan"; the state before.
+#[pyfunction]
+pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
+    let to = match to {
+        "off" => Anomaly::Off,
+        "lines" => Anomaly::Lines,
+        "nan" => Anomaly::Nan,
+        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("no anomaly mode is called {to:?}"))),
+    };
+    Ok(match mode::set_anomaly(to) {
+        Anomaly::Off => "off",
+        Anomaly::Lines => "lines",
+        Anomaly::Nan => "nan",
+    })
 }
 
 /// Turns noting for gradients on or off; the state before.

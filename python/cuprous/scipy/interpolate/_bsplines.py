@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import cuprous as cp
@@ -80,7 +81,11 @@ class BSpline:
         return moved_back(value, places.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """The derivative of order `nu`."""
+        """The derivative of order `nu`.
+
+        Raises:
+            NotImplementedError: for `nu` below 0.
+        """
         if nu < 0:
             raise NotImplementedError(
                 "[BSpline.derivative] nu= below 0 is not supported; use antiderivative of a PPoly"
@@ -123,27 +128,30 @@ def _repeated(first: ndarray, inner: ndarray, last: ndarray, k: int) -> ndarray:
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
 ) -> BSpline:
-    """The spline through points, of degree 0 to 3.
+    """The spline through points. Degrees above 3 and knots of one's own solve a dense system of one equation a point.
 
     Args:
         x: rising coordinates.
         y: values along `axis`.
         k: the degree.
-        t: not supported.
+        t: knots, not falling: as many as points and k + 1 more. By default those of "not-a-knot" for odd degrees, and
+            for even ones the middles between points, with the first and last coordinates k + 1 times at the ends.
         bc_type: for degree 3, as for `CubicSpline`, but for "periodic"; None is "not-a-knot".
         axis: the axis.
         check_finite: whether values that are not finite raise; coordinates always are looked at.
 
     Raises:
-        NotImplementedError: for other degrees, knots, periodic splines, and conditions for degrees below 3.
-        ValueError: for shapes that do not fit together, too few points, and coordinates that do not rise.
+        NotImplementedError: for periodic splines, and conditions for degrees other than 3 or beside knots.
+        ValueError: for shapes that do not fit together, negative degrees, too few points or knots, coordinates that do
+            not rise, and knots that fall or leave points out.
+        LinAlgError: where no spline of those knots goes through the points.
     """
-    if t is not None:
-        raise NotImplementedError("[make_interp_spline] t= is not supported")
-    if k not in (0, 1, 2, 3):
-        raise NotImplementedError(f"[make_interp_spline] k={k!r} is not supported; there are 0 to 3")
-    if bc_type is not None and k != 3 and bc_type not in ("not-a-knot", (None, None)):
-        raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r} is not supported for k={k}")
+    k = operator.index(k)
+    if k < 0:
+        raise ValueError("Expect non-negative k.")
+    if bc_type is not None and (k != 3 or t is not None) and bc_type not in ("not-a-knot", (None, None)):
+        beside = f"for k={k}" if t is None else "beside t="
+        raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r} is not supported {beside}")
     if isinstance(bc_type, str) and bc_type == "periodic":
         raise NotImplementedError("[make_interp_spline] bc_type='periodic' is not supported; use CubicSpline")
     places, values = breakpoints(x), real_or_complex(array(y))
@@ -153,7 +161,10 @@ def make_interp_spline(
     rows = cp.moveaxis(values, axis, 0)
     if check_finite and rows.size and not bool(cp.all(cp.isfinite(rows))):
         raise ValueError("array must not contain infs or NaNs")
-    if k == 0:
+    if t is not None or k > 3:
+        knots = _own_knots(places, k) if t is None else _checked_knots(t, places, k)
+        c = _collocated(places, knots, k, rows)
+    elif k == 0:
         knots, c = cp.concatenate([places, places[-1:]]), rows
     elif k == 1:
         knots, c = cp.concatenate([places[:1], places, places[-1:]]), rows
@@ -165,6 +176,41 @@ def make_interp_spline(
     else:
         knots, c = _cubics(places, rows, bc_type)
     return BSpline(knots, cp.moveaxis(c, 0, axis), k, True, axis)
+
+
+def _own_knots(x: ndarray, k: int) -> ndarray:
+    """The first and last coordinates k + 1 times, and between them points (odd k) or the middles between points."""
+    if x.size <= k:
+        raise ValueError(f"Need at least {k + 1} points for degree {k}")
+    inner, cut = (x, (k + 1) // 2) if k % 2 else ((x[1:] + x[:-1]) * 0.5, k // 2)
+    return _repeated(x[0], inner[cut : inner.size - cut], x[-1], k)
+
+
+def _checked_knots(t: Any, x: ndarray, k: int) -> ndarray:
+    knots = _core.cast(array(t), "float64")
+    if knots.ndim != 1 or bool(cp.any(knots[1:] < knots[:-1])):
+        raise ValueError("Expect t to be a 1-D sorted array_like.")
+    n = x.size
+    if knots.size < n + k + 1:
+        raise ValueError(f"Got {knots.size} knots, need at least {n + k + 1}.")
+    if knots.size > n + k + 1:
+        raise ValueError(
+            f"The number of derivatives at boundaries does not match: expected {knots.size - n - k - 1}, got 0+0"
+        )
+    if bool(x[0] < knots[k]) or bool(x[-1] > knots[n]):
+        raise ValueError(f"Out of bounds w/ x = {x}.")
+    return knots
+
+
+def _collocated(x: ndarray, t: ndarray, k: int, rows: ndarray) -> ndarray:
+    """Coefficients from the B-splines' values at the points, k + 1 of them in each row of the matrix."""
+    n = x.size
+    low, weights = basis(t, k, x)
+    column = cp.arange(n)
+    matrix: Any = cp.zeros((n, n))
+    for i, weight in enumerate(weights):
+        matrix = matrix + _map("where", (low + i).reshape([n, 1]) == column, weight.reshape([n, 1]), 0.0)
+    return cp.linalg.solve(matrix, rows.reshape([n, rows.size // n])).reshape(rows.shape)
 
 
 def _parabolas(x: ndarray, t: ndarray, rows: ndarray) -> ndarray:

@@ -25,6 +25,8 @@ from cuprous.scipy.ndimage._support import (
 _map = _core.map
 #: Elements added around an array before its coefficients are computed, for modes in which they do not repeat.
 _MARGIN = 12
+#: More elements than taps reach beyond an edge.
+_NEAR = 8
 #: Coordinates by input axis, broadcasting to the result; None where the result's axis is the input's.
 Places = list[ndarray | None]
 
@@ -66,6 +68,13 @@ def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
     """Indices of coefficients beyond the edges."""
     if n <= 1:
         return i * 0
+    if n > _NEAR and mode not in ("grid-constant", "nearest"):
+        # Coordinates are inside already: one fold is enough, and a division of 64 bits is dear on a GPU.
+        if mode == "grid-wrap":
+            return _where(i < 0, i + n, _where(i >= n, i - n, i))
+        first, last = (-1, 2 * n - 1) if mode in ("reflect", "grid-mirror") else (0, 2 * n - 2)
+        i = _where(i < 0, first - i, i)
+        return _where(i >= n, last - i, i)
     if mode == "grid-wrap":
         return _map("remainder", i, n)
     if mode in ("reflect", "grid-mirror"):

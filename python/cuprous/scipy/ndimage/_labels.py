@@ -11,36 +11,32 @@ from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
 
 
 def _roots(inside: ndarray, structure: Any) -> ndarray:
-    """For each element the first element (in C order) of its component, as a flat index; the size outside of all.
-
-    Each round every element looks at its neighbours' roots, hooks its own root to the least of them, and jumps to the
-    root of its root (Y. Shiloach and U. Vishkin, J. Algorithms 3 (1982)), so that rounds grow with the logarithm of a
-    component's length. The device is waited for once a round.
-    """
+    """For each element the first element (in C order) of its component, as a flat index; its own outside of all."""
     import itertools
 
-    size = inside.size
-    offsets = [o for o in itertools.product(range(3), repeat=inside.ndim) if structure[o] and any(i != 1 for i in o)]
-    edge = [1] * inside.ndim
-    ids = _core.iota(inside.shape, _strides(inside.shape), 0)
-    root = _core.map("where", inside, ids, size)
-    while True:
-        padded = _core.pad(root, edge, edge, "constant", float(size))
-        strides = padded.element_strides
-        least = root
-        for offset in offsets:
+    shape, ndim = inside.shape, inside.ndim
+    # Of two neighbours the later one has the bit, so half of the structure is enough; that of the element before comes
+    # first, where it is one. An axis of one element has no neighbours.
+    offsets = [
+        o
+        for o in itertools.product(range(3), repeat=ndim)
+        if structure[o] and o < (1,) * ndim and all(i == 1 or n > 1 for i, n in zip(o, shape, strict=True))
+    ]
+    offsets.reverse()
+    steps = [sum((1 - i) * s for i, s in zip(o, _strides(shape), strict=True)) for o in offsets]
+    padded = _core.pad(inside, [1] * ndim, [1] * ndim, "constant", 0.0)
+    strides = padded.element_strides
+    dtype, bits = ("uint8", 8) if len(offsets) <= 8 else ("uint16", 16) if len(offsets) <= 16 else ("uint64", 64)
+    edges = _core.full((max(1, -(-len(offsets) // bits)), inside.size), 0, dtype)
+    for first in range(0, len(offsets), bits):
+        word: Any = _core.full(shape, 0, dtype)
+        for bit, offset in enumerate(offsets[first : first + bits]):
             start = sum(o * s for o, s in zip(offset, strides, strict=True))
-            least = _core.map("minimum", least, _core.as_strided(padded, inside.shape, strides, start))
-        least = _core.map("where", inside, least, size)
-        # One place more than there are elements: where everything outside of the components points to.
-        table = _core.empty([size + 1], "int64")
-        _core.update(table[:size], root.reshape([size]))
-        table[size] = size
-        _core.scatter(table, root, least, "minimum")
-        hooked = _core.gather(table, _core.gather(table, _core.map("minimum", least, table[:size].reshape(root.shape))))
-        if not bool(_core.reduce("max", hooked != root, None)):
-            return hooked
-        root = hooked
+            joined = _core.map("logical_and", inside, _core.as_strided(padded, shape, strides, start))
+            shifted = _core.map("left_shift", _core.cast(joined, dtype), _core.full((), bit, dtype))
+            word = _core.map("bitwise_or", word, shifted)
+        _core.update(edges[first // bits], word.reshape([inside.size]))
+    return _core.components(edges, steps).reshape(shape)
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
@@ -106,6 +102,10 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     Args:
         input: array of integers.
         max_label: the last number that counts; 0 for the greatest there is.
+
+    Raises:
+        RuntimeError: for floating-point input.
+        TypeError: for complex input.
     """
     a = source(input)
     real_only(a)

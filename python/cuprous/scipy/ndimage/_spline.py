@@ -118,7 +118,11 @@ def _double(a: ndarray, output: Output) -> Output:
 
 
 def spline_filter(input: ArrayLike, order: int = 3, output: Output = float, mode: str = "mirror") -> ndarray:
-    """The coefficients of the spline through an array; arguments as for `spline_filter1d`, orders from 2 to 5."""
+    """The coefficients of the spline through an array; arguments as for `spline_filter1d`, orders from 2 to 5.
+
+    Raises:
+        RuntimeError: for another order, and an unknown mode.
+    """
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")
     a = source(input)

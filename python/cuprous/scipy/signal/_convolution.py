@@ -130,6 +130,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> n
     """The cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
 
     Arguments and errors as for `convolve`.
+
+    Raises:
+        ValueError: for arrays of different numbers of axes, another mode or method.
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:

@@ -29,7 +29,11 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
 
 
 def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
-    """`medfilt` of a matrix."""
+    """`medfilt` of a matrix.
+
+    Raises:
+        ValueError: for input that is not 2-d, and windows of even extents.
+    """
     a = array(input)
     if a.ndim != 2:
         raise ValueError("input must be 2-D")

@@ -235,7 +235,11 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
 
 
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
-    """The state of `lfilter` after given outputs and inputs, the newest first; computed on the host."""
+    """The state of `lfilter` after given outputs and inputs, the newest first; computed on the host.
+
+    Raises:
+        ValueError: if all of `a` is zero.
+    """
     import numpy as np
 
     numerator, denominator = (np.atleast_1d(host(v)) for v in (b, a))

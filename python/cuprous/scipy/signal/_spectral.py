@@ -217,7 +217,11 @@ def periodogram(
     x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """The spectral density of a signal's power, of all of it as one segment; arguments and errors as for `csd`."""
+    """The spectral density of a signal's power, of all of it as one segment; arguments and errors as for `csd`.
+
+    Raises:
+        ValueError: for a window that is not as long as the axis.
+    """
     a = array(x)
     axis = normalize_axis(axis, a.ndim)
     if a.size == 0:

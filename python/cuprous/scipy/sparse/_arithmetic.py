@@ -54,7 +54,11 @@ class Arithmetic(Sparse):
         return self._with_data(values)
 
     def power(self, n: Any, dtype: Any = None) -> Any:
-        """Elements to the power of a number."""
+        """Elements to the power of a number.
+
+        Raises:
+            NotImplementedError: for exponents that are not scalars, and for zero, of which the result would be dense.
+        """
         if not is_number(n):
             raise NotImplementedError("input is not scalar")
         if not n:

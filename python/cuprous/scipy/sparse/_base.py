@@ -416,17 +416,33 @@ class Sparse:
     # --- formats that are not here
 
     def tobsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported."""
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(f"[tobsr] bsr is not supported; {_NO_FORMAT}")
 
     def todia(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported."""
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(f"[todia] dia is not supported; {_NO_FORMAT}")
 
     def todok(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported."""
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(f"[todok] dok is not supported; {_NO_FORMAT}")
 
     def tolil(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported."""
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(f"[tolil] lil is not supported; {_NO_FORMAT}")

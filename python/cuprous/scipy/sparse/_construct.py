@@ -119,7 +119,11 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
 
 
 def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None) -> Any:
-    """A matrix (m x n) from the rows of `data`: the row of diagonal k holds its values by column."""
+    """A matrix (m x n) from the rows of `data`: the row of diagonal k holds its values by column.
+
+    Raises:
+        ValueError: for another number of diagonals than of offsets, and offsets that occur twice.
+    """
     values = array(convert(data))
     values = values.reshape(1, -1) if values.ndim < 2 else values
     offsets = [diags] if is_number(diags) else diags.tolist() if hasattr(diags, "tolist") else list(diags)

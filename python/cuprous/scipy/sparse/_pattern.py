@@ -173,13 +173,10 @@ def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
     positions, values = take(positions, order), take(values, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], positions[1:] != positions[:-1])
-    groups = running_sum(first)
-    count = int(groups[n - 1])
-    if count == n:
+    places = select_flat(first, positions)
+    if places.size == n:
         return positions, values
-    places = _core.empty((count,), positions.dtype_name)
-    _core.scatter(places, groups - 1, positions)
-    return places, add_up(groups - 1, values, count)
+    return places, add_up(running_sum(first) - 1, values, places.size)
 
 
 def keep(mask: ndarray, *arrays: ndarray) -> tuple[ndarray, ...]:
@@ -201,12 +198,9 @@ def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     both = take(both, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], both[1:] != both[:-1])
-    groups = running_sum(first)
-    count = int(groups[n - 1])
-    groups = groups - 1
-    positions, places = _core.empty((count,), a.dtype_name), _core.empty((n,), "int64")
-    _core.scatter(positions, groups, both)
-    _core.scatter(places, order, groups)
+    positions, places = select_flat(first, both), _core.full((n,), 0, "int64")
+    # No place is met twice; "set" would look for the last first.
+    _core.scatter(places, order, running_sum(first) - 1, "maximum")
     return positions, places[: a.size], places[a.size :]
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from cuprous.scipy.special._extra import diric, fresnel, multigammaln, sici
 from cuprous.scipy.special._function import SpecialFunction
+from cuprous.scipy.special._lambert import lambertw
 from cuprous.scipy.special._more import comb, factorial, perm, polygamma
 from cuprous.scipy.special._more import zeta as _hurwitz
+from cuprous.scipy.special._orders import jn
 from cuprous.scipy.special._reductions import log_softmax, logsumexp, softmax
 from cuprous.scipy.special._table import FUNCTIONS
 
@@ -28,8 +30,8 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 
 __all__ = [
-    "SpecialFunction", "comb", "diric", "factorial", "fresnel", "log_softmax", "logsumexp", "multigammaln", "perm",
-    "polygamma", "sici", "softmax", "zeta",
+    "SpecialFunction", "comb", "diric", "factorial", "fresnel", "jn", "lambertw", "log_softmax", "logsumexp",
+    "multigammaln", "perm", "polygamma", "sici", "softmax", "zeta",
     *FUNCTIONS,
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from cuprous.scipy.special import _incomplete as i
 from cuprous.scipy.special import _integrals as t
 from cuprous.scipy.special import _more as m
 from cuprous.scipy.special import _normal as n
+from cuprous.scipy.special import _orders as o
 from cuprous.scipy.special import _quantiles as q
 from cuprous.scipy.special._function import SpecialFunction, ndarray
 
@@ -65,6 +66,9 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("k0e", 1, b.k0e, "exp(x) k0(x)."),
     ("k1", 1, b.k1, "The modified Bessel function of the second kind and order 1; NaN for x < 0."),
     ("k1e", 1, b.k1e, "exp(x) k1(x)."),
+    ("iv", 2, o.iv, "The modified Bessel function of the first kind and real order; NaN for negative broken orders."),
+    ("ive", 2, o.ive, "exp(-|x|) iv(v, x)."),
+    ("kn", 2, o.kn, "The modified Bessel function of the second kind and whole order; NaN for others."),
     ("erfcx", 1, m.erfcx, "exp(x²) erfc(x), also where erfc underflows."),
     ("erfi", 1, m.erfi, "2/sqrt(pi) times the integral of exp(t²) from 0 to x."),
     ("dawsn", 1, m.dawsn, "Dawson's integral, exp(-x²) times the integral of exp(t²) from 0 to x."),

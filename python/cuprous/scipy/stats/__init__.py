@@ -19,6 +19,7 @@ from cuprous.scipy.stats._moments import (
     zscore,
 )
 from cuprous.scipy.stats._order import iqr, median_abs_deviation, mode, rankdata, trim_mean
+from cuprous.scipy.stats._ranked import kendalltau, ks_2samp, mannwhitneyu
 from cuprous.scipy.stats._relations import entropy, linregress, pearsonr, spearmanr
 from cuprous.scipy.stats._tests import (
     bartlett,
@@ -44,11 +45,8 @@ ALTERNATIVES = {
     "binomtest": "use special.bdtr",
     "fisher_exact": _EXACT,
     "gaussian_kde": "use scipy.stats' on array.get()",
-    "kendalltau": _EXACT,
     "ks_1samp": "use special.kolmogorov for many elements",
-    "ks_2samp": "use special.kolmogorov for many elements",
     "kstest": "use special.kolmogorov for many elements",
-    "mannwhitneyu": _EXACT,
     "shapiro": "use normaltest",
     "wilcoxon": _EXACT,
 }
@@ -59,9 +57,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "bartlett", "chisquare", "describe", "entropy", "f_oneway", "gmean", "hmean", "iqr", "jarque_bera", "kurtosis",
-    "kurtosistest", "levene", "linregress", "median_abs_deviation", "mode", "moment", "normaltest", "pearsonr",
-    "pmean", "rankdata", "sem", "skew", "skewtest", "spearmanr", "trim_mean", "ttest_1samp", "ttest_ind",
-    "ttest_ind_from_stats", "ttest_rel", "variation", "zmap", "zscore",
+    "bartlett", "chisquare", "describe", "entropy", "f_oneway", "gmean", "hmean", "iqr", "jarque_bera",
+    "kendalltau", "ks_2samp", "kurtosis", "kurtosistest", "levene", "linregress", "mannwhitneyu",
+    "median_abs_deviation", "mode", "moment", "normaltest", "pearsonr", "pmean", "rankdata", "sem", "skew",
+    "skewtest", "spearmanr", "trim_mean", "ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel",
+    "variation", "zmap", "zscore",
     *DISTRIBUTIONS,
 ]  # fmt: skip

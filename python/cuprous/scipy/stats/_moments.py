@@ -146,7 +146,11 @@ def pmean(
     a: Any, p: float, *, axis: int | None = 0, dtype: Any = None, weights: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative elements."""
+    """The power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative elements.
+
+    Raises:
+        ValueError: for a power that is not finite.
+    """
     if not isinstance(p, (int, float)):
         raise ValueError("Power mean only implemented for finite `p`")
     if p == 0:

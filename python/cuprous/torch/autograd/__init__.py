@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd import _function as function
+from cuprous.torch.autograd._anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from cuprous.torch.autograd._function import Function
 from cuprous.torch.autograd._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
@@ -60,50 +60,10 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
     return data
 
 
-def gradcheck(func: Any, inputs: Sequence[Tensor], *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-              raise_exception: bool = True) -> bool:  # fmt: skip
-    """Compares the gradients of a function of float64 tensors with central differences.
-
-    Raises:
-        RuntimeError: where they differ, unless `raise_exception` is False.
-    """
-    inputs = list(inputs)
-    wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
-
-    def outputs() -> list[Tensor]:
-        return [y for y in _list(func(*inputs)) if isinstance(y, Tensor) and y.requires_grad]
-
-    for place, output in enumerate(outputs()):
-        for weight in range(output.numel()):
-            seed = _zeros(output).reshape(-1)
-            seed[weight] = 1
-            found = grad(outputs()[place], [inputs[k] for k in wanted], seed.reshape(output.dims), allow_unused=True)
-            for k, g in zip(wanted, found, strict=True):
-                x = inputs[k]
-                exact = (_zeros(x) if g is None else g).reshape(-1).tolist()
-                flat = x.detach().to_numpy().reshape(-1)
-                for at in range(x.numel()):
-                    ends = []
-                    for by in (eps, -eps):
-                        moved = flat.copy()
-                        moved[at] += by
-                        shifted = [*inputs]
-                        shifted[k] = _core.t_wrap(_core.from_numpy(moved.reshape(x.dims), x.device_name))
-                        shifted[k].requires_grad = True  # for functions that take derivatives themselves
-                        y = [y for y in _list(func(*shifted)) if isinstance(y, Tensor) and y.requires_grad]
-                        ends.append(float(y[place].reshape(-1)[weight]))
-                    slope = (ends[0] - ends[1]) / (2 * eps)
-                    if not abs(slope - exact[at]) <= atol + rtol * abs(slope):
-                        if raise_exception:
-                            raise RuntimeError(
-                                f"Jacobian mismatch for output {place} with respect to input {k}: element {at} of the "
-                                f"input and {weight} of the output: numerical {slope}, analytical {exact[at]}"
-                            )
-                        return False
-    return True
-
+from cuprous.torch.autograd import functional  # noqa: E402
+from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 __all__ = [
-    "Function", "Variable", "backward", "enable_grad", "function", "grad", "gradcheck", "inference_mode", "no_grad",
-    "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
+    "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

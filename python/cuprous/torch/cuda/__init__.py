@@ -1,68 +1,42 @@
-"""The words of `torch.cuda` that do not need a GPU to be true."""
+"""`torch.cuda`: GPUs, their memory, streams and events. Programs that only ask for a GPU run without one."""
 
-from __future__ import annotations
+from cuprous._core import OutOfMemoryError
+from cuprous.torch import _creation, _words
+from cuprous.torch.cuda import _device, _memory, _streams, amp
+from cuprous.torch.cuda._device import *  # noqa: F403
+from cuprous.torch.cuda._memory import *  # noqa: F403
+from cuprous.torch.cuda._streams import *  # noqa: F403
+from cuprous.torch.random import initial_seed, manual_seed, seed
 
-from typing import Any
-
-from cuprous import _core
-
-
-def device_count() -> int:
-    """The number of GPUs."""
-    return _core.device_count()
-
-
-def is_available() -> bool:
-    """Whether there is a GPU that can be used."""
-    return device_count() > 0 and _core.unusable_gpu_reason() is None
+manual_seed_all, seed_all = manual_seed, seed
 
 
-def current_device() -> int:
-    """The GPU that "cuda" names: the first.
-
-    Raises:
-        RuntimeError: without a GPU.
-    """
-    if not is_available():
-        raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
-    return 0
+def get_rng_state(device: object = "cuda") -> object:
+    """The place in the one stream of random numbers."""
+    return _creation.get_rng_state()
 
 
-def get_device_name(device: Any = None) -> str:
-    """The name of a GPU."""
-    return str(_core.device_properties(_number(device))["name"])
+def set_rng_state(new_state: object, device: object = "cuda") -> None:
+    """Goes to a place in the one stream of random numbers."""
+    _creation.set_rng_state(new_state)  # type: ignore[arg-type]
 
 
-def _number(given: Any) -> int:
-    from cuprous.torch._words import device
-
-    if given is None:
-        return current_device()
-    return given if isinstance(given, int) else device(given).index or 0
+def get_rng_state_all() -> list[object]:
+    """The place in the one stream, for each GPU."""
+    return [_creation.get_rng_state() for _ in range(_device.device_count())]
 
 
-def synchronize(device: Any = None) -> None:
-    """Waits for all that was recorded."""
-    _core.synchronize()
+def set_rng_state_all(new_states: list[object]) -> None:
+    """Goes to the place that the first of them names."""
+    for state in new_states[:1]:
+        set_rng_state(state)
 
 
-def manual_seed(seed: int) -> None:
-    """Starts the stream of a seed: there is one for all devices."""
-    from cuprous.torch._creation import manual_seed as start
-
-    start(seed)
-
-
-manual_seed_all = manual_seed
-
-
-def empty_cache() -> None:
-    """Gives free memory of the GPUs back."""
-    for k in range(device_count()):
-        _core.trim_memory(f"cuda:{k}")
-
+for _name, _of in _words.LEGACY.items():
+    globals()[f"{_name}Tensor"] = _creation.legacy(_of, "cuda")
 
 __all__ = [
-    "current_device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed",
-    "manual_seed_all", "synchronize",
+    *_device.__all__, *_memory.__all__, *_streams.__all__, "OutOfMemoryError", "amp", "get_rng_state",
+    "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
+    "set_rng_state_all",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Networks by PyTorch's words."""
 
+from cuprous.torch.amp import _attached  # noqa: F401 - first of all
 from cuprous.torch.nn import functional, init, modules, parallel, utils
 from cuprous.torch.nn.modules import *  # noqa: F403
 from cuprous.torch.nn.modules import Module

@@ -1,7 +1,13 @@
 """Optimizers by PyTorch's words."""
 
+from cuprous.torch.optim import lr_scheduler, swa_utils
 from cuprous.torch.optim._adam import Adam, AdamW
+from cuprous.torch.optim._lbfgs import LBFGS
 from cuprous.torch.optim._optimizer import Optimizer
+from cuprous.torch.optim._rules import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from cuprous.torch.optim._sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "lr_scheduler", "swa_utils",
+]  # fmt: skip

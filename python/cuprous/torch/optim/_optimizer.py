@@ -18,19 +18,23 @@ class Optimizer:
 
     A step records ordinary operations for all parameters and then ends the tape, so that forward, backward and update
     are one program. Settings such as the learning rate are scalars of that program: a schedule does not change it.
+    The arguments `foreach`, `fused` and `capturable` say how PyTorch should do that, and mean nothing here.
     """
-
-    #: Arguments that say how PyTorch should compute, and change nothing here.
-    _HINTS = ("foreach", "fused", "capturable", "differentiable")
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             f"{type(params).__name__}")  # fmt: skip
+        if defaults.get("differentiable"):
+            raise NotImplementedError(f"[{type(self).__name__}] differentiable=True is not supported")
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
+        self._pre_hooks: dict[int, Any] = {}
         self._step_hooks: dict[int, Any] = {}
+        self._opt_called = False
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -45,7 +49,9 @@ class Optimizer:
         """
         params = param_group["params"]
         group = dict(param_group, params=[params] if isinstance(params, Tensor) else list(params))
-        group["params"] = [p[1] if isinstance(p, tuple) else p for p in group["params"]]
+        if group["params"] and all(isinstance(p, tuple) for p in group["params"]):
+            group["param_names"] = [name for name, _ in group["params"]]
+            group["params"] = [p for _, p in group["params"]]
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for p in group["params"]:
             if not isinstance(p, Tensor):
@@ -67,6 +73,10 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
+        if self._pre_hooks:
+            for hook in list(self._pre_hooks.values()):
+                hook(self, () if closure is None else (closure,), {})
+        self._opt_called = True
         loss = None
         if closure is not None:
             with enable_grad():
@@ -78,12 +88,17 @@ class Optimizer:
         finally:
             _core.set_grad_enabled(before)
         _core.flush()
-        for hook in list(self._step_hooks.values()):
-            hook(self, (), {})
+        if self._step_hooks:
+            for hook in list(self._step_hooks.values()):
+                hook(self, () if closure is None else (closure,), {})
         return loss
 
     def _update(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
+
+    def register_step_pre_hook(self, hook: Any) -> Any:
+        """Calls `hook(optimizer, args, kwargs)` before each step."""
+        return _hooked(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> Any:
         """Calls `hook(optimizer, args, kwargs)` after each step."""
@@ -98,7 +113,8 @@ class Optimizer:
              "params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]  # fmt: skip
-        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items()}, "param_groups": groups}
+        state = {numbers[id(p)]: {k: _laid_out(k, v) for k, v in own.items()} for p, own in self.state.items()}
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """State and settings from `state_dict()` of an optimizer of parameters of the same shapes.
@@ -128,11 +144,20 @@ class Optimizer:
         return text + ")"
 
 
+#: Numbers here, because they are known without the device; tensors in PyTorch's layout.
+_NUMBERS = ("step", "mu_product")
+
+
+def _laid_out(name: str, value: Any) -> Any:
+    return _core.t_full([], float(value), "float32", "cpu") if name in _NUMBERS else value
+
+
 def _copied(name: str, value: Any, p: Tensor) -> Any:
+    if name in _NUMBERS:
+        number = value.item() if isinstance(value, Tensor) else value
+        return int(number) if name == "step" else number
     if not isinstance(value, Tensor):
-        return value
-    if name == "step":
-        return value.item()
+        return deepcopy(value)
     return value.detach().to(device=p.device, dtype=p.dtype if value.is_floating_point() else None, copy=True)
 
 

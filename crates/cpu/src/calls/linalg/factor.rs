@@ -115,9 +115,6 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
 /// Elements of a matrix up to which reflections are applied one by one.
 const SMALL_QR: usize = 48 * 48;
 
-/// Elements of a matrix from which threads share the forming of Q: where faer lets them share the rest.
-const THREADED_QR: usize = 192 * 256;
-
 /// A = Q R, by Householder reflections.
 pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
@@ -158,7 +155,6 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
             let mut whole = matrix(q, m, width);
-            let par = if m * n < THREADED_QR { Par::Seq } else { par };
             // From the last block on: what it does not touch is still the identity.
             for first in (0..least).step_by(block).rev() {
                 let end = least.min(first + block);

@@ -21,10 +21,21 @@ use crate::call::View;
 use crate::threads;
 use number::Number;
 
-/// Multiplications of one decomposition from which it is worth several threads.
+/// Multiplications of a batch of decompositions from which it is shared among threads.
 const LARGE: usize = 64 * 64 * 64;
 /// Columns that are copied together: as many lines of the cache as stay there while both sides are walked.
 const COLUMNS: usize = 16;
+
+/// The cube root of the multiplications from which one decomposition is given several threads. They wait for one another
+/// after every few columns: with two, QR of 200² takes ten times as long as with one, and of 700² a third longer.
+fn threaded(op: LinalgOp) -> usize {
+    match op {
+        LinalgOp::Eigh { .. } | LinalgOp::Svd(_) => 256,
+        LinalgOp::Cholesky { .. } | LinalgOp::Solve | LinalgOp::Slogdet => 384,
+        LinalgOp::Eig { .. } => 512,
+        LinalgOp::Qr(_) => 768,
+    }
+}
 
 /// Whether a routine can run on those layouts.
 pub(crate) fn fits(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> bool {
@@ -195,6 +206,8 @@ struct Job<T, O> {
     /// Columns of the right side.
     k: usize,
     batch: usize,
+    /// Multiplications of one from which several threads work on it.
+    threaded: usize,
     /// Where each result starts, and its elements per matrix.
     results: [(Ptr, usize); 3],
     info: Ptr,
@@ -216,7 +229,8 @@ impl<T: Number, O: Number> Job<T, O> {
             result
         });
         let info = Ptr(at as *mut u8);
-        Ok(Job { a, b, m, n, k, batch, results, info, output: std::marker::PhantomData })
+        let threaded = threaded(op).pow(3);
+        Ok(Job { a, b, m, n, k, batch, threaded, results, info, output: std::marker::PhantomData })
     }
 
     /// Where a result of a matrix goes.
@@ -246,7 +260,7 @@ impl<T: Number, O: Number> Job<T, O> {
         let work = self.m * self.n * self.m.min(self.n).max(self.k);
         let threads = rayon::current_num_threads();
         let alone = self.batch < 2 * threads || work * self.batch < LARGE;
-        let par = if alone && work >= LARGE && threads > 1 { Par::rayon(0) } else { Par::Seq };
+        let par = if alone && work >= self.threaded && threads > 1 { Par::rayon(0) } else { Par::Seq };
         let parts = if alone { 1 } else { self.batch.min(8 * threads) };
         let align = crate::alloc::ALIGN;
         let scratch = (room * size_of::<T>()).next_multiple_of(align);

@@ -245,7 +245,10 @@ impl Work {
                 u + most + 2 * least + if vectors == Vectors::No { 0 } else { least * odd(least) }
             }
             LinalgOp::Qr(_) => m * odd(n) + least + if wants_q { m * odd(width) } else { 0 },
-            LinalgOp::Eigh { vectors, .. } => n * odd(n) * (1 + i64::from(vectors)) + 5 * (n + n % 2),
+            LinalgOp::Eigh { vectors, .. } => {
+                let even = n + n % 2;
+                even * odd(even) * (1 + i64::from(vectors)) + 5 * even
+            }
             LinalgOp::Eig { .. } => return false,
         };
         let bytes = elements as usize * d.size();

@@ -4,8 +4,11 @@
 
 // Who meets in match k of a round of `even` players; false where one of them is not there.
 DEV bool tournament(int round, int k, int even, int players, int& i, int& j) {
-    i = (round + k) % (even - 1);
-    j = k == 0 ? even - 1 : (round + even - 1 - k) % (even - 1);
+    const int others = even - 1;
+    i = round + k;
+    i -= i >= others ? others : 0;
+    j = round + others - k;
+    j = k == 0 ? others : j - (j >= others ? others : 0);
     const bool there = k < even / 2 && i < players && j < players;
     if (!there) i = j = 0;
     return there;
@@ -99,7 +102,8 @@ DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, compo
             T* y = g + j * ld;
             F xx = 0, yy = 0;
             T xy = whole<T>(0);
-            for (int r = part; r < rows; r += LANES) {
+            // Who has no partner looks at nothing: another's column may be changing.
+            for (int r = part; r < (there ? rows : 0); r += LANES) {
                 const T a = x[r], b = y[r];
                 xx += real_part(more(whole<T>(0), a, a));
                 yy += real_part(more(whole<T>(0), b, b));
@@ -227,9 +231,10 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
     typedef component<T> F;
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
-    const int n = (int)n64, lane = threadIdx.x % TEAM, ld = n | 1, even = n + n % 2;
-    T* g = team_memory<T>() + threadIdx.x / TEAM * (n * ld * (VECTORS ? 2 : 1) + 5 * even);
-    T* phases = g + n * ld;
+    // With an odd number of columns one of zeros makes up the last pair.
+    const int n = (int)n64, lane = threadIdx.x % TEAM, even = n + n % 2, ld = even | 1, pairs = even / 2;
+    T* g = team_memory<T>() + threadIdx.x / TEAM * (even * ld * (VECTORS ? 2 : 1) + 5 * even);
+    T* phases = g + even * ld;
     T* cosines = phases + even;
     T* sines = cosines + even;
     T* values = sines + even;
@@ -247,8 +252,10 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
             g[c * ld + r] = x;
             g[r * ld + c] = conjugated(x);
         }
+    if (n < even)
+        for (int i = lane; i < even; i += TEAM) g[n * ld + i] = g[i * ld + n] = whole<T>(0);
     if constexpr (VECTORS)
-        for (int i = lane; i < n * ld; i += TEAM) v[i] = whole<T>(i % ld == i / ld);
+        for (int i = lane; i < even * ld; i += TEAM) v[i] = whole<T>(i % ld == i / ld);
     const bool finite = !team_any<TEAM>(most >= INFINITE);
     team_sync<TEAM>();
     if constexpr (TEAM > 32)
@@ -259,24 +266,29 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
             }
     const int e = finite ? common_half_exponent(most) : 0;
     team_sync<TEAM>();
-    for (int i = lane; i < n * ld; i += TEAM) g[i] = scaled_by(g[i], -e);
+    for (int c = lane / 32; c < n; c += TEAM / 32)
+        for (int r = lane % 32; r < n; r += 32) g[c * ld + r] = scaled_by(g[c * ld + r], -e);
     team_sync<TEAM>();
     // The largest element is between 1 and 4 now.
     const F small = epsilon_of<F>() / 4;
-    const int part = lane % LANES, slots = TEAM / LANES;
+    const int each = (n + LANES - 1) / LANES, first = lane % LANES * each, last = min(first + each, n);
+    // A thread has the same second pair in all of its blocks.
+    int span = 1;
+    while (span < pairs) span *= 2;
+    const int own = lane & (span - 1);
     bool going = finite && n > 1;
     for (int sweep = 0; sweep < 40 && going; sweep++) {
         bool turned = false;
         for (int round = 0; round < even - 1; round++) {
-            for (int k = lane; k < even / 2; k += TEAM) {
+            for (int k = lane; k < pairs; k += TEAM) {
                 int i, j;
-                const bool there = tournament(round, k, even, n, i, j);
+                tournament(round, k, even, even, i, j);
                 const T x = g[j * ld + i];
                 F size, c = 1, s = 0;
                 if constexpr (cplx<T>) size = hypot(x.re, x.im);
                 else size = fabs(x);
                 T phase = whole<T>(1);
-                if (there && size > small) {
+                if (size > small) {
                     turned = true;
                     phase = conjugated(over(x, size));
                     rotation(real_part(g[i * ld + i]), real_part(g[j * ld + j]), size, c, s);
@@ -286,27 +298,40 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                 sines[k] = whole<T>(s);
             }
             team_sync<TEAM>();
-            for (int k = lane / LANES; k < even / 2; k += slots) {
-                int i, j;
-                const F c = real_part(cosines[k]), s = real_part(sines[k]);
-                if (!tournament(round, k, even, n, i, j) || s == 0) continue;
-                const T phase = phases[k];
-                for (int r = part; r < n; r += LANES) turn(g[i * ld + r], g[j * ld + r], c, s, phase);
-                if constexpr (VECTORS)
-                    for (int r = part; r < n; r += LANES) turn(v[i * ld + r], v[j * ld + r], c, s, phase);
-            }
-            team_sync<TEAM>();
-            for (int k = lane / LANES; k < even / 2; k += slots) {
-                int i, j;
-                const F c = real_part(cosines[k]), s = real_part(sines[k]);
-                if (!tournament(round, k, even, n, i, j) || s == 0) continue;
-                const T phase = conjugated(phases[k]);
-                for (int q = part; q < n; q += LANES) {
-                    T x = g[q * ld + i], y = g[q * ld + j];
-                    turn(x, y, c, s, phase);
+            if constexpr (VECTORS)
+                for (int k = lane / LANES; k < pairs; k += TEAM / LANES) {
+                    int i, j;
+                    const F c = real_part(cosines[k]), s = real_part(sines[k]);
+                    if (s == 0) continue;
+                    tournament(round, k, even, even, i, j);
+                    const T phase = phases[k];
+                    for (int r = first; r < last; r++) turn(v[i * ld + r], v[j * ld + r], c, s, phase);
+                }
+            // Where two pairs meet, four elements are turned from both sides.
+            if (own < pairs) {
+                int p, q;
+                tournament(round, own, even, even, p, q);
+                const F own_c = real_part(cosines[own]), own_s = real_part(sines[own]);
+                const T own_phase = conjugated(phases[own]);
+                for (int k = lane / span; k < pairs; k += TEAM / span) {
+                    int i, j;
+                    const F c = real_part(cosines[k]), s = real_part(sines[k]);
+                    if (s == 0 && own_s == 0) continue;
+                    tournament(round, k, even, even, i, j);
+                    const T phase = phases[k];
+                    T* x = g + i * ld;
+                    T* y = g + j * ld;
+                    T xp = x[p], xq = x[q], yp = y[p], yq = y[q];
+                    turn(xp, yp, c, s, phase);
+                    turn(xq, yq, c, s, phase);
+                    turn(xp, xq, own_c, own_s, own_phase);
+                    turn(yp, yq, own_c, own_s, own_phase);
                     // Rounding leaves something where there must be nothing.
-                    g[q * ld + i] = q == j ? whole<T>(0) : q == i ? whole<T>(real_part(x)) : x;
-                    g[q * ld + j] = q == i ? whole<T>(0) : q == j ? whole<T>(real_part(y)) : y;
+                    const bool met = k == own;
+                    x[p] = met ? whole<T>(real_part(xp)) : xp;
+                    x[q] = met ? whole<T>(0) : xq;
+                    y[p] = met ? whole<T>(0) : yp;
+                    y[q] = met ? whole<T>(real_part(yq)) : yq;
                 }
             }
             team_sync<TEAM>();

@@ -241,14 +241,16 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         else re = alpha / by;
         const bool nothing = below == 0 && im == 0;
         const F norm = sqrt(re * re + im * im + below), beta = nothing ? re : re > 0 ? -norm : norm;
-        T tau = whole<T>(0), pivot = alpha;
+        // Of what `by` divides: what is left of dependent columns shrinks to where numbers have few bits, and a
+        // reflection that is rounded there is none.
+        T tau = whole<T>(0), pivot = whole<T>(re - beta);
         if (!nothing) {
-            pivot = sub(alpha, whole<T>(beta * by));
-            if constexpr (cplx<T>) tau = T{(beta - re) / beta, -im / beta};
+            if constexpr (cplx<T>) pivot.im = im, tau = T{(beta - re) / beta, -im / beta};
             else tau = (beta - re) / beta;
         }
         team_sync<TEAM>();
-        for (int i = k + 1 + lane; i < m; i += TEAM) s[i * ld + k] = nothing ? whole<T>(0) : div(s[i * ld + k], pivot);
+        for (int i = k + 1 + lane; i < m; i += TEAM)
+            s[i * ld + k] = nothing ? whole<T>(0) : div(over(s[i * ld + k], by), pivot);
         if (lane == 0) s[k * ld + k] = nothing ? alpha : whole<T>(beta * by), taus[k] = tau;
         team_sync<TEAM>();
         for (int j = k + 1 + lane / G; j - lane % 32 / G < n; j += TEAM / G) reflect(s, ld, n, j, k, conjugated(tau));

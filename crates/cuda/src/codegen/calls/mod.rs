@@ -4,6 +4,7 @@
 //! arguments. Operands that a template cannot read as they lie are first copied by an ordinary map kernel.
 
 mod compact;
+mod components;
 mod correlate;
 mod dot;
 pub(crate) mod fft;
@@ -125,6 +126,7 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Select { rank } => select::select(call, *rank, &mut made),
         CallOp::PackMask => compact::pack(call, &mut made),
         CallOp::Compact => compact::compact(call, &mut made),
+        CallOp::Components { steps } => components::components(call, steps, &mut made),
         CallOp::SearchSorted { right } => search::search(call, *right, &mut made),
         CallOp::Correlate { edge, constant, origin } => {
             correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
@@ -134,6 +136,8 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Fft { .. } | CallOp::Linalg(_) => return None,
         // By a library.
         CallOp::SparseDot { .. } => return None,
+        // By products of windows, which the face records.
+        CallOp::Convolve(..) => return None,
     }
     Some(made.out)
 }

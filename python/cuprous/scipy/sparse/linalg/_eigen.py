@@ -171,6 +171,10 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
 
     Returns:
         U (m x k), singular values (k) and Vᴴ (k x n), or the values alone.
+
+    Raises:
+        NotImplementedError: for other solvers, and for options.
+        ValueError: for an unknown `which` or `return_singular_vectors`.
     """
     if solver != "arpack":
         raise NotImplementedError(f"[svds] solver={solver!r} is not supported; there is 'arpack'")

@@ -61,7 +61,11 @@ class LinearOperator:
         return y.reshape(self.shape[0]) if x.ndim == 1 else y.reshape(self.shape[0], 1)
 
     def rmatvec(self, x: Any) -> ndarray:
-        """The product of the adjoint with a vector, of the vector's shape."""
+        """The product of the adjoint with a vector, of the vector's shape.
+
+        Raises:
+            NotImplementedError: for an operator that was given none.
+        """
         x = self._checked(x, self.shape[0], "rmatvec", True)
         if self._by_adjoint is None:
             raise NotImplementedError("rmatvec is not defined")
@@ -81,7 +85,11 @@ class LinearOperator:
         return self._columns(x, self.rmatvec, self.shape[1])
 
     def dot(self, x: Any) -> Any:
-        """The product with a vector, matrix, number or operator."""
+        """The product with a vector, matrix, number or operator.
+
+        Raises:
+            ValueError: for arrays of more than two axes, and operators whose shapes do not fit.
+        """
         if isinstance(x, LinearOperator):
             if self.shape[1] != x.shape[0]:
                 raise ValueError(f"cannot multiply {self!r} and {x!r}: shape mismatch")

@@ -175,6 +175,9 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
 
     Returns:
         The solution, and 0 or, if it was not reached, the number of iterations.
+
+    Raises:
+        ValueError: for an unknown `callback_type`.
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {callback_type!r}")
@@ -249,6 +252,10 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
 
     Returns:
         The solution, and 0 or, if it was not reached, the number of iterations.
+
+    Raises:
+        NotImplementedError: for `show` and `check`.
+        ValueError: for a preconditioner that is not definite.
     """
     if show or check:
         raise NotImplementedError(f"[minres] {'show' if show else 'check'}= is not supported; use callback=")

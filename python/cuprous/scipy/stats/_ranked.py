@@ -1,0 +1,307 @@
+"""Tests by ranks and by distribution functions: Mann and Whitney, Kendall, Kolmogorov and Smirnov.
+
+Statistics are computed on the device; p-values that are counted are counted on the host, which waits for the statistic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import cuprous as cp
+from cuprous import _core
+from cuprous._args import broadcast_shapes
+from cuprous.scipy.stats._kolmogorov import paths_outside, two_sided
+from cuprous.scipy.stats._moments import _kept, sample
+from cuprous.scipy.stats._order import rankdata
+from cuprous.scipy.stats._results import SignificanceResult, check_alternative, ndarray, normal_pvalue
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_map = _core.map
+
+
+class KstestResult(SignificanceResult):
+    """The result of a test of distribution functions.
+
+    Args:
+        statistic, pvalue: what the tuple holds.
+        statistic_location: where the functions are so far apart.
+        statistic_sign: 1 where the first is the greater there, -1 where it is the less.
+    """
+
+    statistic_location: Any
+    statistic_sign: Any
+
+    def __new__(
+        cls, statistic: Any, pvalue: Any, statistic_location: Any = None, statistic_sign: Any = None
+    ) -> KstestResult:
+        made = super().__new__(cls, statistic, pvalue)
+        made.statistic_location, made.statistic_sign = statistic_location, statistic_sign
+        return made
+
+
+def _pair(x: Any, y: Any, axis: int | None, name: str, nan_policy: str) -> tuple[ndarray, ndarray]:
+    """Two samples along their last axes, the other axes broadcast."""
+    moved = []
+    for values in (x, y):
+        a, along = sample(values, axis, name, nan_policy)
+        moved.append(cp.moveaxis(_core.cast(a, "float64"), along, -1))
+    try:
+        shape = broadcast_shapes(moved[0].shape[:-1], moved[1].shape[:-1])
+    except ValueError as error:
+        raise ValueError("Array shapes are incompatible for broadcasting.") from error
+    first, second = (_core.broadcast_to(m, (*shape, m.shape[-1])) for m in moved)
+    return first, second
+
+
+def _method(name: str, method: str, choices: tuple[str, ...]) -> None:
+    if method not in choices:
+        raise ValueError(f"[{name}] method={method!r} is none of {choices}")
+
+
+def _distinct(ranks: list[ndarray]) -> ndarray:
+    """How many times its own value each element's group of equal ones occurs."""
+    last, first = ranks
+    return last - first + 1.0
+
+
+def _ties(x: ndarray) -> ndarray:
+    """For each element how many elements along the last axis are equal to it."""
+    return _distinct([rankdata(x, method, axis=-1) for method in ("max", "min")])
+
+
+def _inversions(m: int, n: int) -> np.ndarray:
+    """Of all orders of m and n elements: how many have U = 0, 1, …, m n (Gauss' binomial coefficients)."""
+    import numpy as np
+
+    m, n = sorted((m, n))
+    size = m * n + 1
+    counts = np.zeros(size, object)
+    counts[0] = 1
+    for i in range(1, m + 1):
+        # Times 1 - q**(n + i), divided by 1 - q**i.
+        if n + i < size:
+            counts[n + i :] -= counts[: size - n - i].copy()
+        for start in range(i):
+            counts[start::i] = np.cumsum(counts[start::i])
+    return counts
+
+
+def mannwhitneyu(
+    x: Any, y: Any, use_continuity: bool = True, alternative: str = "two-sided", axis: int | None = 0,
+    method: str = "auto", *, nan_policy: str = "propagate", keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Are two independent samples of one distribution, or is one of them shifted?
+
+    Args:
+        x, y: samples along `axis` (None: all elements are one); other axes broadcast.
+        use_continuity: corrects the normal approximation by a half.
+        alternative: "two-sided", "less" or "greater": how `x` lies beside `y`.
+        axis: the axis.
+        method: "asymptotic" for the normal approximation, "exact" for counted orders (which ignores ties); "auto"
+            counts where a sample has no more than eight elements and nothing is tied, which is read back.
+        nan_policy: "propagate".
+        keepdims: keeps the axis with extent one.
+
+    Returns:
+        U of `x`, and the p-value; NaN for empty samples and those with NaN.
+
+    Raises:
+        ValueError: for another alternative, method or policy, and samples that do not broadcast.
+        NotImplementedError: for policies other than "propagate".
+    """
+    check_alternative(alternative)
+    _method("mannwhitneyu", method.lower(), ("auto", "asymptotic", "exact"))
+    a, b = _pair(x, y, axis, "mannwhitneyu", nan_policy)
+    m, n = a.shape[-1], b.shape[-1]
+    both = cp.concatenate([a, b], axis=-1)
+    if m == 0 or n == 0:
+        nothing = cp.full(both.shape[:-1], math.nan)
+        return SignificanceResult(_kept(nothing, x, axis, keepdims), _kept(nothing.copy(), x, axis, keepdims))
+    ranks = rankdata(both, axis=-1)
+    first = cp.sum(ranks[..., :m], axis=-1) - m * (m + 1) / 2
+    second = m * n - first
+    tied = _ties(both)
+    u = {"greater": first, "less": second, "two-sided": _map("maximum", first, second)}[alternative]
+    chosen = method.lower()
+    if chosen == "auto":
+        chosen = "asymptotic" if min(m, n) > 8 or bool(cp.any(tied > 1.0)) else "exact"
+    if chosen == "exact":
+        import numpy as np
+
+        counts = _inversions(m, n)
+        tail = np.cumsum(counts[::-1])[::-1] / sum(counts)
+        place = _core.cast(_map("where", cp.isnan(u), 0.0, u), "int64")
+        p = _map("where", cp.isnan(u), math.nan, cp.take(cp.asarray(tail.astype(np.float64)), place))
+    else:
+        total = m + n
+        groups = cp.sum(tied * tied - 1.0, axis=-1)
+        spread = _map("sqrt", (total + 1 - groups / (total * (total - 1.0))) * (m * n / 12.0))
+        p = normal_pvalue((u - m * n / 2 - 0.5 * bool(use_continuity)) / spread, "greater")
+    if alternative == "two-sided":
+        p = p * 2.0
+    p = cp.clip(p, 0.0, 1.0)
+    return SignificanceResult(_kept(first, x, axis, keepdims), _kept(p, x, axis, keepdims))
+
+
+def _mahonian(n: int, most: int) -> list[int]:
+    """How many orders of n elements have 0, 1, …, `most` inversions."""
+    counts = [1] + [0] * most
+    for j in range(2, n + 1):
+        sums = list(itertools.accumulate(counts))
+        counts = [s - (sums[i - j] if i >= j else 0) for i, s in enumerate(sums)]
+    return counts
+
+
+def _kendall_exact(n: int, discordant: int, alternative: str) -> float:
+    """By the number of orders with no more (or no fewer) inversions than there are."""
+    pairs, orders = n * (n - 1) // 2, math.factorial(n)
+    least = min(discordant, pairs - discordant)
+    below = sum(_mahonian(n, least))
+    if alternative == "two-sided":
+        return min(1.0, 2 * below / orders)
+    # Few inversions speak for a positive correlation.
+    if (discordant == least) == (alternative == "greater"):
+        return below / orders
+    return (orders - below + _mahonian(n, least)[-1]) / orders
+
+
+def kendalltau(
+    x: Any, y: Any, *, nan_policy: str = "propagate", method: str = "auto", variant: str = "b",
+    alternative: str = "two-sided", axis: int | None = None, keepdims: bool = False,
+) -> SignificanceResult:  # fmt: skip
+    """Kendall's correlation of ranks: by how much more pairs agree in their order than disagree. All pairs are looked
+    at, in time n² and without memory for them.
+
+    Args:
+        x, y: samples of the same length along `axis` (None: all elements are one).
+        nan_policy: "propagate".
+        method: "asymptotic" for the normal approximation, "exact" for counted orders, for which nothing may be tied;
+            "auto" counts for up to 33 elements, or if all pairs but one agree (or disagree).
+        variant: "b" or "c": how ties count.
+        alternative: "two-sided", "less" or "greater".
+        axis: the axis.
+        keepdims: keeps the axis with extent one.
+
+    Raises:
+        ValueError: for samples of different lengths, another alternative, method, variant or policy, and ties where
+            orders are to be counted.
+        NotImplementedError: for policies other than "propagate".
+    """
+    check_alternative(alternative)
+    _method("kendalltau", method, ("auto", "asymptotic", "exact"))
+    if variant not in ("b", "c"):
+        raise ValueError(f"Unknown variant of the method chosen: {variant}. variant must be 'b' or 'c'.")
+    a, b = _pair(x, y, axis, "kendalltau", nan_policy)
+    n = a.shape[-1]
+    if b.shape[-1] != n:
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    shape = a.shape[:-1]
+    signs = [_map("sign", v[..., :, None] - v[..., None, :]) for v in (a, b)]
+    # Each pair twice.
+    agree = cp.sum(signs[0] * signs[1], axis=(-2, -1)) * 0.5
+    tied = [_ties(v) for v in (a, b)]
+    sums = [(cp.sum(t - 1.0, -1) * 0.5, cp.sum((t - 1.0) * (t - 2.0), -1), cp.sum((t - 1.0) * (2.0 * t + 5.0), -1))
+            for t in tied]  # fmt: skip
+    kinds = [cp.sum(1.0 / t, -1) for t in tied]
+    columns = cp.stack([agree, *sums[0], *sums[1], *kinds]).reshape([9, math.prod(shape)])
+    found = [_kendall(n, [float(v) for v in row], method, variant, alternative) for row in _core.to_numpy(columns).T]
+    tau, p = (_kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), x, axis, keepdims) for i in (0, 1))
+    return SignificanceResult(tau, p)
+
+
+def _kendall(n: int, row: list[float], method: str, variant: str, alternative: str) -> tuple[float, float]:
+    """From the difference of agreeing and disagreeing pairs, three sums over ties of each sample, and how many
+    different elements each has."""
+    agree, x_tied, x0, x1, y_tied, y0, y1, x_kinds, y_kinds = row
+    pairs = n * (n - 1) // 2
+    if any(math.isnan(v) for v in row) or x_tied == pairs or y_tied == pairs:
+        return math.nan, math.nan
+    if variant == "b":
+        tau = agree / math.sqrt(pairs - x_tied) / math.sqrt(pairs - y_tied)
+    else:
+        kinds = round(min(x_kinds, y_kinds))
+        tau = 2 * agree / (n * n * (kinds - 1) / kinds)
+    tau = max(-1.0, min(1.0, tau))
+    tied = x_tied > 0 or y_tied > 0
+    if method == "exact" and tied:
+        raise ValueError("Ties found, exact method cannot be used.")
+    discordant = round((pairs - agree) / 2)
+    if method == "auto":
+        few = n <= 33 or min(discordant, pairs - discordant) <= 1
+        method = "exact" if not tied and few else "asymptotic"
+    if method == "exact":
+        return tau, _kendall_exact(n, discordant, alternative)
+    m = n * (n - 1.0)
+    spread = (m * (2 * n + 5) - x1 - y1) / 18 + 2 * x_tied * y_tied / m
+    if n > 2:
+        spread += x0 * y0 / (9 * m * (n - 2))
+    z = agree / math.sqrt(spread)
+    z = abs(z) if alternative == "two-sided" else -z if alternative == "less" else z
+    p = 0.5 * math.erfc(z / math.sqrt(2))
+    return tau, 2 * p if alternative == "two-sided" else p
+
+
+def ks_2samp(
+    data1: Any, data2: Any, alternative: str = "two-sided", method: str = "auto", *, axis: int | None = 0,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> KstestResult:  # fmt: skip
+    """Are two independent samples of one distribution? By how far their distribution functions are apart (Kolmogorov
+    and Smirnov).
+
+    Args:
+        data1, data2: samples along `axis` (None: all elements are one); other axes broadcast, one pair after the other.
+        alternative: "two-sided", or "less" or "greater" for how the first function lies beside the second.
+        method: "exact" for counted orders, in time proportional to the product of both lengths, "asymp" for the limit;
+            "auto" counts up to 10,000 elements.
+        axis: the axis.
+        nan_policy: "propagate".
+        keepdims: keeps the axis with extent one.
+
+    Returns:
+        Statistic and p-value, with `statistic_location` and `statistic_sign`; NaN for empty samples and those with NaN.
+
+    Raises:
+        ValueError: for another alternative, method or policy, and samples that do not broadcast.
+        NotImplementedError: for policies other than "propagate".
+    """
+    check_alternative(alternative)
+    _method("ks_2samp", method, ("auto", "exact", "asymp"))
+    a, b = _pair(data1, data2, axis, "ks_2samp", nan_policy)
+    shape, count = a.shape[:-1], math.prod(a.shape[:-1])
+    first, second = (v.reshape([count, v.shape[-1]]) for v in (a, b))
+    found = [_apart(first[i], second[i], alternative, method) for i in range(count)]
+    d, p, place, sign = (
+        _kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), data1, axis, keepdims) for i in range(4)
+    )
+    return KstestResult(d, p, place, sign)
+
+
+def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
+    m, n = x.size, y.size
+    both = cp.concatenate([x, y])
+    if not m or not n or bool(cp.any(cp.isnan(both))):
+        return (math.nan,) * 4
+    x, y = cp.sort(x), cp.sort(y)
+    both = cp.concatenate([x, y])
+    gap = cp.searchsorted(x, both, side="right") / m - cp.searchsorted(y, both, side="right") / n
+    low, high = cp.argmin(gap), cp.argmax(gap)
+    shown = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
+    below, above = (max(0.0, min(1.0, v)) for v in (-shown[0], shown[2]))
+    lower = alternative == "less" or (alternative == "two-sided" and below > above)
+    d, place, sign = (below, shown[1], -1.0) if lower else (above, shown[3], 1.0)
+    if method == "exact" or (method == "auto" and max(m, n) <= 10_000):
+        common = m * n // math.gcd(m, n)
+        steps = round(d * common)
+        p = paths_outside(m, n, steps, alternative == "two-sided")
+        return steps / common, max(0.0, min(1.0, p)), place, sign
+    if alternative == "two-sided":
+        p = two_sided(round(m * n / (m + n)), d)
+    else:
+        long, short = max(m, n), min(m, n)
+        z = math.sqrt(m * n / (m + n)) * d
+        p = math.exp(-2 * z * z - 2 * z * (long + 2 * short) / math.sqrt(m * n * (m + n)) / 3)
+    return d, p, place, sign

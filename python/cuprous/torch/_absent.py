@@ -1,0 +1,53 @@
+"""Parts of PyTorch that there are not here: each says so where it is used."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+#: Why, and what to do.
+_REASONS = {
+    "jit": "programs are recorded and fused without it: use the function or module itself",
+    "onnx": "models cannot be exported; torch.save(model.state_dict()) is read by PyTorch, which can",
+    "fx": "there is no symbolic trace",
+    "quantization": "there is no quantization",
+    "sparse": "there are no sparse tensors; cuprous.scipy.sparse has sparse matrices",
+    "distributed": "there is one process and one GPU at a time",
+    "hub": "nothing is downloaded; torch.load reads local files",
+    "package": "there are no packages; use torch.save",
+    "mps": "there are CPUs and NVIDIA's GPUs",
+    "xpu": "there are CPUs and NVIDIA's GPUs",
+}
+
+#: What may be asked of them all the same.
+_ANSWERS: dict[str, dict[str, Any]] = {
+    "jit": {"is_scripting": lambda: False, "is_tracing": lambda: False, "ignore": lambda fn=None, **_: fn,
+            "unused": lambda fn: fn, "export": lambda fn: fn},
+    "distributed": {"is_available": lambda: False, "is_initialized": lambda: False},
+    "mps": {"is_available": lambda: False, "device_count": lambda: 0},
+    "xpu": {"is_available": lambda: False, "device_count": lambda: 0},
+}  # fmt: skip
+
+
+class AbsentError(NotImplementedError, AttributeError):
+    """A part that there is not. It is an AttributeError too, so that `hasattr` answers."""
+
+
+class _Absent(ModuleType):
+    """A part that there is not."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        part = self.__name__.rpartition(".")[2]
+        raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+
+
+def attach(package: ModuleType) -> None:
+    """Gives the package these parts, also for `import`."""
+    for part in _REASONS:
+        module = _Absent(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
+        module.__dict__.update(_ANSWERS.get(part, {}))
+        setattr(package, part, module)
+        sys.modules[module.__name__] = module

@@ -1,0 +1,46 @@
+"""Nested tuples, lists and dicts of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous._core import Tensor
+
+
+def leaves(tree: Any) -> list[Any]:
+    """What is in a nest, in order."""
+    if isinstance(tree, (tuple, list)):
+        return [leaf for part in tree for leaf in leaves(part)]
+    if isinstance(tree, dict):
+        return [leaf for part in tree.values() for leaf in leaves(part)]
+    return [tree]
+
+
+def rebuilt(tree: Any, values: list[Any]) -> Any:
+    """A nest of the same form with other contents, which are taken from the front of a list."""
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(rebuilt(part, values) for part in tree))
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(rebuilt(part, values) for part in tree)
+    if isinstance(tree, dict):
+        return {key: rebuilt(part, values) for key, part in tree.items()}
+    return values.pop(0)
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """A nest with a function of each of its contents."""
+    return rebuilt(tree, [function(leaf) for leaf in leaves(tree)])
+
+
+def tensors(what: str, tree: Any) -> list[Tensor]:
+    """The tensors in a nest.
+
+    Raises:
+        RuntimeError: if there is anything else in it.
+    """
+    found = leaves(tree)
+    for leaf in found:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{what}: expected tensors, got unsupported type {type(leaf).__name__}")
+    return found

@@ -1,0 +1,16 @@
+"""Mixed precision: `autocast` and `GradScaler`."""
+
+from cuprous.torch.amp._autocast import (
+    autocast,
+    custom_bwd,
+    custom_fwd,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
+)
+from cuprous.torch.amp._scaler import GradScaler
+
+__all__ = [
+    "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",
+    "is_autocast_enabled",
+]  # fmt: skip

@@ -1,0 +1,84 @@
+"""Computing again instead of keeping: `torch.utils.checkpoint`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import unsupported
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+               context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
+               early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
+    """The results of a function, of which nothing is kept for the way back: it is called again, with the same random
+    numbers, when gradients arrive. Tensors that the function reaches otherwise (parameters) get their gradients too.
+
+    Args:
+        function: returns tensors, or a tuple of tensors and other things.
+        args: what it is called with.
+        use_reentrant: both of PyTorch's ways give these results; there is one way here.
+        preserve_rng_state: whether the second call draws the random numbers of the first.
+        kwargs: what it is called with by name.
+
+    Raises:
+        NotImplementedError: for `context_fn`.
+        RuntimeError: in the backward pass, where the second call gives results of other shapes.
+    """
+    from cuprous.torch._creation import get_rng_state, set_rng_state
+
+    unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
+    if not _core.is_grad_enabled():
+        return function(*args, **kwargs)
+    state = get_rng_state() if preserve_rng_state else None
+    start = _core.t_mark()
+    outputs = function(*args, **kwargs)
+    single = isinstance(outputs, Tensor)
+    results = [outputs] if single else list(outputs)
+    places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
+
+    def again() -> list[Tensor]:
+        with _restored(state):
+            made = function(*args, **kwargs)
+        made = [made] if isinstance(made, Tensor) else list(made)
+        return [made[k] for k in places]
+
+    @contextlib.contextmanager
+    def _restored(state: Tensor | None) -> Any:
+        if state is None:
+            yield
+            return
+        now = get_rng_state()
+        set_rng_state(state)
+        try:
+            yield
+        finally:
+            set_rng_state(now)
+
+    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, again), strict=True):
+        results[k] = out
+    return results[0] if single else tuple(results)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
+                          **kwargs: Any) -> Any:  # fmt: skip
+    """A sequence of modules as so many pieces of which nothing is kept for the way back (all but the last)."""
+    layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = max(len(layers) // segments, 1)
+
+    def run(part: Sequence[Any]) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for layer in part:
+                x = layer(x)
+            return x
+
+        return forward
+
+    start = 0
+    for _ in range(segments - 1):
+        input = checkpoint(run(layers[start : start + size]), input, use_reentrant=use_reentrant, **kwargs)
+        start += size
+    return run(layers[start:])(input)

@@ -1,0 +1,131 @@
+"""Gradients against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import unsupported
+
+
+def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
+    made = func(*inputs)
+    made = list(made) if isinstance(made, (tuple, list)) else [made]
+    return [y for y in made if isinstance(y, Tensor) and y.requires_grad]
+
+
+def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
+    """The gradients of each element of an output (of complex ones, of real and imaginary part) by each input."""
+    seeds = [1, 1j] if y.is_complex() else [1]
+    rows = []
+    for at in range(y.numel()):
+        for seed in seeds:
+            weights = np.zeros(y.numel(), y.dtype_name)
+            weights[at] = seed
+            g = _core.t_wrap(_core.from_numpy(weights.reshape(y.dims), y.device_name))
+            found = _core.t_grad([y], inputs, [g], True, False)
+            rows.append([None if d is None else d.detach().to_numpy() for d in found])
+    return rows
+
+
+def _parts(values: Any) -> Any:
+    """Numbers as real numbers: of complex ones, real and imaginary part."""
+    flat = np.asarray(values).reshape(-1)
+    return np.stack([flat.real, flat.imag], -1).reshape(-1) if np.iscomplexobj(flat) else flat
+
+
+def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
+    """By central differences the derivative of each output by each real number in input k: [(numbers, outputs)]."""
+    x = inputs[k]
+    host = x.detach().to_numpy()
+    columns = []
+    for at in range(host.size):
+        for step in (eps, 1j * eps) if x.is_complex() else (eps,):
+            ends = []
+            for sign in (1, -1):
+                moved = host.reshape(-1).copy()
+                moved[at] += sign * step
+                shifted = list(inputs)
+                shifted[k] = _core.t_wrap(_core.from_numpy(moved.reshape(x.dims), x.device_name))
+                shifted[k].requires_grad = True  # for functions that take derivatives themselves
+                ends.append([_parts(y.detach().to_numpy()) for y in _outputs(func, shifted)])
+            columns.append([(a - b) / (2 * eps) for a, b in zip(*ends, strict=True)])
+    return [np.array([column[place] for column in columns]) for place in range(len(columns[0]))] if columns else []
+
+
+def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_forward_ad: bool = False,
+              check_backward_ad: bool = True, fast_mode: bool = False) -> bool:  # fmt: skip
+    """Compares the gradients of a function of float64 (or complex128) tensors with central differences.
+
+    Args:
+        func: returns a tensor or a tuple of tensors.
+        inputs: what it is called with; those that want gradients are looked at.
+        eps: the step.
+        atol: how far derivatives may be from the differences, absolutely.
+        rtol: and relative to them.
+        raise_exception: whether to raise rather than to return False.
+
+    Raises:
+        RuntimeError: where they differ.
+        ValueError: where no input wants a gradient.
+    """
+    unsupported("gradcheck", check_forward_ad=(check_forward_ad, False), check_batched_grad=(check_batched_grad, False))
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "
+                         "requires_grad=True.")  # fmt: skip
+    rows = [_rows(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
+    for number, k in enumerate(wanted):
+        for place, slopes in enumerate(_slopes(func, inputs, k, eps)):
+            size = len(slopes)
+            exact = [np.zeros(size) if row[number] is None else _parts(row[number]) for row in rows[place]]
+            found = np.array(exact).T.reshape(slopes.shape)
+            bad = ~(np.abs(found - slopes) <= atol + rtol * np.abs(slopes))
+            if bad.any():
+                at, weight = (int(i) for i in np.argwhere(bad)[0])
+                if not raise_exception:
+                    return False
+                raise RuntimeError(
+                    f"Jacobian mismatch for output {place} with respect to input {k}: element {at} of the input and "
+                    f"{weight} of the output: numerical {slopes[at, weight]}, analytical {found[at, weight]}"
+                )
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, raise_exception: bool = True, **options: Any,
+) -> bool:  # fmt: skip
+    """Compares second derivatives with differences of the first, weighted by `grad_outputs` (random by default)."""
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    outputs = _outputs(func, inputs)
+    if grad_outputs is None:
+        rng = np.random.default_rng(0)
+
+        def draw(y: Tensor) -> Tensor:
+            values = rng.normal(size=y.dims) + (1j * rng.normal(size=y.dims) if y.is_complex() else 0)
+            return _core.t_wrap(_core.from_numpy(np.asarray(values, y.dtype_name), y.device_name))
+
+        weights = [draw(y) for y in outputs]
+    else:
+        weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    for g in weights:
+        g.requires_grad = True
+    count = len(inputs)
+
+    def slopes(*everything: Any) -> Any:
+        given, seeds = list(everything[:count]), list(everything[count:])
+        found = _core.t_grad(_outputs(func, given), [given[k] for k in wanted], seeds, True, True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        slopes, [*inputs, *weights], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, **options
+    )

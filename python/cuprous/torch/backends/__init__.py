@@ -1,0 +1,114 @@
+"""`torch.backends`: switches that programs set. They are kept and change nothing: cuDNN is not used, and those of TF32
+only allow it, where products of float32 are computed in float32 all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+
+
+class _Switches:
+    """Attributes that may be set, and no others."""
+
+    def __init__(self, **switches: Any) -> None:
+        self.__dict__.update(switches)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(f"there is no switch {name!r} here; there are {', '.join(self.__dict__)}")
+        self.__dict__[name] = value
+
+
+class _Library(_Switches):
+    """A library that is there or not."""
+
+    _there: bool
+
+    def __init__(self, there: bool, **switches: Any) -> None:
+        super().__init__(_there=there, **switches)
+
+    def is_available(self) -> bool:
+        """Whether the library is used."""
+        return bool(self._there)
+
+    is_built = is_available
+
+    def version(self) -> int | None:
+        """Its version; None where it is not used."""
+        return None
+
+
+class _Flags:
+    """Sets switches for a `with`."""
+
+    def __init__(self, switches: _Switches, values: dict[str, Any]) -> None:
+        self._switches, self._values = switches, values
+
+    def __enter__(self) -> None:
+        self._before = {name: getattr(self._switches, name) for name in self._values}
+        for name, value in self._values.items():
+            setattr(self._switches, name, value)
+
+    def __exit__(self, *_: Any) -> None:
+        for name, value in self._before.items():
+            setattr(self._switches, name, value)
+
+
+class _Cudnn(_Library):
+    def flags(self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10,
+              deterministic: bool = False, allow_tf32: bool = True) -> _Flags:  # fmt: skip
+        """The switches within a `with`."""
+        return _Flags(self, {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit,
+                             "deterministic": deterministic, "allow_tf32": allow_tf32})  # fmt: skip
+
+
+class _Cuda(_Switches):
+    matmul: Any
+    _sdp: dict[str, bool]
+
+    def is_built(self) -> bool:
+        """GPUs are always built in; whether there is one is another question."""
+        return True
+
+    def is_available(self) -> bool:
+        """Whether there is a GPU that can be used."""
+        return _core.device_count() > 0 and _core.unusable_gpu_reason() is None
+
+    def flash_sdp_enabled(self) -> bool:
+        """Whether attention may be computed without its matrix of scores."""
+        return bool(self._sdp["flash"])
+
+    def mem_efficient_sdp_enabled(self) -> bool:
+        """Whether attention may save memory."""
+        return bool(self._sdp["mem_efficient"])
+
+    def math_sdp_enabled(self) -> bool:
+        """Whether attention may be computed by its formula."""
+        return bool(self._sdp["math"])
+
+    def enable_flash_sdp(self, enabled: bool) -> None:
+        """Allows it or not; attention is computed by its formula."""
+        self._sdp["flash"] = enabled
+
+    def enable_mem_efficient_sdp(self, enabled: bool) -> None:
+        """Allows it or not; attention is computed by its formula."""
+        self._sdp["mem_efficient"] = enabled
+
+    def enable_math_sdp(self, enabled: bool) -> None:
+        """Allows it; it is the only way here."""
+        if not enabled:
+            raise NotImplementedError("[enable_math_sdp] attention is always computed by its formula")
+
+
+cudnn = _Cudnn(False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
+cuda = _Cuda(
+    matmul=_Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
+                     allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
+                     fp32_precision="none"),
+    _sdp={"flash": True, "mem_efficient": True, "math": True},
+)  # fmt: skip
+mps, mkl, mkldnn, openmp, xnnpack = (_Library(False) for _ in range(5))
+mkldnn.__dict__["enabled"] = False
+
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xnnpack"]

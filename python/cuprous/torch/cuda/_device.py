@@ -1,0 +1,139 @@
+"""GPUs by number and by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous.torch import _words
+
+
+def device_count() -> int:
+    """The number of GPUs."""
+    return _core.device_count()
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that can be used."""
+    return device_count() > 0 and _core.unusable_gpu_reason() is None
+
+
+def is_initialized() -> bool:
+    """Whether a GPU can be used: nothing needs to be initialized by hand."""
+    return is_available()
+
+
+def init() -> None:
+    """Checks that there is a GPU.
+
+    Raises:
+        RuntimeError: without one, saying why.
+    """
+    current_device()
+
+
+def current_device() -> int:
+    """The GPU that "cuda" names.
+
+    Raises:
+        RuntimeError: without a GPU.
+    """
+    if not is_available():
+        raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
+    return _words.current_gpu()
+
+
+def number_of(given: Any) -> int:
+    """The number of a GPU given in any way; None is the current one."""
+    if given is None:
+        return current_device()
+    if isinstance(given, int):
+        return given
+    index = _words.device(given).index
+    return current_device() if index is None else index
+
+
+def set_device(device: Any) -> None:
+    """Makes "cuda" name that GPU.
+
+    Raises:
+        RuntimeError: if there is none of that number.
+    """
+    number = number_of(device)
+    if number < 0:
+        return
+    if number >= device_count():
+        raise RuntimeError(f"CUDA error: invalid device ordinal {number}: there are {device_count()} usable GPUs")
+    _words.set_current_gpu(number)
+
+
+class device:
+    """Makes "cuda" name a GPU for a `with`; None and negative numbers change nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None else number_of(device)
+
+    def __enter__(self) -> None:
+        self.prev_idx = _words.current_gpu()
+        if self.idx >= 0:
+            set_device(self.idx)
+
+    def __exit__(self, *_: Any) -> None:
+        _words.set_current_gpu(self.prev_idx)
+
+
+class _Properties:
+    """What the driver says of a GPU."""
+
+    def __init__(self, number: int) -> None:
+        found = _core.device_properties(number)
+        self.name = str(found["name"])
+        self.major, self.minor = int(found["major"]), int(found["minor"])
+        self.total_memory = int(found["totalGlobalMem"])
+        self.multi_processor_count = int(found["multiProcessorCount"])
+        self.L2_cache_size = int(found["l2CacheSize"])
+        self.warp_size = int(found["warpSize"])
+        self.regs_per_multiprocessor = int(found["regsPerMultiprocessor"])
+        self.max_threads_per_multi_processor = int(found["maxThreadsPerMultiProcessor"])
+        self.shared_memory_per_block = int(found["sharedMemPerBlock"])
+        self.shared_memory_per_block_optin = int(found["sharedMemPerBlockOptin"])
+        self.shared_memory_per_multiprocessor = int(found["sharedMemPerMultiprocessor"])
+        self.is_integrated = int(found["integrated"])
+        self.uuid = str(found["uuid"])
+
+    def __repr__(self) -> str:
+        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+                f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count}, "
+                f"uuid={self.uuid}, L2_cache_size={self.L2_cache_size >> 20}MB)")  # fmt: skip
+
+
+def get_device_properties(device: Any = None) -> _Properties:
+    """Name, compute capability, memory and sizes of a GPU."""
+    return _Properties(number_of(device))
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU."""
+    return str(_core.device_properties(number_of(device))["name"])
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a GPU: major and minor number."""
+    properties = _core.device_properties(number_of(device))
+    return int(properties["major"]), int(properties["minor"])
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether bfloat16 can be used; natively from compute capability 8.0 on."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits for all that was recorded."""
+    _core.synchronize()
+
+
+__all__ = [
+    "current_device", "device", "device_count", "get_device_capability", "get_device_name", "get_device_properties",
+    "init", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize",
+]  # fmt: skip

@@ -1,0 +1,100 @@
+"""What the memory pool of a GPU tells, under PyTorch's names."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from cuprous import _core
+from cuprous.torch.cuda._device import number_of
+
+_NONE = {"used_bytes": 0, "free_bytes": 0, "peak_bytes": 0, "n_free_blocks": 0, "limit_bytes": 0, "total_bytes": 0}
+
+
+def _pool(device: Any) -> dict[str, int]:
+    if not _core.device_count():  # as in PyTorch, programs that only print these figures run without a GPU
+        return _NONE
+    return _core.memory_stats(f"cuda:{number_of(device)}")
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes of all arrays of a GPU that are computed. What is only recorded has none yet."""
+    return _pool(device)["used_bytes"]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the pool holds: those of arrays, and those kept for the next ones."""
+    pool = _pool(device)
+    return pool["used_bytes"] + pool["free_bytes"]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes of arrays at any time since the process began."""
+    return _pool(device)["peak_bytes"]
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that the pool is known to have held: its peak of arrays, or what it holds now."""
+    return max(_pool(device)["peak_bytes"], memory_reserved(device))
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Warns that the peak goes on: it is counted from the start of the process."""
+    if max_memory_allocated(device) > memory_allocated(device):
+        warnings.warn("max_memory_allocated() counts from the start of the process; its peak cannot be begun anew",
+                      stacklevel=2)  # fmt: skip
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """The figures that the pool has, by the names that PyTorch gives them."""
+    pool = _pool(device)
+    return {
+        "allocated_bytes.all.current": pool["used_bytes"], "allocated_bytes.all.peak": pool["peak_bytes"],
+        "reserved_bytes.all.current": memory_reserved(device), "reserved_bytes.all.peak": max_memory_reserved(device),
+        "inactive_split_bytes.all.current": pool["free_bytes"], "inactive_split.all.current": pool["n_free_blocks"],
+    }  # fmt: skip
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Free and total bytes of a GPU, of all processes."""
+    properties = _core.device_properties(number_of(device))
+    return int(properties["freeMemory"]), int(properties["totalGlobalMem"])
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """The pool's figures as a table."""
+    pool = _pool(device)
+    rows = [("arrays", pool["used_bytes"]), ("arrays, at most so far", pool["peak_bytes"]),
+            (f"kept for reuse, in {pool['n_free_blocks']} blocks", pool["free_bytes"]),
+            ("reserved", memory_reserved(device)), ("limit (0: none)", pool["limit_bytes"])]  # fmt: skip
+    body = "\n".join(f"| {name:<36} | {size / (1 << 20):>12.1f} MiB |" for name, size in rows)
+    line = "-" * 57
+    return f"{line}\n| memory of GPU {number_of(device) if _core.device_count() else '-'}\n{line}\n{body}\n{line}"
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Limits the pool to a part of the GPU's memory."""
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    number = number_of(device)
+    _core.set_memory_limit(f"cuda:{number}", int(fraction * _core.device_properties(number)["totalGlobalMem"]))
+
+
+def empty_cache() -> None:
+    """Gives what the pools keep for reuse back to the GPUs."""
+    for k in range(_core.device_count()):
+        _core.trim_memory(f"cuda:{k}")
+
+
+__all__ = [
+    "empty_cache", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
+    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
+]  # fmt: skip

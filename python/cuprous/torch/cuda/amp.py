@@ -1,0 +1,35 @@
+"""The older names of `torch.amp` for CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.torch import amp
+
+
+class autocast(amp.autocast):
+    """`torch.amp.autocast("cuda", …)`."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(amp.GradScaler):
+    """`torch.amp.GradScaler("cuda", …)`."""
+
+    def __init__(self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                 growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`torch.amp.custom_fwd(device_type="cuda")`."""
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any = None) -> Any:
+    """`torch.amp.custom_bwd(device_type="cuda")`."""
+    return amp.custom_bwd(bwd, device_type="cuda")
+
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

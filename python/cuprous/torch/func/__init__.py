@@ -1,0 +1,175 @@
+"""Functions of functions: `torch.func`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _trees
+from cuprous.torch.autograd import functional
+from cuprous.torch.func._vmap import vmap
+
+#: How many of these functions are being computed, one in another.
+_level = [0]
+
+
+class _Level:
+    """Operations are noted, whatever the mode outside."""
+
+    def __enter__(self) -> None:
+        _level[0] += 1
+        self._before = _core.set_grad_enabled(True)
+
+    def __exit__(self, *_: Any) -> None:
+        _level[0] -= 1
+        _core.set_grad_enabled(self._before)
+
+
+def _alias(x: Any, what: str) -> Tensor:
+    """A tensor of which the gradient can be asked for, and that hangs on what the given one hangs on."""
+    if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"{what}: expected tensors of floats as differentiated arguments, got {type(x).__name__}"
+                           + (f" of {x.dtype_name}" if isinstance(x, Tensor) else ""))  # fmt: skip
+    return x.clone() if x.requires_grad else x.detach().requires_grad_()
+
+
+def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[Any], list[Tensor]]:
+    """All arguments, those that are differentiated (renewed), and the tensors in these."""
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    for n in numbers:
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"{what}: argnums={argnums} but the function takes {len(args)} positional arguments")
+    full = list(args)
+    for n in numbers:
+        full[n] = _trees.mapped(lambda x: _alias(x, what), args[n])
+    chosen = [full[n] for n in numbers]
+    return full, chosen, _trees.leaves(chosen)
+
+
+def _released(tree: Any, inputs: list[Tensor]) -> Any:
+    """Results without a place in the graph, unless somebody outside may ask for their gradients."""
+    tensors = [t for t in _trees.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
+    fresh = [x for x in inputs if x.is_leaf]
+    if _level[0] or len(fresh) < len(inputs) or not tensors or _core.t_other_leaves(tensors, fresh):
+        return tree
+    return _trees.mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of a function of one element with respect to some arguments, and its value;
+    with `has_aux` (for functions that return a value and something else) the value is such a pair.
+
+    Raises:
+        RuntimeError: by the function, where the value has more than one element.
+    """
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with _Level():
+            full, chosen, inputs = _arguments("grad", args, argnums)
+            output = func(*full, **kwargs)
+            value, aux = output if has_aux else (output, None)
+            if not isinstance(value, Tensor):
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a tensor, got "
+                                   f"{type(value).__name__}")  # fmt: skip
+            if value.ndim:
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor "
+                                   f"with {value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs "
+                                   "instead?")  # fmt: skip
+            found = functional._grads([value], inputs, [None], True)
+            gradient = _trees.rebuilt(chosen, list(found))
+        gradient = gradient[0] if isinstance(argnums, int) else tuple(gradient)
+        gradient, value, aux = _released((gradient, value, aux), inputs)
+        return gradient, (value, aux) if has_aux else value
+
+    return called
+
+
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of a function of one element with respect to some arguments; with `has_aux`
+    also what the function returns besides."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return called
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The outputs of a function, and a function of vectors of their shapes that gives the products with the Jacobian,
+    one for each of `primals`."""
+    with _Level():
+        full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
+        output = func(*full)
+        output, aux = output if has_aux else (output, None)
+        outputs = _trees.tensors("vjp", output)
+
+    def back(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        seeds = _trees.tensors("vjp", given)
+        if len(seeds) != len(outputs):
+            raise RuntimeError(f"vjp: expected {len(outputs)} vectors, got {len(seeds)}")
+        with _Level():
+            found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
+            result = tuple(_trees.rebuilt(chosen, list(found)))
+        result = _released(result, [*inputs, *[s for s in seeds if s.requires_grad]])
+        return result[0] if len(result) == 1 else result
+
+    shown = _released((output, aux), inputs)
+    return (shown[0], back, shown[1]) if has_aux else (shown[0], back)
+
+
+def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
+        has_aux: bool = False) -> Any:  # fmt: skip
+    """The outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
+        raise RuntimeError("jvp: expected primals and tangents to be tuples of one length")
+    with _Level():
+        full, _, inputs = _arguments("jvp", primals, range(len(primals)))
+        output = func(*full)
+        output, aux = output if has_aux else (output, None)
+        outputs = _trees.tensors("jvp", output)
+        vectors = _trees.tensors("jvp", tangents)
+        pushed = _trees.rebuilt(output, functional.pushed(outputs, inputs, vectors, True))
+    output, pushed, aux = _released((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
+    return (output, pushed, aux) if has_aux else (output, pushed)
+
+
+def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Any:
+    """A function that gives the Jacobian of a function with respect to some arguments: (output's shape, input's shape),
+    one row after the other. `chunk_size` is PyTorch's bound on memory; rows are computed one by one here."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with _Level():
+            full, chosen, inputs = _arguments("jacrev", args, argnums)
+            output = func(*full, **kwargs)
+            output, aux = output if has_aux else (output, None)
+            found = []
+            for y in _trees.tensors("jacrev", output):
+                made = _trees.rebuilt(chosen, list(functional.rows_of(y, inputs, True)))
+                found.append(made[0] if isinstance(argnums, int) else tuple(made))
+            jacobian = _trees.rebuilt(output, found)
+        jacobian, aux = _released((jacobian, aux), inputs)
+        return (jacobian, aux) if has_aux else jacobian
+
+    return called
+
+
+def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
+           randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
+    """The values of `jacrev`: Jacobians are computed by rows here."""
+    made: Callable[..., Any] = jacrev(func, argnums, has_aux=has_aux)
+    return made
+
+
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of a function with respect to some arguments."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+__all__ = [
+    "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap",
+]  # fmt: skip

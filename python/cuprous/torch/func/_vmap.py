@@ -1,0 +1,80 @@
+"""`vmap`: a function over each place of a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _shape, _trees
+from cuprous.torch._args import wrap_dim
+
+
+def _spread(dims: Any, tree: Any) -> list[Any]:
+    """A dimension (or None) for each of the contents of a nest."""
+    if isinstance(dims, int) or dims is None:
+        return [dims] * len(_trees.leaves(tree))
+    if isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
+        return [d for part, of in zip(dims, tree, strict=True) for d in _spread(part, of)]
+    if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
+        return [d for key in tree for d in _spread(dims[key], tree[key])]
+    raise ValueError(f"vmap: in_dims={dims!r} is not compatible with the structure of inputs")
+
+
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """A function that calls another for each place of a dimension of its arguments, and stacks the results.
+
+    The calls are recorded one after the other and fused; a function of whole batches costs less to record.
+
+    Args:
+        func: takes tensors without that dimension; tensors of other calls may not be written to.
+        in_dims: the dimension of each argument (a nest like the arguments'), None for those that all calls get whole.
+        out_dims: where the dimension goes in each result.
+        randomness: "error" and "different" let calls draw different random numbers, "same" the same.
+        chunk_size: PyTorch's bound on memory; calls are one by one here.
+
+    Raises:
+        ValueError: by the function, where no argument has such a dimension or the extents differ.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        from cuprous.torch._creation import get_rng_state, set_rng_state
+
+        contents = _trees.leaves(args)
+        dims = _spread(in_dims if isinstance(in_dims, int) else list(in_dims), list(args))
+        extents = set()
+        for x, d in zip(contents, dims, strict=True):
+            if d is None:
+                continue
+            if not isinstance(x, Tensor) or not x.ndim:
+                raise ValueError(
+                    f"vmap: got in_dim={d} for an input that is no tensor with dimensions; use in_dim=None"
+                )
+            extents.add(x.dims[wrap_dim(d, x.ndim)])
+        if len(extents) != 1:
+            raise ValueError(
+                "vmap: at least one input must be mapped over" if not extents else
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(extents)}"
+            )  # fmt: skip
+        state = get_rng_state() if randomness == "same" else None
+        results = []
+        for place in range(extents.pop()):
+            if state is not None:
+                set_rng_state(state)
+            parts = [x if d is None else _shape.select(x, d, place) for x, d in zip(contents, dims, strict=True)]
+            results.append(func(*_trees.rebuilt(args, parts), **kwargs))
+        if not results:
+            raise NotImplementedError("[vmap] a dimension of extent 0 is not supported")
+        columns = zip(*(_trees.leaves(result) for result in results), strict=True)
+        targets = _spread(out_dims, results[0]) if not isinstance(out_dims, tuple) else list(out_dims)
+        stacked = []
+        for column, d in zip(columns, targets, strict=True):
+            if not all(isinstance(y, Tensor) for y in column):
+                raise ValueError("vmap: the function must return tensors, got " + type(column[0]).__name__)
+            stacked.append(column[0] if d is None else _shape.stack(column, d))
+        return _trees.rebuilt(results[0], stacked)
+
+    return called

@@ -1,0 +1,234 @@
+"""Optimizers whose step is one formula for each parameter. All formulas of a step are recorded before anything runs, so
+that they become one program; whatever changes with the step's number is a scalar of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+
+_map, _update = _core.t_map, _core.t_update
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    return _map("multiply", x, factor)
+
+
+def _less(p: Tensor, change: Tensor) -> None:
+    """`p -= change`."""
+    _update(p, _map("subtract", p, change))
+
+
+def _average(running: Tensor, new: Tensor, keep: float) -> Tensor:
+    """`running = keep * running + (1 - keep) * new`."""
+    _update(running, _map("add", _scaled(running, keep), _scaled(new, 1 - keep)))
+    return running
+
+
+class Elementwise(Optimizer):
+    """One formula for each parameter: subclasses say what state it starts with and how it steps."""
+
+    #: Names of the state's tensors.
+    _tensors: ClassVar[tuple[str, ...]] = ()
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return self._tensors
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        state["step"] = 0
+        for name in self._names(group):
+            state[name] = _core.t_full(list(p.dims), 0, p.dtype_name, p.device_name)
+
+    def _update(self, group: dict[str, Any]) -> None:
+        decay = group["weight_decay"]
+        for p, g in gradients(group["params"]):
+            if p.is_complex():
+                raise NotImplementedError(f"[{type(self).__name__}] complex parameters are not supported")
+            state = self.state[p]
+            if not state:
+                self._start(state, p, group)
+            state["step"] += 1
+            if group["maximize"]:
+                g = _map("negative", g)
+            if decay:
+                if group.get("decoupled_weight_decay"):
+                    _update(p, _scaled(p, 1 - float(group["lr"]) * decay))
+                else:
+                    g = _map("add", g, _scaled(p, decay))
+            self._rule(p, g, state, group)
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _betas(betas: tuple[float, float]) -> None:
+    for k, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+
+
+def _common(lr: Any, weight_decay: float, eps: float) -> None:
+    check(learning_rate=(lr, lr >= 0), epsilon_value=(eps, eps >= 0), weight_decay_value=(weight_decay,
+                                                                                        weight_decay >= 0))  # fmt: skip
+
+
+class RMSprop(Elementwise):
+    """Steps by the gradient over the root of its running mean square (Hinton, 2012; centred: Graves, 2013)."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+                 momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
+                 maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        check(momentum_value=(momentum, momentum >= 0), alpha_value=(alpha, alpha >= 0))
+        super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+                                  "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable})  # fmt: skip
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("square_avg", *(("momentum_buffer",) if group["momentum"] else ()),
+                *(("grad_avg",) if group["centered"] else ()))  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        alpha = group["alpha"]
+        square = _average(state["square_avg"], _map("square", g), alpha)
+        if group["centered"]:
+            square = _map("subtract", square, _map("square", _average(state["grad_avg"], g, alpha)))
+        change = _map("divide", g, _map("add", _map("sqrt", square), group["eps"]))
+        if group["momentum"]:
+            buffer = state["momentum_buffer"]
+            _update(buffer, _map("add", _scaled(buffer, group["momentum"]), change))
+            change = buffer
+        _less(p, _scaled(change, float(group["lr"])))
+
+
+class Adagrad(Elementwise):
+    """Steps by the gradient over the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        check(lr_decay_value=(lr_decay, lr_decay >= 0),
+              initial_accumulator_value=(initial_accumulator_value, initial_accumulator_value >= 0))  # fmt: skip
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+                                  "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable, "fused": fused})  # fmt: skip
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        start = group["initial_accumulator_value"]
+        state["step"], state["sum"] = 0, _core.t_full(list(p.dims), start, p.dtype_name, p.device_name)
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+        _update(state["sum"], _map("add", state["sum"], _map("square", g)))
+        _less(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
+
+
+class Adadelta(Elementwise):
+    """Steps by the ratio of the root mean squares of earlier steps and of gradients (Zeiler, 2012)."""
+
+    _tensors = ("square_avg", "acc_delta")
+
+    def __init__(self, params: Any, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+                 foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        check(rho_value=(rho, 0 <= rho <= 1))
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+                                  "capturable": capturable, "foreach": foreach,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rho, eps, steps = group["rho"], group["eps"], state["acc_delta"]
+        square = _average(state["square_avg"], _map("square", g), rho)
+        ratio = _map("divide", _map("sqrt", _map("add", steps, eps)), _map("sqrt", _map("add", square, eps)))
+        change = _map("multiply", ratio, g)
+        _average(steps, _map("square", change), rho)
+        _less(p, _scaled(change, float(group["lr"])))
+
+
+class Adamax(Elementwise):
+    """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
+
+    _tensors = ("exp_avg", "exp_inf")
+
+    def __init__(self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        _betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+                                  "capturable": capturable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        mean, top = _average(state["exp_avg"], g, beta1), state["exp_inf"]
+        _update(top, _map("maximum", _scaled(top, beta2), _map("add", _map("absolute", g), group["eps"])))
+        _less(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
+
+
+class NAdam(Elementwise):
+    """Adam with Nesterov's momentum (Dozat, 2016)."""
+
+    _tensors = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        _betas(betas)
+        check(momentum_decay_value=(momentum_decay, momentum_decay >= 0))
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        super()._start(state, p, group)
+        state["mu_product"] = 1.0
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        (beta1, beta2), t, lr = group["betas"], state["step"], float(group["lr"])
+        now, after = (beta1 * (1 - 0.5 * 0.96 ** (k * group["momentum_decay"])) for k in (t, t + 1))
+        state["mu_product"] *= now
+        mean = _average(state["exp_avg"], g, beta1)
+        square = _average(state["exp_avg_sq"], _map("square", g), beta2)
+        size = _map("add", _scaled(_map("sqrt", square), 1 / math.sqrt(1 - beta2**t)), group["eps"])
+        ahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
+                     _scaled(mean, lr * after / (1 - state["mu_product"] * after)))  # fmt: skip
+        _less(p, _map("divide", ahead, size))
+
+
+class RAdam(Elementwise):
+    """Adam that adapts only once the variance of its mean square is small enough (Liu et al., 2020)."""
+
+    _tensors = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+        _common(lr, weight_decay, eps)
+        _betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "decoupled_weight_decay": decoupled_weight_decay,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        (beta1, beta2), t = group["betas"], state["step"]
+        mean = _average(state["exp_avg"], g, beta1)
+        square = _average(state["exp_avg_sq"], _map("square", g), beta2)
+        rest = 1 - beta2**t
+        limit = 2 / (1 - beta2) - 1
+        length = limit - 2 * t * beta2**t / rest  # of the average that the mean square amounts to
+        step = _scaled(mean, float(group["lr"]) / (1 - beta1**t))
+        if length > 5:
+            variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+            size = _map("add", _map("sqrt", square), group["eps"])
+            step = _map("divide", _scaled(step, math.sqrt(variance) * math.sqrt(rest)), size)
+        _less(p, step)

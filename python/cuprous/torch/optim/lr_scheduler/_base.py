@@ -1,0 +1,108 @@
+"""What schedules of the learning rate share."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from cuprous.torch.optim._optimizer import Optimizer
+
+
+class LRScheduler:
+    """Sets the learning rate of each group at each `step()`.
+
+    A subclass gives the rates of step `last_epoch` by `get_lr`, mostly from the rates now, so that several schedules
+    may take turns; where there is a formula that needs no rates before it, it is `_closed`.
+    """
+
+    #: Attributes that `state_dict` leaves out.
+    _not_saved: tuple[str, ...] = ("optimizer",)
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for k, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError("param 'initial_lr' is not specified in param_groups"
+                               f"[{k}] when resuming scheduler with last_epoch >= 0.")  # fmt: skip
+        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._step_count = 0
+        self._warned = False
+        self.step()
+
+    @property
+    def _rates(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def _all(self, factor: float) -> list[Any]:
+        """The rates now, times a factor."""
+        return [lr * factor for lr in self._rates]
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        raise NotImplementedError
+
+    def _closed(self) -> list[Any] | None:
+        """The rates of step `last_epoch` from the first ones, where there is such a formula."""
+        return None
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates set last."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Sets the next rates, or those of a given epoch."""
+        self._step_count += 1
+        if self._step_count == 2 and not (self._warned or self.optimizer._opt_called):
+            # An optimizer with a `step` of its own does not tell that it was called.
+            if type(self.optimizer).step is Optimizer.step:
+                warnings.warn(
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
+                    "order: `optimizer.step()` before `lr_scheduler.step()`; otherwise the first value of the schedule "
+                    "is skipped.", stacklevel=2)  # fmt: skip
+            self._warned = True
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
+        else:
+            self.last_epoch = epoch
+            closed = self._closed()
+            rates = self.get_lr() if closed is None else closed
+        self._set(rates)
+
+    def _set(self, rates: list[Any]) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = lr
+        self._last_lr: list[Any] = self._rates
+
+    def state_dict(self) -> dict[str, Any]:
+        """All there is to save but the optimizer."""
+        return {name: value for name, value in self.__dict__.items() if name not in self._not_saved}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+def own_values(functions: list[Any]) -> list[Any]:
+    """What can be saved of functions: the attributes of objects that are called, None for others."""
+    return [None if type(f).__name__ in ("function", "method", "builtin_function_or_method") else f.__dict__.copy()
+            for f in functions]  # fmt: skip
+
+
+def one_each(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
+    """A value for each group, from one for all or from a sequence.
+
+    Raises:
+        ValueError: if there are more or fewer than groups.
+    """
+    groups = len(optimizer.param_groups)
+    if not isinstance(given, (list, tuple)):
+        return [given] * groups
+    if len(given) != groups:
+        raise ValueError(f"expected {groups} values for {name}, got {len(given)}")
+    return list(given)

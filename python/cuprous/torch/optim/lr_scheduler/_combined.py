@@ -1,0 +1,144 @@
+"""Schedules of schedules, and one that watches a figure."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous.torch.optim._optimizer import Optimizer
+from cuprous.torch.optim.lr_scheduler._base import LRScheduler, one_each
+
+
+class _Several(LRScheduler):
+    """Schedules of one optimizer."""
+
+    _not_saved = ("optimizer", "_schedulers")
+
+    def _take(self, schedulers: Sequence[Any], optimizer: Optimizer | None) -> None:
+        if not schedulers:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got none.")
+        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        for k, scheduler in enumerate(schedulers):
+            if scheduler.optimizer is not self.optimizer:
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {k} for another one"
+                )
+        self._schedulers = list(schedulers)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer, with the state of each schedule."""
+        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        state = dict(state_dict)
+        for scheduler, own in zip(self._schedulers, state.pop("_schedulers"), strict=True):
+            scheduler.load_state_dict(own)
+        super().load_state_dict(state)
+
+
+class SequentialLR(_Several):
+    """One schedule after another: at each milestone the next begins from its start."""
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        self._take(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._milestones = list(milestones)
+        self.last_epoch = last_epoch + 1
+        # All of them took their first step when they were made: only the first may keep it.
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in self._schedulers:
+            scheduler.last_epoch -= 1
+        self._schedulers[0]._step_count = 0
+        self._schedulers[0].step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        """Sets the next rates."""
+        self.last_epoch += 1
+        place = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[place]
+        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+            scheduler.step(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Several):
+    """Several schedules at once: each changes what the one before left."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        self._take(schedulers, optimizer)
+        self._last_lr = self._rates
+
+    def step(self) -> None:  # type: ignore[override]
+        """Sets the next rates."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Lowers the rate when a figure has not become better for `patience` steps."""
+
+    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
+                 eps: float = 1e-8) -> None:  # fmt: skip
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.optimizer = optimizer
+        self.mode, self.factor, self.patience, self.threshold = mode, factor, patience, threshold
+        self.threshold_mode, self.cooldown, self.eps = threshold_mode, cooldown, eps
+        self.min_lrs = one_each("min_lr", min_lr, optimizer)
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+        self._last_lr = self._rates
+
+    def is_better(self, a: float, best: float) -> bool:
+        """Whether a figure is better than the best by more than the threshold."""
+        sign = -1 if self.mode == "min" else 1
+        if self.threshold_mode == "abs":
+            return sign * a > sign * best + self.threshold
+        return sign * a > sign * best * (1 + sign * self.threshold)
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether it still waits after the last reduction."""
+        return self.cooldown_counter > 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Looks at the figure, and lowers the rates if it has been bad for too long."""
+        value = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self.is_better(value, self.best):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                old = float(group["lr"])
+                new = max(old * self.factor, low)
+                if old - new > self.eps:
+                    group["lr"] = new
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._rates

@@ -1,0 +1,236 @@
+"""Schedules by the number of the step alone."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cuprous.torch.optim._optimizer import Optimizer
+from cuprous.torch.optim.lr_scheduler._base import LRScheduler, one_each, own_values
+
+
+class _ByFunctions(LRScheduler):
+    _not_saved = ("optimizer", "lr_lambdas")
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Callable[[int], float]] = one_each("lr_lambda", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer and plain functions; of objects that are called, their attributes."""
+        return {**super().state_dict(), "lr_lambdas": own_values(self.lr_lambdas)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        state = dict(state_dict)
+        for function, own in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
+            if own is not None:
+                function.__dict__.update(own)
+        super().load_state_dict(state)
+
+
+class LambdaLR(_ByFunctions):
+    """The first rate times `lr_lambda(epoch)`; one function, or one for each group."""
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(_ByFunctions):
+    """The rate before times `lr_lambda(epoch)`."""
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        if self.last_epoch == 0:
+            return self._rates
+        return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._rates, strict=True)]
+
+
+class StepLR(LRScheduler):
+    """Times `gamma` every `step_size` steps."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        return self._all(self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0)
+
+    def _closed(self) -> list[Any]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times `gamma` at each of the milestones."""
+
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        return self._all(self.gamma ** self.milestones[self.last_epoch])
+
+    def _closed(self) -> list[Any]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The rate times `factor` for `total_iters` steps, then the rate."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        if not 0 <= factor <= 1:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        if self.last_epoch == 0:
+            return self._all(self.factor)
+        return self._all(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
+
+    def _closed(self) -> list[Any]:
+        return [base * (1.0 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """The rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` equal steps."""
+
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        return self.start_factor + (self.end_factor - self.start_factor) * min(epoch / self.total_iters, 1.0)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        if self.last_epoch == 0:
+            return self._all(self.start_factor)
+        if self.last_epoch > self.total_iters:
+            return self._rates
+        return self._all(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
+
+    def _closed(self) -> list[Any]:
+        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times `gamma` at each step."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        return self._all(self.gamma if self.last_epoch else 1.0)
+
+    def _closed(self) -> list[Any]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """The rate times `(1 - step / total_iters) ** power`, down to 0."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._rates
+        now, before = (1.0 - k / self.total_iters for k in (self.last_epoch, self.last_epoch - 1))
+        return self._all((now / before) ** self.power)
+
+    def _closed(self) -> list[Any]:
+        rest = 1.0 - min(self.last_epoch, self.total_iters) / self.total_iters
+        return [base * rest**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a cosine from the rate to `eta_min` in `T_max` steps, and back (Loshchilov and Hutter, 2017)."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _wave(self, epoch: int) -> float:
+        return 1 + math.cos(math.pi * epoch / self.T_max)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        t, low = self.last_epoch, self.eta_min
+        if t == 0:
+            return self._rates
+        if self._step_count == 1 and t > 0:
+            return self._closed()
+        if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # just past the bottom, where the wave before was 0
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [lr + (base - low) * rise for lr, base in zip(self._rates, self.base_lrs, strict=True)]
+        factor = self._wave(t) / self._wave(t - 1)
+        return [low + (lr - low) * factor for lr in self._rates]
+
+    def _closed(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half a cosine down in `T_0` steps, again from the top in `T_0 * T_mult`, and so on (Loshchilov and Hutter, 2017).
+
+    `step` may be given fractions of epochs.
+    """
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0 = self.T_i = T_0
+        self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, float(last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates at `T_cur` of `T_i`."""
+        wave = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Sets the next rates, or those of a given (fraction of an) epoch."""
+        self._step_count += 1
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            self.T_cur, self.T_i = float(epoch), self.T_0
+            while self.T_cur >= self.T_i:
+                if self.T_mult == 1:
+                    self.T_cur %= self.T_0
+                else:
+                    self.T_cur -= self.T_i
+                    self.T_i *= self.T_mult
+        self.last_epoch = math.floor(epoch)
+        self._set(self.get_lr())

@@ -1,0 +1,129 @@
+"""Averages of a model's weights over training (Izmailov et al., 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.optim._optimizer import Optimizer
+from cuprous.torch.optim.lr_scheduler import LRScheduler
+from cuprous.torch.optim.lr_scheduler._base import one_each
+
+
+def _lerp(average: Tensor, new: Tensor, weight: float) -> Tensor:
+    return _core.t_map("add", average, _core.t_map("multiply", _core.t_map("subtract", new, average), weight))
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
+    """The average that keeps `decay` of itself at each update."""
+    if not 0 <= decay <= 1:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+    return lambda average, new, num_averaged: _lerp(average, new, 1 - decay)
+
+
+def get_swa_avg_fn() -> Callable[..., Tensor]:
+    """The mean of all updates."""
+    return lambda average, new, num_averaged: _lerp(average, new, 1 / (float(num_averaged) + 1))
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are an average of the model's at each `update_parameters`.
+
+    Buffers are averaged only with `use_buffers`; otherwise they are the model's own.
+    """
+
+    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Tensor] | None = None,
+                 multi_avg_fn: Any = None, use_buffers: bool = False) -> None:  # fmt: skip
+        super().__init__()
+        if multi_avg_fn is not None:
+            raise NotImplementedError("[AveragedModel] multi_avg_fn= is not supported; use avg_fn")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", _core.t_full([], 0, "int64", "cpu" if device is None else str(device)))
+        self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the average model computes."""
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Takes the model's parameters into the average."""
+        count = int(self.n_averaged)
+        before = _core.set_grad_enabled(False)
+        try:
+            for average, new in zip(self._averaged(self.module), self._averaged(model), strict=True):
+                value = new.detach().to(average.device)
+                mixed = count > 0 and average.is_floating_point()
+                _core.t_update(average.detach(), self.avg_fn(average.detach(), value, count) if mixed else value)
+            if not self.use_buffers:
+                for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
+                    _core.t_update(mine, theirs.detach().to(mine.device))
+            _core.t_update(self.n_averaged, count + 1)
+        finally:
+            _core.set_grad_enabled(before)
+        _core.flush()
+
+    def _averaged(self, model: Module) -> Iterable[Tensor]:
+        return [*model.parameters(), *(model.buffers() if self.use_buffers else ())]
+
+
+class SWALR(LRScheduler):
+    """From the rate to `swa_lr` in `anneal_epochs` steps, and constant from then on."""
+
+    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if anneal_epochs < 0 or not isinstance(anneal_epochs, int):
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        for group, rate in zip(optimizer.param_groups, one_each("swa_lr", swa_lr, optimizer), strict=True):
+            group["swa_lr"] = rate
+        super().__init__(optimizer, last_epoch)
+
+    def _part(self, step: int) -> float:
+        t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return t if self._strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
+
+    def get_lr(self) -> list[Any]:
+        """The rates of step `last_epoch`."""
+        step = self._step_count - 1 if self.anneal_epochs else max(1, self._step_count - 1)
+        before, now = self._part(max(0, step - 1)), self._part(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            # The rate now is a mixture of the first one and swa_lr, from which the first one is found again.
+            end = group["swa_lr"]
+            start = end if before == 1 else (group["lr"] - before * end) / (1 - before)
+            rates.append(end * now + start * (1 - now))
+        return rates
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Computes the running statistics of batch normalisations anew, in one pass over the data."""
+    layers: dict[Any, Any] = {}
+    for module in model.modules():
+        if hasattr(module, "running_mean") and hasattr(module, "reset_running_stats"):
+            module.reset_running_stats()
+            layers[module] = module.momentum
+    if not layers:
+        return
+    training = model.training
+    model.train()
+    for layer in layers:
+        layer.momentum = None
+    for given in loader:
+        batch = given[0] if isinstance(given, (list, tuple)) else given
+        model(batch if device is None else batch.to(device))
+    for layer, momentum in layers.items():
+        layer.momentum = momentum
+    model.train(training)
+
+
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_swa_avg_fn", "update_bn"]

@@ -1,0 +1,251 @@
+"""A small `torch.profiler`: how long the parts of a program take that are named by `record_function`.
+
+Parts are timed on the host and, by events, on the device. Their beginnings and ends submit what is recorded, so that
+each has work of its own: nothing is fused across them while a profile runs, and everything is otherwise.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from cuprous import _core
+
+
+class ProfilerActivity(enum.Enum):
+    """Where time is taken."""
+
+    CPU = 0
+    CUDA = 2
+
+
+class ProfilerAction(enum.Enum):
+    """What a profile does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+class _Span(NamedTuple):
+    name: str
+    begin: float
+    end: float
+    events: tuple[Any, Any]
+
+
+class _Row:
+    """The spans of one name. Times are in microseconds."""
+
+    def __init__(self, key: str, spans: list[_Span]) -> None:
+        self.key, self.count = key, len(spans)
+        self.cpu_time_total = sum(s.end - s.begin for s in spans) * 1e6
+        self.device_time_total = sum(s.events[0].elapsed_ms(s.events[1]) for s in spans) * 1e3
+        self.cpu_time, self.device_time = self.cpu_time_total / self.count, self.device_time_total / self.count
+        self.cuda_time_total, self.cuda_time = self.device_time_total, self.device_time
+
+
+class _Rows(list[_Row]):
+    """The rows of a profile."""
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """All rows as text, the largest of `sort_by` first."""
+        if any(value is not None and value is not False for value in options.values()):
+            raise NotImplementedError(f"[table] {', '.join(options)} are not supported")
+        rows = self[:]
+        if sort_by is not None:
+            name = sort_by.removeprefix("self_")
+            if rows and not hasattr(rows[0], name):
+                raise ValueError(f"sort_by={sort_by!r} is no column")
+            rows.sort(key=lambda row: -getattr(row, name))
+        heads = ("Name", "CPU total", "CPU avg", "Device total", "Device avg", "# of Calls")
+        cells = [(r.key, _shown(r.cpu_time_total), _shown(r.cpu_time), _shown(r.device_time_total),
+                  _shown(r.device_time), str(r.count)) for r in rows[:row_limit]]  # fmt: skip
+        widths = [max(len(row[k]) for row in (heads, *cells)) for k in range(len(heads))]
+        line = "  ".join("-" * w for w in widths)
+        text = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in (heads, *cells)]
+        return "\n".join([line, text[0], line, *text[1:], line])
+
+
+def _shown(microseconds: float) -> str:
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+_running: list[profile] = []
+
+
+class record_function:
+    """Names a part of a program: a `with`, or a decorator."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+
+    def __enter__(self) -> record_function:
+        self._mark = _mark() if _running and _running[-1]._on else None
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._mark is not None and _running:
+            at, event = _mark()
+            _running[-1]._spans.append(_Span(self.name, self._mark[0], at, (self._mark[1], event)))
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def _mark() -> tuple[float, Any]:
+    _core.flush()
+    event = _core.Event(True)
+    event.record()
+    return time.perf_counter(), event
+
+
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
+             skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
+    """Which steps are recorded: after `skip_first`, in each round `wait` not, `warmup` not, `active` so."""
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError("Invalid profiler schedule arguments")
+
+    def action(step: int) -> ProfilerAction:
+        length = wait + warmup + active
+        step -= skip_first
+        if skip_first_wait and step >= 0:
+            step += wait
+        if step < 0 or (repeat > 0 and step >= repeat * length):
+            return ProfilerAction.NONE
+        place = step % length
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD_AND_SAVE if place == length - 1 else ProfilerAction.RECORD
+
+    return action
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
+                              use_gzip: bool = False) -> Callable[[profile], None]:  # fmt: skip
+    """Writes each trace into a folder, as `on_trace_ready`."""
+    if use_gzip:
+        raise NotImplementedError("[tensorboard_trace_handler] use_gzip=True is not supported")
+
+    def handler(prof: profile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+
+    return handler
+
+
+class profile:
+    """Takes the times of all `record_function`s within a `with`, and of steps between calls of `step()`.
+
+    Raises:
+        NotImplementedError: for shapes, memory, stacks, operation counts and modules, which are not recorded.
+    """
+
+    def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None, schedule: Any = None,
+                 on_trace_ready: Callable[[Any], Any] | None = None, record_shapes: bool = False,
+                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, experimental_config: Any = None, acc_events: bool = False,
+                 use_cuda: bool | None = None) -> None:  # fmt: skip
+        from cuprous.torch._args import unsupported
+
+        unsupported("profile", record_shapes=(record_shapes, False), profile_memory=(profile_memory, False),
+                    with_stack=(with_stack, False), with_flops=(with_flops, False), with_modules=(with_modules, False),
+                    experimental_config=(experimental_config, None))  # fmt: skip
+        self._action = (lambda step: ProfilerAction.RECORD) if schedule is None else schedule
+        self._ready = on_trace_ready
+        self._spans: list[_Span] = []
+        self._saved: list[_Span] = []
+        self.step_num, self._on = 0, False
+        self._begun: tuple[float, Any] | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begins."""
+        _running.append(self)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        self._begun = _mark() if self._on else None
+
+    def _finish(self) -> None:
+        if self._begun is not None:
+            at, event = _mark()
+            name = f"ProfilerStep#{self.step_num}"
+            self._spans.append(_Span(name, self._begun[0], at, (self._begun[1], event)))
+            self._begun = None
+
+    def step(self) -> None:
+        """Ends a step."""
+        self._finish()
+        if self._action(self.step_num) is ProfilerAction.RECORD_AND_SAVE:
+            self._save()
+        self.step_num += 1
+        self._begin()
+
+    def stop(self) -> None:
+        """Ends."""
+        self._finish()
+        _running.remove(self)
+        self._on = False
+        if self._spans:
+            self._save()
+
+    def _save(self) -> None:
+        _core.synchronize()
+        self._saved, self._spans = self._spans, []
+        if self._ready is not None:
+            self._ready(self)
+
+    def events(self) -> list[_Span]:
+        """What was recorded last, in order."""
+        return self._saved
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> _Rows:
+        """The sums and means of each name; steps are one name."""
+        if group_by_input_shape or group_by_stack_n:
+            raise NotImplementedError("[key_averages] grouping by shapes and stacks is not supported")
+        groups: dict[str, list[_Span]] = {}
+        for span in self._saved:
+            groups.setdefault("ProfilerStep*" if span.name.startswith("ProfilerStep#") else span.name, []).append(span)
+        return _Rows(_Row(name, spans) for name, spans in groups.items())
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes what was recorded as JSON, for chrome://tracing and ui.perfetto.dev."""
+        events = []
+        for span in self._saved:
+            device = span.events[0].elapsed_ms(span.events[1]) * 1e3
+            common = {"name": span.name, "ph": "X", "ts": span.begin * 1e6, "pid": os.getpid()}
+            events.append({**common, "tid": "host", "dur": (span.end - span.begin) * 1e6})
+            events.append({**common, "tid": "device", "dur": device})
+        with open(path, "w") as file:
+            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
+
+
+__all__ = [
+    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "tensorboard_trace_handler",
+]  # fmt: skip

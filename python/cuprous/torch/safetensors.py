@@ -1,0 +1,168 @@
+"""safetensors files, under the names of `safetensors.torch`.
+
+The format is a length, a JSON header and bytes, so it is read and written here: the package's own face for PyTorch
+wants PyTorch, and its face for NumPy copies once more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core, _dtypes
+from cuprous._core import Tensor
+from cuprous.torch import _words
+
+_TO_NAME = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
+    "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
+    "C64": "complex64",
+}  # fmt: skip
+_FROM_NAME = {name: code for code, name in _TO_NAME.items()}
+_MOST = 100_000_000  # bytes of header that the format allows
+
+
+class SafetensorError(Exception):
+    """A file that is no safetensors file, or a damaged one."""
+
+
+def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
+    """The bytes of a file of tensors by name.
+
+    Raises:
+        RuntimeError: if tensors share memory, which the format cannot say.
+        TypeError: for dtypes that it has not.
+    """
+    return b"".join(_pieces(tensors, metadata))
+
+
+def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
+    """Writes tensors by name; see `save`."""
+    pieces = _pieces(tensors, metadata)
+    first = next(pieces)  # what is wrong is told before the file is touched
+    with open(filename, "wb") as file:
+        file.write(first)
+        file.writelines(pieces)
+
+
+def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iterator[bytes]:
+    for name, t in tensors.items():
+        if t.dtype_name not in _FROM_NAME:
+            raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format has not")
+    # Wide dtypes come first, so that each tensor lies at a multiple of its element's size.
+    order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
+    for k, name in enumerate(order):
+        for other in order[:k]:
+            if tensors[name].shares_storage(tensors[other]):
+                raise RuntimeError(
+                    f"Some tensors share memory: {other!r} and {name!r}. The file would hold them twice, and they "
+                    "would share nothing when loaded: save one of them, or copies (tensor.clone())"
+                )
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata is not None else {}
+    at = 0
+    for name in order:
+        size = tensors[name].numel() * tensors[name].element_size()
+        header[name] = {"dtype": _FROM_NAME[tensors[name].dtype_name], "shape": list(tensors[name].dims),
+                        "data_offsets": [at, at + size]}  # fmt: skip
+        at += size
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in order:
+        yield np.ascontiguousarray(tensors[name].detach().to_numpy()).tobytes()
+
+
+def load(data: bytes) -> dict[str, Tensor]:
+    """The tensors of a file's bytes, on the CPU."""
+    header, start = _header(memoryview(data), len(data))
+    return {name: _tensor(memoryview(data)[start:], entry, "cpu") for name, entry in header.items()}
+
+
+def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
+    """The tensors of a file by name."""
+    with safe_open(filename, "pt", device) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
+
+
+class safe_open:
+    """A file whose tensors are read one by one: `with safe_open(path, "pt") as f: f.get_tensor(name)`.
+
+    Raises:
+        SafetensorError: if it is not a whole safetensors file.
+    """
+
+    def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
+        if framework not in ("pt", "torch", "pytorch"):
+            raise NotImplementedError(f"[safe_open] framework={framework!r} is not supported; use 'pt'")
+        self._device = _words.device_word(device)
+        if not os.path.getsize(filename):
+            raise SafetensorError(f"{filename} is empty")
+        self._bytes = np.memmap(filename, np.uint8, "r")
+        self._entries, self._start = _header(memoryview(self._bytes), self._bytes.size)  # type: ignore[arg-type]
+        self._metadata = self._entries.metadata
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        del self._bytes
+
+    def keys(self) -> list[str]:
+        """The names of the tensors."""
+        return list(self._entries)
+
+    def metadata(self) -> dict[str, str] | None:
+        """What the file says of itself."""
+        return self._metadata
+
+    def get_tensor(self, name: str) -> Tensor:
+        """A tensor.
+
+        Raises:
+            SafetensorError: if there is none of that name.
+        """
+        if name not in self._entries:
+            raise SafetensorError(f"File does not contain tensor {name}")
+        return _tensor(memoryview(self._bytes)[self._start :], self._entries[name], self._device)  # type: ignore[arg-type]
+
+
+class _Header(dict[str, Any]):
+    metadata: dict[str, str] | None = None
+
+
+def _header(data: memoryview, total: int) -> tuple[_Header, int]:
+    """The entries by name, and where the tensors' bytes begin; all of it checked."""
+    length = int.from_bytes(bytes(data[:8]), "little") if total >= 8 else -1
+    if not 2 <= length <= min(_MOST, total - 8):
+        raise SafetensorError("the header is longer than the file: it is damaged, or no safetensors file")
+    try:
+        entries = json.loads(bytes(data[8 : 8 + length]))
+        header = _Header(sorted(((k, v) for k, v in entries.items() if k != "__metadata__"),
+                                key=lambda item: item[1]["data_offsets"]))  # fmt: skip
+        header.metadata = entries.get("__metadata__")
+        at = 0
+        for name, entry in header.items():
+            begin, end = entry["data_offsets"]
+            size = math.prod(entry["shape"]) * _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
+            if begin != at or end - begin != size or any(not isinstance(n, int) or n < 0 for n in entry["shape"]):
+                raise SafetensorError(f"{name!r} has {size} bytes, but the header gives it {begin} to {end}")
+            at = end
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SafetensorError(f"the header cannot be read ({type(error).__name__}: {error})") from None
+    if 8 + length + at != total:
+        raise SafetensorError(f"the file has {total} bytes, but its header speaks of {8 + length + at}")
+    return header, 8 + length
+
+
+def _tensor(data: memoryview, entry: dict[str, Any], word: str) -> Tensor:
+    begin, end = entry["data_offsets"]
+    host = np.frombuffer(data[begin:end], np.uint8).view(_dtypes.numpy_dtype(_TO_NAME[entry["dtype"]]))
+    return _core.t_wrap(_core.from_numpy(host.reshape(entry["shape"]), word))
+
+
+__all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]

@@ -1,0 +1,243 @@
+"""Reading PyTorch's zip files. The pickle in them is read by an unpickler that knows tensors and plain containers only,
+so that no code of the file's is run."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core, _dtypes
+from cuprous._core import Tensor
+from cuprous.torch import _words
+from cuprous.torch.nn.parameter import Parameter
+from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed, added
+
+
+class _Kind:
+    """A class of storages, as a file names it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class _Bytes:
+    """A storage: bytes, and where they are to go. This is what a function given as `map_location` gets and gives."""
+
+    def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, word: str) -> None:
+        self._raw, self._dtype, self._word = raw, dtype, word
+        self._made: dict[str, Tensor] = {}
+
+    @property
+    def device(self) -> Any:
+        """Where it is to go."""
+        return _words.device(self._word)
+
+    def cpu(self) -> _Bytes:
+        """For the host's memory."""
+        return _Bytes(self._raw, self._dtype, "cpu")
+
+    def cuda(self, device: Any = None) -> _Bytes:
+        """For a GPU."""
+        return _Bytes(self._raw, self._dtype, _words.device("cuda" if device is None else device).word)
+
+    def tensor(self, name: str | None) -> Tensor:
+        """All elements; the same tensor each time, so that views of it share memory."""
+        name = self._dtype if name is None else name
+        if name is None:
+            raise ValueError("a storage of bytes without a dtype")
+        if name not in self._made:
+            itemsize = _words.DTYPES[name].itemsize
+            host = self._raw[: self._raw.size // itemsize * itemsize].view(_dtypes.numpy_dtype(name))
+            self._made[name] = _core.t_wrap(_core.from_numpy(host, self._word))
+        return self._made[name]
+
+
+def _placed(storage: Any, offset: int, size: Any, stride: Any, name: str | None) -> Tensor:
+    if not isinstance(storage, _Bytes):
+        raise ValueError("a tensor without a storage")
+    whole = storage.tensor(name)
+    size, stride = [int(n) for n in size], [int(n) for n in stride]
+    if len(size) != len(stride) or offset < 0 or any(n < 0 for n in (*size, *stride)):
+        raise ValueError(f"a tensor of size {size} with strides {stride} at {offset}")
+    if 0 in size:
+        return _core.t_empty(size, whole.dtype_name, whole.device_name)
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if last >= whole.numel():
+        raise ValueError(f"a tensor reaches element {last} of a storage of {whole.numel()}")
+    return _core.t_strided(whole, size, stride, offset)
+
+
+def _tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, hooks: Any = None,
+            *rest: Any) -> Tensor:  # fmt: skip
+    """`_rebuild_tensor_v2`, and v3, which adds the dtype."""
+    name = rest[0].name if rest and isinstance(rest[0], _words.dtype) else None
+    result = _placed(storage, offset, size, stride, name)
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def _parameter(data: Any, requires_grad: bool, hooks: Any, *state: Any) -> Tensor:
+    if not isinstance(data, Tensor):
+        raise ValueError("a parameter without a tensor")
+    return Parameter(data, requires_grad=bool(requires_grad))
+
+
+def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """Tensors of a class: attributes that were given to them are left out, since they could be anything."""
+    if not isinstance(function, Allowed):
+        raise ValueError("a tensor made by an unknown function")
+    return function(*args)
+
+
+_UTILS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor": _tensor, "torch._utils._rebuild_tensor_v2": _tensor,
+    "torch._utils._rebuild_tensor_v3": _tensor, "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": _of_type,
+}  # fmt: skip
+_KNOWN: dict[str, Any] = {
+    **PLAIN,
+    **{name: Allowed(function) for name, function in _UTILS.items()},
+    **{f"torch.{name}": _Kind(name) for name in STORAGES},
+    "torch.storage.UntypedStorage": _Kind(UNTYPED), "torch.UntypedStorage": _Kind(UNTYPED),
+    "torch.Tensor": _Kind("Tensor"), "torch.nn.parameter.Parameter": Allowed(_parameter),
+}  # fmt: skip
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: Any, storage: Callable[[Any], Any]) -> None:
+        super().__init__(file, encoding="utf-8")
+        self._storage = storage
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name stands for."""
+        full = f"{module}.{name}"
+        found = added().get(full, _KNOWN.get(full))
+        if found is None:
+            raise pickle.UnpicklingError(
+                f"Weights only load failed: the file uses {full}, which is not allowed. Only tensors and plain "
+                "containers are read, because a pickle may run any code. Save a state_dict() instead of a whole "
+                "object, or, if you trust the file, allow the class: "
+                f"torch.serialization.add_safe_globals([({name}, {full!r})])"
+            )
+        return found
+
+    def persistent_load(self, pid: Any) -> Any:
+        """The storage."""
+        return self._storage(pid)
+
+
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = True,
+         mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
+    """What `save` wrote, here or in PyTorch: tensors and plain containers.
+
+    Tensors go where they were, or where `map_location` says: a device, a dictionary of devices by name, or a function
+    of storage and name.
+
+    Raises:
+        RuntimeError: for a file that is damaged, of another kind, or of tensors of a GPU where there is none.
+        pickle.UnpicklingError: for a file with other objects in it.
+        NotImplementedError: for `weights_only=False`, which would run the file's code.
+    """
+    if weights_only is False:
+        raise NotImplementedError("[load] weights_only=False is not supported: it would run code that the file brings")
+    if pickle_module is not None or mmap or pickle_load_args:
+        raise NotImplementedError("[load] pickle_module=, mmap=True and pickle arguments are not supported")
+    if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "read") and hasattr(f, "seek")):
+        raise AttributeError(f"expected a path or a file that can be read and has 'seek', got {f!r}")
+    name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
+    try:
+        with zipfile.ZipFile(f) as archive:
+            return _load(archive, map_location, str(name))
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise RuntimeError(f"[load] {name} {_looks(f)} ({error})") from None
+
+
+def _looks(f: Any) -> str:
+    """What a file that is no zip file seems to be."""
+    try:
+        if isinstance(f, (str, os.PathLike)):
+            with open(f, "rb") as file:
+                head = file.read(16)
+        else:
+            f.seek(0)
+            head = f.read(16)
+    except OSError:
+        head = b""
+    if not head:
+        return "is empty"
+    if head[:2] == b"PK":
+        return "is damaged, or was not written to its end"
+    if head[:4] == b"\x80\x02\x8a\x0a":
+        return "is of PyTorch before 1.6; load and save it with a newer PyTorch"
+    if head[8:9] == b"{":
+        return "seems to be a safetensors file: use cuprous.torch.safetensors.load_file"
+    return "is no file that torch.save writes"
+
+
+def _load(archive: zipfile.ZipFile, map_location: Any, name: str) -> Any:
+    names = archive.namelist()
+    pickles = [n for n in names if n.endswith("/data.pkl") and n.count("/") == 1]
+    if len(pickles) != 1:
+        raise RuntimeError(f"[load] {name} is a zip file, but not one that torch.save writes: it has no data.pkl")
+    root = pickles[0].removesuffix("data.pkl")
+    if f"{root}constants.pkl" in names:
+        raise RuntimeError(f"[load] {name} is a TorchScript program, which cannot be loaded")
+    swap = f"{root}byteorder" in names and archive.read(f"{root}byteorder").strip() == b"big"
+    found: dict[str, _Bytes] = {}
+
+    def storage(pid: Any) -> _Bytes:
+        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage" and isinstance(pid[1], _Kind)):
+            raise ValueError(f"a storage named by {type(pid).__name__}")
+        _, kind, key, location, count = pid
+        if key not in found:
+            dtype = STORAGES.get(kind.name)
+            entry = f"{root}data/{key}"
+            if entry not in names:
+                raise ValueError(f"there is no storage {key!r}")
+            raw = np.frombuffer(archive.read(entry), np.uint8)
+            itemsize = _words.DTYPES[dtype].itemsize if dtype else 1
+            if raw.size < count * itemsize:
+                raise ValueError(f"storage {key!r} has {raw.size} bytes, not {count * itemsize}")
+            if swap:
+                width = itemsize // 2 if dtype and dtype.startswith("complex") else itemsize
+                if dtype is None:
+                    raise NotImplementedError("[load] storages of bytes from big-endian machines are not supported")
+                raw = raw.reshape(-1, width)[:, ::-1].reshape(-1)
+            found[key] = _moved(_Bytes(raw, dtype, "cpu"), str(location), map_location)
+        return found[key]
+
+    try:
+        return _Unpickler(io.BytesIO(archive.read(pickles[0])), storage).load()
+    except (pickle.UnpicklingError, RuntimeError, MemoryError):
+        raise
+    except Exception as error:
+        raise RuntimeError(f"[load] {name} is damaged: {error}") from error
+
+
+def _moved(storage: _Bytes, location: str, map_location: Any) -> _Bytes:
+    if callable(map_location) and not isinstance(map_location, _words.device):
+        placed = map_location(storage, location)
+        if placed is not None:
+            return placed
+        map_location = None
+    if isinstance(map_location, dict):
+        map_location = map_location.get(location)
+    target = _words.device(location if map_location is None else map_location)
+    if target.type == "cuda":
+        reason = None if _core.device_count() else _core.unusable_gpu_reason() or "no GPU is visible"
+        if reason is not None:
+            raise RuntimeError(
+                f"Attempting to deserialize object on a CUDA device ({location!r}), but it cannot be used: {reason}. "
+                "Use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+            )
+    return _Bytes(storage._raw, storage._dtype, target.word)

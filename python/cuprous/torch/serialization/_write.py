@@ -1,0 +1,183 @@
+"""Writing PyTorch's zip files: a pickle that names storages, and each storage's bytes.
+
+The pickle names PyTorch's own functions, which need not be there: so it is made by the pickler written in Python, whose
+`save` may be told what to write.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import pickle
+import zipfile
+from collections import Counter, OrderedDict
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _words
+from cuprous.torch.nn.parameter import Parameter
+from cuprous.torch.serialization._names import CLASS_OF, UNTYPED
+
+#: Storages begin at multiples of this in the file, so that it may be mapped.
+_ALIGN = 64
+
+
+class _Global:
+    """A name of PyTorch's, written as such."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.line = f"c{module}\n{name}\n".encode()
+
+    def __call__(self, *args: Any) -> None:
+        raise TypeError("a name of another library")
+
+
+class _Storage:
+    """What the tensors that share memory have in common in a file: the bytes that any of them touches."""
+
+    def __init__(self, key: str, tensor: Tensor) -> None:
+        self.key, self.tensor, self.dtype = key, tensor, tensor.dtype_name
+        self.low, self.high = tensor.as_array().span()
+
+    def take(self, tensor: Tensor) -> None:
+        """Makes room for another tensor.
+
+        Raises:
+            RuntimeError: if it is of another dtype.
+        """
+        if tensor.dtype_name != self.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types: "
+                               f"{self.dtype} and {tensor.dtype_name}")  # fmt: skip
+        low, high = tensor.as_array().span()
+        if low < high:
+            self.low, self.high = (low, high) if self.low == self.high else (min(self.low, low), max(self.high, high))
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return (self.high - self.low) // self.tensor.element_size()
+
+    def offset(self, tensor: Tensor) -> int:
+        """Where a tensor begins, in elements."""
+        return tensor.storage_offset() - self.low // tensor.element_size() if tensor.numel() else 0
+
+    def elements(self) -> np.ndarray[Any, Any]:
+        """All of it, on the host."""
+        whole = _core.t_strided(self.tensor, [self.size], [1], -self.offset(self.tensor)) if self.size else self.tensor
+        return np.ascontiguousarray(whole.to_numpy()).reshape(-1)
+
+
+_FIT = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, OrderedDict, Counter)
+#: What is written by its own name.
+_NAMED = (OrderedDict, Counter, set, complex, bytearray, codecs.encode)
+
+
+class _Pickler(pickle._Pickler):
+    """Writes tensors by PyTorch's names, and refuses what could not be read again."""
+
+    def __init__(self, file: Any, storages: list[_Storage]) -> None:
+        super().__init__(file, 2)
+        self.storages = storages
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Writes an object."""
+        if isinstance(obj, _Global):
+            self.write(obj.line)  # type: ignore[attr-defined]
+        elif isinstance(obj, _words.dtype):
+            self.write(_Global("torch", obj.name).line)  # type: ignore[attr-defined]
+        else:
+            super().save(obj.item() if isinstance(obj, np.generic) else obj, save_persistent_id)  # type: ignore[misc]
+
+    def persistent_id(self, obj: Any) -> Any:
+        """A storage by its number."""
+        if not isinstance(obj, _Storage):
+            return None
+        name = CLASS_OF.get(obj.dtype)
+        word = obj.tensor.device_name
+        count = obj.size if name else obj.size * obj.tensor.element_size()
+        kind = _Global("torch", name) if name else _Global("torch.storage", UNTYPED)
+        return "storage", kind, obj.key, word, count
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How an object is made again."""
+        if isinstance(obj, Tensor):
+            return self._tensor(obj)
+        if isinstance(obj, _words.device):
+            args: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
+            return _Global("torch", "device"), args
+        if type(obj) is _words.Size:
+            return _Global("torch", "Size"), (tuple(obj),)
+        if type(obj) in _FIT or any(obj is named for named in _NAMED):
+            return NotImplemented
+        kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
+        cure = "save its state_dict()" if hasattr(obj, "state_dict") else "save tensors and plain containers"
+        raise TypeError(f"[save] a {kind} cannot be saved, because reading it again could run any code; {cure}")
+
+    def _tensor(self, t: Tensor) -> Any:
+        if isinstance(t, Parameter):
+            plain = _core.t_strided(t.detach(), list(t.dims), list(t.stride_tuple()))
+            return _Global("torch._utils", "_rebuild_parameter"), (plain, t.requires_grad, OrderedDict())
+        if not t.is_leaf and t.requires_grad:
+            t = t.detach()
+        storage = self._storage(t.detach())
+        hooks: OrderedDict[str, Any] = OrderedDict()
+        strides = tuple(t.stride_tuple())
+        place = (storage, storage.offset(t), tuple(t.dims), strides, t.requires_grad, hooks)
+        if t.dtype_name in CLASS_OF:
+            return _Global("torch._utils", "_rebuild_tensor_v2"), place
+        return _Global("torch._utils", "_rebuild_tensor_v3"), (*place, t.dtype)
+
+    def _storage(self, t: Tensor) -> _Storage:
+        for storage in self.storages:
+            if t.shares_storage(storage.tensor):
+                storage.take(t)
+                return storage
+        self.storages.append(_Storage(str(len(self.storages)), t))
+        return self.storages[-1]
+
+
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
+         _use_new_zipfile_serialization: bool = True) -> None:  # fmt: skip
+    """Writes tensors, numbers, strings and containers of them to a path or a file, as PyTorch does.
+
+    Tensors that share memory share it again when they are loaded; of that memory only what they reach from first to
+    last is written. NumPy's numbers become Python's.
+
+    Raises:
+        TypeError: for other objects: whole modules and optimizers are saved as their `state_dict()`.
+    """
+    if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
+        raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")
+    storages: list[_Storage] = []
+    _Pickler(io.BytesIO(), storages).dump(obj)  # finds out how much of each storage is needed
+    data = io.BytesIO()
+    _Pickler(data, storages).dump(obj)
+    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+        raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute: {f!r}")
+    stem = os.path.splitext(os.path.basename(os.fspath(f)))[0] if isinstance(f, (str, os.PathLike)) else "archive"
+    stem = stem if stem and stem.isascii() else "archive"
+    with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
+        _put(archive, f"{stem}/data.pkl", data.getvalue())
+        _put(archive, f"{stem}/.format_version", b"1")
+        _put(archive, f"{stem}/.storage_alignment", str(_ALIGN).encode())
+        _put(archive, f"{stem}/byteorder", b"little")
+        for storage in storages:
+            host = storage.elements()
+            _put(archive, f"{stem}/data/{storage.key}", host.view(np.uint8).data if host.size else b"")
+        _put(archive, f"{stem}/version", b"3\n")
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    # The bytes begin after a header of 30 bytes, the name, and an extra field that is made as long as it must be.
+    at = archive.fp.tell() + 30 + len(name) + 4 if archive.fp is not None else 0
+    large = len(content) >= 0xFFFF0000
+    at += 20 if large else 0  # zipfile writes the long sizes in front
+    gap = -at % _ALIGN
+    entry.extra = b"FB" + gap.to_bytes(2, "little") + b"Z" * gap
+    with archive.open(entry, "w", force_zip64=large) as target:
+        target.write(content)

@@ -1,0 +1,7 @@
+"""Computing again instead of keeping."""
+
+from __future__ import annotations
+
+from cuprous.torch.autograd._checkpoint import checkpoint, checkpoint_sequential
+
+__all__ = ["checkpoint", "checkpoint_sequential"]

@@ -1,0 +1,83 @@
+"""Batches of items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch._shape import stack
+
+
+def _rebuilt(like: Any, values: list[Any]) -> Any:
+    """A sequence of the same kind, or a list where it cannot be made so."""
+    try:
+        return type(like)(values)
+    except TypeError:
+        return values
+
+
+def _rebuilt_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
+    try:
+        return type(like)(values)  # type: ignore[call-arg]
+    except TypeError:
+        return values
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Tensors with one dimension more of the items: arrays and numbers become tensors; dictionaries, tuples and lists
+    are gone through; strings stay a list.
+
+    Raises:
+        TypeError: for items of any other kind.
+        RuntimeError: if items that are sequences differ in length.
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.ndim:
+        if first.dtype.kind in "OSUV":
+            raise TypeError(_refusal(first.dtype))
+        return _creation.as_tensor(np.stack(batch))
+    if isinstance(first, (np.generic, np.ndarray)) and not isinstance(first, (str, bytes)):
+        return _creation.as_tensor(np.array(batch, first.dtype))
+    if isinstance(first, float):
+        return _creation.tensor(batch, dtype=_FLOAT64)
+    if isinstance(first, int):
+        return _creation.tensor(batch)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return _rebuilt_mapping(first, {key: default_collate([item[key] for item in batch]) for key in first})
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
+    if isinstance(first, Sequence):
+        if any(len(item) != len(first) for item in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        return columns if isinstance(first, tuple) else _rebuilt(first, columns)
+    raise TypeError(_refusal(type(first)))
+
+
+def _refusal(kind: Any) -> str:
+    return f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
+
+
+def default_convert(data: Any) -> Any:
+    """One item, its arrays made tensors: what a loader without batches does."""
+    if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (str, bytes)):
+        return data if data.dtype.kind in "OSUV" else _creation.as_tensor(data)
+    if isinstance(data, Mapping):
+        return _rebuilt_mapping(data, {key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(default_convert(value) for value in data))
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        values = [default_convert(value) for value in data]
+        return values if isinstance(data, tuple) else _rebuilt(data, values)
+    return data
+
+
+_FLOAT64 = _creation.DTYPES["float64"]

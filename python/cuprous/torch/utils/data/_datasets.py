@@ -1,0 +1,152 @@
+"""Data sets: places by index, or a stream of items."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from cuprous._core import Tensor
+
+T = TypeVar("T", covariant=True)
+
+
+class Dataset(Generic[T]):
+    """Items by index: subclasses have `__getitem__`, and mostly `__len__`."""
+
+    def __getitem__(self, index: Any) -> T:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T]):
+    """A stream: subclasses have `__iter__`. Each worker iterates a copy; `get_worker_info()` tells it its part."""
+
+    def __iter__(self) -> Iterator[T]:
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other: Dataset[Any]) -> ChainDataset[Any]:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Any, ...]]):
+    """The places of tensors with as many rows each. A loader takes a batch of it by one gather, not item by item."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(t.dims[:1] != tensors[0].dims[:1] for t in tensors):
+            raise AssertionError("Size mismatch between tensors: " + ", ".join(str(list(t.dims)) for t in tensors))
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].dims[0]
+
+
+class StackDataset(Dataset[Any]):
+    """Data sets side by side: tuples of their items, or dictionaries if they are given by name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError("Supported either `tuple`- (via `args`) or `dict`- (via `kwargs`) like input/output")
+        self.datasets: Any = args or kwargs
+        lengths = {len(d) for d in (args or kwargs.values())}
+        if len(lengths) > 1:
+            raise ValueError("Size mismatch between datasets")
+        self._length = lengths.pop()
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: d[index] for name, d in self.datasets.items()}
+        return tuple(d[index] for d in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset[T]):
+    """Data sets one after another."""
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        self.datasets: list[Any] = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            index += len(self)
+        place = bisect_right(self.cumulative_sizes, index)
+        if place == len(self.datasets):
+            raise IndexError(f"index {index} is out of range for a data set of {len(self)} items")
+        return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
+
+
+class ChainDataset(IterableDataset[T]):
+    """Streams one after another."""
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        self.datasets: list[Any] = list(datasets)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datasets)
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+class Subset(Dataset[T]):
+    """Some items of a data set."""
+
+    def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[k] for k in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """Several items at once, as the data set below gives them."""
+        below = [self.indices[k] for k in indices]
+        several = getattr(self.dataset, "__getitems__", None)
+        return several(below) if several is not None else [self.dataset[k] for k in below]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
+    """Parts of a data set, drawn at random, of given lengths or fractions that sum to 1.
+
+    Raises:
+        ValueError: if they do not add up.
+    """
+    from cuprous.torch.utils.data._samplers import host_numbers
+
+    total = len(dataset)  # type: ignore[arg-type]
+    if lengths and math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for k, part in enumerate(lengths):
+            if not 0 <= part <= 1:
+                raise ValueError(f"Fraction at index {k} is not between 0 and 1")
+        sizes = [math.floor(total * part) for part in lengths]
+        for k in range(total - sum(sizes)):
+            sizes[k % len(sizes)] += 1
+    else:
+        sizes = [int(n) for n in lengths]
+    if sum(sizes) != total:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = host_numbers(generator).permutation(total).tolist()
+    return [Subset(dataset, order[end - n : end]) for n, end in zip(sizes, itertools.accumulate(sizes), strict=True)]

@@ -1,0 +1,64 @@
+"""How the items of a batch are got, in this process or in a worker."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.utils.data._collate import default_collate
+from cuprous.torch.utils.data._datasets import IterableDataset, TensorDataset
+
+
+def fetcher(dataset: Any, collate: Callable[[Any], Any], batched: bool, drop_last: bool) -> Callable[[Any], Any]:
+    """A function from indices to a batch. Those of a stream count the items; StopIteration is its end."""
+    if isinstance(dataset, IterableDataset):
+        stream = iter(dataset)
+        if not batched:
+            return lambda indices: collate(next(stream))
+
+        def take(indices: list[int]) -> Any:
+            items = list(itertools.islice(stream, len(indices)))
+            if not items or (drop_last and len(items) < len(indices)):
+                raise StopIteration
+            return collate(items)
+
+        return take
+    if not batched:
+        return lambda index: collate(dataset[index])
+    if type(dataset) is TensorDataset and collate is default_collate:
+        return lambda indices: [rows(t, indices) for t in dataset.tensors]
+    if hasattr(dataset, "__getitems__"):
+        return lambda indices: collate(dataset.__getitems__(indices))
+    return lambda indices: collate([dataset[k] for k in indices])
+
+
+def rows(t: Tensor, indices: Any) -> Tensor:
+    """A copy of rows: of a stretch by one copy, of others by one gather.
+
+    Raises:
+        IndexError: for rows that there are not.
+    """
+    if isinstance(indices, Tensor):  # a part of an order that was checked when it was made
+        return t[indices]
+    first, n = indices[0], len(indices)
+    if n == 1 or (indices[-1] - first == n - 1 and list(range(first, first + n)) == indices):
+        if not (first >= 0 and first + n <= t.dims[0]):
+            raise IndexError(f"index {first + n - 1} is out of bounds for dimension 0 with size {t.dims[0]}")
+        return _core.t_cast(t[first : first + n], t.dtype_name)
+    host = np.asarray(indices, np.int64)
+    if host.min() < -t.dims[0] or host.max() >= t.dims[0]:
+        raise IndexError(f"indices reach from {host.min()} to {host.max()}, but dimension 0 has size {t.dims[0]}")
+    return t[_core.t_wrap(_core.from_numpy(host, t.device_name))]
+
+
+def parts(order: list[int], size: int, drop_last: bool, device: str) -> Iterator[Any]:
+    """An order in batches, as parts of one tensor on the device: it is copied there once, not batch by batch."""
+    whole = _core.t_wrap(_core.from_numpy(np.asarray(order, np.int64), device))
+    for at in range(0, len(order), size):
+        if at + size <= len(order) or not drop_last:
+            yield whole[at : at + size]

@@ -1,0 +1,219 @@
+"""The loader: batches of a data set, made here or by worker processes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cuprous.torch.utils.data._collate import default_collate, default_convert
+from cuprous.torch.utils.data._datasets import IterableDataset, TensorDataset
+from cuprous.torch.utils.data._fetch import fetcher, parts, rows
+from cuprous.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler, host_numbers
+from cuprous.torch.utils.data._workers import Workers, choose_context
+
+
+class _Endless:
+    """The indices of a stream, which needs none."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.repeat(None)
+
+
+class DataLoader:
+    """Batches of a data set, in order or shuffled.
+
+    With `num_workers` processes fetch the items and collate them; on Linux they are forked (so no data set needs to be
+    pickled, and nothing in them may use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once,
+    where its tensors are. `pin_memory` changes nothing for tensors: copies to a GPU go through pinned memory anyway.
+
+    Raises:
+        ValueError: for settings that exclude each other.
+    """
+
+    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+                 batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
+                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
+                 worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
+                 generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
+                 pin_memory_device: str = "", in_order: bool = True) -> None:  # fmt: skip
+        if num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError("prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 "
+                             "to enable multiprocessing, otherwise set prefetch_factor to None.")  # fmt: skip
+        if prefetch_factor is not None and prefetch_factor < 1:
+            raise ValueError("prefetch_factor option should be positive")
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        if not in_order:
+            raise NotImplementedError("[DataLoader] in_order=False is not supported")
+        if multiprocessing_context is not None:
+            if num_workers == 0:
+                raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > "
+                                 f"0), but got num_workers={num_workers}")  # fmt: skip
+            choose_context(multiprocessing_context)
+        stream = isinstance(dataset, IterableDataset)
+        if stream and (shuffle or sampler is not None or batch_sampler is not None):
+            raise ValueError(
+                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler options, but "
+                f"got shuffle={shuffle}, sampler={sampler}, batch_sampler={batch_sampler}"
+            )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            if stream:
+                sampler = _Endless()
+            else:
+                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
+        self.multiprocessing_context, self.generator = multiprocessing_context, generator
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        self.persistent_workers = persistent_workers
+        batched = batch_sampler is not None
+        self.collate_fn = collate_fn if collate_fn is not None else default_collate if batched else default_convert
+        self._workers: Workers | None = None
+        self._running: _Several | None = None
+
+    def __len__(self) -> int:
+        if not isinstance(self.dataset, IterableDataset):
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        n = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return n
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = self._several() if self.num_workers else self._here()
+        return map(_pinned, batches) if self.pin_memory else batches
+
+    def _indices(self) -> Iterator[Any]:
+        return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+
+    def _make(self) -> tuple[Any, ...]:
+        """What `fetcher` needs beside the data set."""
+        return self.collate_fn, self.batch_sampler is not None, self.drop_last
+
+    def _here(self) -> Iterator[Any]:
+        whole = self._order()
+        if whole is not None:
+            tensors, order = self.dataset.tensors, whole
+            for part in parts(order, self.batch_sampler.batch_size, self.drop_last, tensors[0].device_name):
+                yield [rows(t, part if t.device_name == part.device_name else part.tolist()) for t in tensors]
+            return
+        fetch = fetcher(self.dataset, *self._make())
+        for indices in self._indices():
+            try:
+                batch = fetch(indices)
+            except StopIteration:
+                return
+            yield batch
+
+    def _order(self) -> list[int] | None:
+        """The whole order, where it may be drawn at once: tensors in random order in plain batches."""
+        plain = type(self.dataset) is TensorDataset and self.collate_fn is default_collate
+        if plain and type(self.batch_sampler) is BatchSampler and type(self.batch_sampler.sampler) is RandomSampler:
+            sampler = self.batch_sampler.sampler
+            return list(sampler) if sampler.data_source is self.dataset else None
+        return None
+
+    def _several(self) -> Iterator[Any]:
+        if self.persistent_workers and self._running is not None:
+            self._running.drain()
+        workers, first = self._workers, self._workers is None
+        if workers is None:
+            workers = Workers(self.dataset, self._make(), self.num_workers, self.worker_init_fn,
+                              self.multiprocessing_context)  # fmt: skip
+            if self.persistent_workers:
+                self._workers = workers
+        workers.begin(int(host_numbers(self.generator).integers(1 << 62)), first)
+        running = _Several(self, workers)
+        if self.persistent_workers:
+            self._running = running
+        return running
+
+
+class _Several:
+    """An epoch by workers: each in its turn, a few batches ahead."""
+
+    def __init__(self, loader: DataLoader, workers: Workers) -> None:
+        self._workers, self._timeout, self._keep = workers, loader.timeout, loader.persistent_workers
+        self._indices = loader._indices()
+        self._active = deque(range(loader.num_workers))
+        self._ended: set[int] = set()
+        self._asked: deque[int] = deque()
+        self._over = False
+        for _ in range((loader.prefetch_factor or 2) * loader.num_workers):
+            self._ask()
+
+    def _ask(self) -> None:
+        """Has the next worker do the next batch."""
+        while self._active and self._active[0] in self._ended:
+            self._active.popleft()
+        if not self._active:
+            return
+        try:
+            indices = next(self._indices)
+        except StopIteration:
+            self._active.clear()
+            return
+        k = self._active[0]
+        self._active.rotate(-1)
+        self._workers.ask(k, indices)
+        self._asked.append(k)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while self._asked:
+            k = self._asked.popleft()
+            try:
+                kind, batch = self._workers.answer(k, self._timeout)
+            except BaseException:
+                self._end()
+                raise
+            if kind == "end":
+                self._ended.add(k)
+                self._ask()
+                continue
+            self._ask()
+            return batch
+        self._end()
+        raise StopIteration
+
+    def drain(self) -> None:
+        """Takes what was asked for and is wanted no more."""
+        while self._asked:
+            with contextlib.suppress(Exception):  # of a batch that nobody wants
+                self._workers.answer(self._asked.popleft(), self._timeout)
+
+    def _end(self) -> None:
+        self._active.clear()
+        if not self._keep and not self._over:
+            self._asked.clear()
+            self._workers.stop()
+        self._over = True
+
+
+def _pinned(batch: Any) -> Any:
+    """Batches of a class of one's own are asked to pin themselves; tensors need not be."""
+    pin = getattr(batch, "pin_memory", None)
+    return batch if pin is None else pin()

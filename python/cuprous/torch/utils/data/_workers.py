@@ -1,0 +1,327 @@
+"""Worker processes of a loader.
+
+A worker gets indices by a pipe and sends batches back: small ones through the pipe, large ones in shared memory that it
+keeps and uses again once the loader has copied it. So a worker never waits to send, and neither side can wait for the
+other. Where processes are forked, as on Linux, nothing is pickled on the way there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import sys
+import traceback
+import warnings
+import weakref
+from multiprocessing import connection, context, get_all_start_methods, get_context, resource_tracker, shared_memory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+
+#: Payloads up to this size go through the pipe.
+_SMALL = 1 << 15
+_ALIGN = 64
+
+
+class WorkerInfo(NamedTuple):
+    """What a worker knows of itself."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """`id`, `num_workers`, `seed` and `dataset` in a worker; None elsewhere."""
+    return _info
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves the elements of tensors and arrays aside, in `parts`."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.parts: list[np.ndarray[Any, Any]] = []
+
+    def persistent_id(self, obj: Any) -> Any:
+        """What stands for a tensor or an array."""
+        if isinstance(obj, Tensor) and type(obj) is Tensor:
+            host, name = obj.detach().to_numpy(), obj.dtype_name
+        elif type(obj) is np.ndarray and not obj.dtype.hasobject:
+            host, name = obj, None
+        else:
+            return None
+        self.parts.append(np.ascontiguousarray(host))
+        return len(self.parts) - 1, host.shape, host.dtype, name
+
+
+class _Unpickler(pickle.Unpickler):
+    """Takes them from a buffer, of which nothing is kept."""
+
+    def __init__(self, file: Any, buffer: Any, offsets: list[int]) -> None:
+        super().__init__(file)
+        self.buffer, self.offsets = buffer, offsets
+
+    def persistent_load(self, pid: Any) -> Any:
+        """The tensor or array."""
+        place, shape, dtype, name = pid
+        host = np.ndarray(shape, dtype, self.buffer, self.offsets[place])
+        return host.copy() if name is None else _core.t_wrap(_core.from_numpy(host, "cpu"))
+
+
+class _Blocks:
+    """A worker's shared memory: blocks of powers of two, each used again when the loader says so."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, shared_memory.SharedMemory] = {}
+        self.free: list[str] = []
+
+    def take(self, size: int) -> shared_memory.SharedMemory:
+        """A block that holds so many bytes."""
+        for name in self.free:
+            if self.all[name].size >= size:
+                self.free.remove(name)
+                return self.all[name]
+        block = shared_memory.SharedMemory(create=True, size=1 << (size - 1).bit_length())
+        self.all[block.name] = block
+        return block
+
+    def drop(self) -> None:
+        """Gives all of them back."""
+        for block in self.all.values():
+            block.close()
+            with contextlib.suppress(FileNotFoundError):
+                block.unlink()
+
+
+def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
+    """What to send of a batch: the block's name or the bytes, where the parts begin, where the pickle does, the end."""
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(batch)
+    offsets, size = [], 0
+    for part in pickler.parts:
+        offsets.append(size)
+        size += -(-part.nbytes // _ALIGN) * _ALIGN
+    total = size + file.tell()
+    block = blocks.take(total) if total > _SMALL else None
+    memory: Any = bytearray(total) if block is None else block.buf
+    for at, part in zip(offsets, pickler.parts, strict=True):
+        np.ndarray(part.shape, part.dtype, memory, at)[...] = part
+    memory[size:total] = file.getbuffer()
+    return memory if block is None else block.name, offsets, size, total
+
+
+def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any, blocks: _Blocks) -> None:
+    from cuprous.torch.utils.data._fetch import fetcher
+
+    for other in inherited:  # the loader's ends, which a fork copies: a pipe ends when nobody has them
+        other.close()
+    fetch: Any = None
+    problem: Any = None
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while (task := conn.recv()) is not None:
+            if task[0] == "epoch":
+                try:
+                    problem = None
+                    _seed(info._replace(seed=task[1] + info.id))
+                    if task[2] and init is not None:
+                        init(info.id)
+                    fetch = fetcher(info.dataset, *make)
+                except Exception as error:
+                    problem = _told(error)
+                continue
+            _, indices, recycled = task
+            blocks.free += recycled
+            try:
+                answer = ("error", problem) if problem else ("batch", *_pack(fetch(indices), blocks))
+            except StopIteration:
+                answer = ("end",)
+            except Exception as error:
+                answer = ("error", _told(error))
+            conn.send(answer)
+
+
+def _told(error: Exception) -> tuple[Any, str]:
+    kind = type(error)
+    try:
+        pickle.dumps(kind)
+    except Exception:
+        kind = RuntimeError
+    return kind, traceback.format_exc()
+
+
+def _seed(info: WorkerInfo) -> None:
+    import random
+
+    from cuprous.torch import _creation
+
+    global _info
+    _info = info
+    random.seed(info.seed)
+    np.random.seed(info.seed % (1 << 32))
+    _creation.manual_seed(info.seed)
+
+
+def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
+    import signal
+
+    from cuprous.torch import _words
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    _core.set_device("cpu")
+    _words.set_default_device("cpu")
+    blocks = _Blocks()
+    try:
+        _run(conn, inherited, info, make, init, blocks)
+    finally:
+        blocks.drop()
+        conn.close()
+
+
+def choose_context(given: Any) -> Any:
+    """How processes are started: by fork on Linux, otherwise by spawn, unless told.
+
+    Raises:
+        ValueError: for a method that there is not.
+        TypeError: for anything else.
+    """
+    if given is None:
+        return get_context("fork" if sys.platform == "linux" else "spawn")
+    if isinstance(given, str):
+        if given not in get_all_start_methods():
+            raise ValueError("multiprocessing_context option should specify a valid start method in "
+                             f"{get_all_start_methods()!r}, but got multiprocessing_context={given!r}")  # fmt: skip
+        return get_context(given)
+    if isinstance(given, context.BaseContext):
+        return given
+    raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start "
+                    f"method, but got multiprocessing_context={given}")  # fmt: skip
+
+
+class Workers:
+    """The processes of one loader."""
+
+    def __init__(self, dataset: Any, make: Any, count: int, init: Any, method: Any) -> None:
+        method = choose_context(method)
+        resource_tracker.ensure_running()  # one for all, so that what one process makes another may give back
+        _core.flush()
+        self.ends: list[Any] = []
+        self.processes: list[Any] = []
+        self.known: dict[str, shared_memory.SharedMemory] = {}
+        self.recycled: list[list[str]] = [[] for _ in range(count)]
+        forked = method.get_start_method() == "fork"
+        self._stop = weakref.finalize(self, _stop, self.ends, self.processes, self.known)
+        for k in range(count):
+            ours, theirs = method.Pipe()
+            self.ends.append(ours)
+            info = WorkerInfo(k, count, 0, dataset)
+            process = method.Process(
+                target=_main, args=(theirs, [*self.ends] if forked else [], info, make, init), daemon=True
+            )
+            with warnings.catch_warnings():
+                # The engine's threads do not live on in a forked child, and it knows that.
+                warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
+                process.start()
+            self.processes.append(process)
+            theirs.close()
+
+    def begin(self, seed: int, first: bool) -> None:
+        """Starts an epoch."""
+        for k in range(len(self.ends)):
+            self._send(k, ("epoch", seed, first))
+
+    def ask(self, k: int, indices: Any) -> None:
+        """Gives a worker the next batch to do."""
+        self._send(k, ("batch", indices, self.recycled[k]))
+        self.recycled[k] = []
+
+    def _send(self, k: int, message: Any) -> None:
+        try:
+            self.ends[k].send(message)
+        except (BrokenPipeError, ConnectionResetError):
+            self._gone(k)
+
+    def _gone(self, k: int) -> None:
+        process = self.processes[k]
+        process.join(1)
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode}). Processes "
+            "that do not come up, and those killed for memory, print nothing here; num_workers=0 shows the cause"
+        )
+
+    def answer(self, k: int, timeout: float) -> tuple[str, Any]:
+        """A worker's next batch, or "end" of its stream.
+
+        Raises:
+            RuntimeError: if it is gone, or took longer than a timeout greater than 0.
+        """
+        end, process = self.ends[k], self.processes[k]
+        ready = connection.wait([end, process.sentinel], timeout if timeout > 0 else None)
+        if not ready:
+            for late in self.processes:
+                late.terminate()
+            raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+        try:
+            kind, *rest = end.recv()
+        except (EOFError, ConnectionResetError):
+            self._gone(k)
+        if kind == "error":
+            _raise(k, *rest[0])
+        return kind, self._unpack(k, *rest) if kind == "batch" else None
+
+    def _unpack(self, k: int, memory: Any, offsets: list[int], start: int, total: int) -> Any:
+        if isinstance(memory, str):
+            if memory not in self.known:
+                self.known[memory] = shared_memory.SharedMemory(memory)
+            self.recycled[k].append(memory)
+            memory = self.known[memory].buf
+        return _Unpickler(io.BytesIO(memory[start:total]), memory, offsets).load()
+
+    def stop(self) -> None:
+        """Ends them."""
+        self._stop()
+
+
+def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.SharedMemory]) -> None:
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.send(None)
+        end.close()
+    for process in processes:
+        process.join(5)
+        if process.is_alive():
+            process.terminate()
+            process.join(5)
+    for block in known.values():
+        block.close()
+        # A worker that was killed could not give it back. Whoever does so second finds nothing.
+        if any(process.exitcode for process in processes):
+            with contextlib.suppress(FileNotFoundError):
+                block.unlink()
+
+
+class _Text(str):
+    """A message that KeyError prints as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _raise(k: int, kind: type[Exception], text: str) -> None:
+    message = f"Caught {kind.__name__} in DataLoader worker process {k}.\nOriginal {text}"
+    try:
+        error = kind(_Text(message))
+    except Exception:  # a class that wants other arguments
+        error = RuntimeError(message)
+    raise error

@@ -1,0 +1,284 @@
+"""Transforms of images. Random ones draw from the default generator, so that `torch.manual_seed` repeats them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.utils.data._samplers import host_numbers
+from cuprous.torchvision.transforms import functional
+from cuprous.torchvision.transforms.functional import InterpolationMode
+
+F = functional
+
+
+class Compose:
+    """One transform after another."""
+
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+        self.transforms = transforms
+
+    def __call__(self, img: Any) -> Any:
+        """The transformed image."""
+        for transform in self.transforms:
+            img = transform(img)
+        return img
+
+    def __repr__(self) -> str:
+        return "Compose(\n" + "".join(f"    {t}\n" for t in self.transforms) + ")"
+
+
+class _Transform:
+    """A transform whose settings are its attributes."""
+
+    def __call__(self, img: Any) -> Any:
+        """The transformed image."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class ToTensor(_Transform):
+    """A float tensor (channels, height, width) of [0, 1] from an image or array of bytes."""
+
+    def __call__(self, pic: Any) -> Tensor:
+        """The tensor."""
+        return F.to_tensor(pic)
+
+
+class PILToTensor(_Transform):
+    """A tensor (channels, height, width) of an image's bytes."""
+
+    def __call__(self, pic: Any) -> Tensor:
+        """The tensor."""
+        return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(F.pil_array(pic)), "cpu"))
+
+
+class ToPILImage(_Transform):
+    """Pillow's image of a tensor or array."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        self.mode = mode
+
+    def __call__(self, pic: Any) -> Any:
+        """The image."""
+        return F.to_pil_image(pic, self.mode)
+
+
+class Normalize(_Transform):
+    """`(x - mean) / std` for each channel of a tensor."""
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
+        self.mean, self.std, self.inplace = mean, std, inplace
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """The tensor."""
+        return F.normalize(tensor, self.mean, self.std, self.inplace)
+
+
+class Resize(_Transform):
+    """Another size (height, width); one number is for the shorter edge."""
+
+    def __init__(self, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
+                 antialias: bool | None = True) -> None:  # fmt: skip
+        self.size, self.interpolation, self.max_size, self.antialias = size, interpolation, max_size, antialias
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    if isinstance(size, int):
+        return size, size
+    size = tuple(size)
+    if len(size) not in (1, 2):
+        raise ValueError("Please provide only two dimensions (h, w) for size.")
+    return size[0], size[-1]
+
+
+class CenterCrop(_Transform):
+    """The middle."""
+
+    def __init__(self, size: Any) -> None:
+        self.size = _pair(size)
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.center_crop(img, self.size)
+
+
+class Pad(_Transform):
+    """With edges added."""
+
+    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+        self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
+
+
+class RandomCrop(_Transform):
+    """A part from anywhere, edges added before."""
+
+    def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
+                 padding_mode: str = "constant") -> None:  # fmt: skip
+        self.size, self.padding, self.pad_if_needed = _pair(size), padding, pad_if_needed
+        self.fill, self.padding_mode = fill, padding_mode
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        if self.padding is not None:
+            img = F.pad(img, self.padding, self.fill, self.padding_mode)
+        (height, width), (w, h) = self.size, F.get_image_size(img)
+        if self.pad_if_needed and (w < width or h < height):
+            img = F.pad(img, [max(width - w, 0), max(height - h, 0)], self.fill, self.padding_mode)
+            w, h = F.get_image_size(img)
+        if w < width or h < height:
+            raise ValueError(f"Required crop size {self.size} is larger than input image size {(h, w)}")
+        numbers = host_numbers()
+        top, left = int(numbers.integers(h - height + 1)), int(numbers.integers(w - width + 1))
+        return F.crop(img, top, left, height, width)
+
+
+class RandomResizedCrop(_Transform):
+    """A part of random size and shape, brought to one size."""
+
+    def __init__(self, size: Any, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3),
+                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> None:  # fmt: skip
+        self.size, self.scale, self.ratio = _pair(size), scale, ratio
+        self.interpolation, self.antialias = interpolation, antialias
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        numbers, (w, h) = host_numbers(), F.get_image_size(img)
+        for _ in range(10):
+            area = w * h * numbers.uniform(*self.scale)
+            ratio = math.exp(numbers.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            if 0 < width <= w and 0 < height <= h:
+                top, left = int(numbers.integers(h - height + 1)), int(numbers.integers(w - width + 1))
+                break
+        else:  # none fits: the largest part of the middle with a shape that is allowed
+            width = min(w, round(h * self.ratio[1])) if w / h > self.ratio[1] else w
+            height = min(h, round(w / self.ratio[0])) if w / h < self.ratio[0] else h
+            top, left = (h - height) // 2, (w - width) // 2
+        return F.resize(F.crop(img, top, left, height, width), self.size, self.interpolation)
+
+
+class RandomHorizontalFlip(_Transform):
+    """Left and right exchanged, sometimes."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = p
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.hflip(img) if host_numbers().random() < self.p else img
+
+
+class RandomVerticalFlip(RandomHorizontalFlip):
+    """Top and bottom exchanged, sometimes."""
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.vflip(img) if host_numbers().random() < self.p else img
+
+
+class RandomRotation(_Transform):
+    """Turned by an angle of [-degrees, degrees], or of a range, against the clock."""
+
+    def __init__(self, degrees: Any, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
+                 center: Any = None, fill: Any = 0) -> None:  # fmt: skip
+        if isinstance(degrees, (int, float)):
+            if degrees < 0:
+                raise ValueError("If degrees is a single number, it must be positive.")
+            degrees = (-degrees, degrees)
+        self.degrees, self.interpolation, self.expand = tuple(degrees), interpolation, expand
+        self.center, self.fill = center, fill
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        angle = float(host_numbers().uniform(*self.degrees))
+        return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
+
+
+class ColorJitter(_Transform):
+    """Brightness, contrast, saturation and hue changed at random, in random order."""
+
+    def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
+        self.brightness = self._range("brightness", brightness)
+        self.contrast = self._range("contrast", contrast)
+        self.saturation = self._range("saturation", saturation)
+        self.hue = self._range("hue", hue, 0.0, (-0.5, 0.5))
+
+    @staticmethod
+    def _range(name: str, value: Any, center: float = 1.0,
+               bound: tuple[float, float] = (0.0, math.inf)) -> tuple[float, float] | None:  # fmt: skip
+        if isinstance(value, (int, float)):
+            if value < 0:
+                raise ValueError(f"If {name} is a single number, it must be non negative.")
+            value = (max(center - value, 0.0) if center else -value, center + value)
+        if not bound[0] <= value[0] <= value[1] <= bound[1]:
+            raise ValueError(f"{name} values should be between {bound}, but got {value}.")
+        return None if value[0] == value[1] == center else (float(value[0]), float(value[1]))
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        numbers = host_numbers()
+        changes = [(F.adjust_brightness, self.brightness), (F.adjust_contrast, self.contrast),
+                   (F.adjust_saturation, self.saturation), (F.adjust_hue, self.hue)]  # fmt: skip
+        for k in numbers.permutation(4):
+            change, between = changes[k]
+            if between is not None:
+                img = change(img, float(numbers.uniform(*between)))
+        return img
+
+
+class Grayscale(_Transform):
+    """Grey, in one channel or in three that are equal."""
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        self.num_output_channels = num_output_channels
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return F.to_grayscale(img, self.num_output_channels)
+
+
+class Lambda(_Transform):
+    """A function of one's own."""
+
+    def __init__(self, lambd: Callable[[Any], Any]) -> None:
+        if not callable(lambd):
+            raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__!r}")
+        self.lambd = lambd
+
+    def __call__(self, img: Any) -> Any:
+        """What the function makes of it."""
+        return self.lambd(img)
+
+
+class RandomApply(_Transform):
+    """A list of transforms, sometimes."""
+
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
+        self.transforms, self.p = transforms, p
+
+    def __call__(self, img: Any) -> Any:
+        """The image."""
+        return Compose(self.transforms)(img) if host_numbers().random() < self.p else img
+
+
+__all__ = [
+    "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode", "Lambda", "Normalize", "PILToTensor",
+    "Pad", "RandomApply", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
+    "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor", "functional",
+]  # fmt: skip

@@ -1,0 +1,276 @@
+"""What transforms do: to Pillow's images, NumPy arrays (height, width[, channels]) and tensors (…, height, width).
+
+Sizes are changed, images turned and colours mixed by Pillow: that is done to images and arrays of uint8 only.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _shape
+from cuprous.torchvision._pillow import is_image, pillow
+
+
+class InterpolationMode(enum.Enum):
+    """How an image gets another size."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+#: Pillow's numbers for them.
+_FILTERS = {"nearest": 0, "nearest-exact": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
+
+
+def _filter(mode: Any) -> int:
+    return mode if isinstance(mode, int) else _FILTERS[InterpolationMode(mode).value]
+
+
+def _check(picture: Any) -> None:
+    if not (is_image(picture) or isinstance(picture, (np.ndarray, Tensor))):
+        raise TypeError(f"expected one of Pillow's images, a NumPy array or a tensor, got {type(picture).__name__}")
+
+
+def get_image_size(picture: Any) -> list[int]:
+    """Width and height."""
+    _check(picture)
+    if is_image(picture):
+        return list(picture.size)
+    shape = picture.dims[-2:] if isinstance(picture, Tensor) else picture.shape[:2]
+    return [shape[1], shape[0]]
+
+
+def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> Any:
+    _check(picture)
+    if isinstance(picture, Tensor):
+        raise NotImplementedError(f"[{name}] tensors are not supported: put it before ToTensor")
+    if is_image(picture):
+        return change(picture)
+    return np.asarray(change(pillow().fromarray(picture)))
+
+
+def to_tensor(pic: Any) -> Tensor:
+    """A tensor (channels, height, width) of an image or array; bytes become floats of [0, 1]."""
+    if isinstance(pic, Tensor) or not (is_image(pic) or isinstance(pic, np.ndarray)):
+        raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
+    host = pil_array(pic)
+    if host.dtype == np.uint8:
+        host = host.astype(np.float32) / np.float32(255)
+    return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(host), "cpu"))
+
+
+def pil_array(pic: Any) -> np.ndarray[Any, Any]:
+    """An array (channels, height, width) of an image or of an array (height, width[, channels])."""
+    if is_image(pic) and pic.mode == "1":
+        pic = pic.convert("L")
+    host = np.asarray(pic)
+    if host.ndim not in (2, 3):
+        raise ValueError(f"pic should be 2/3 dimensional. Got {host.ndim} dimensions.")
+    return host[None] if host.ndim == 2 else host.transpose(2, 0, 1)
+
+
+def to_pil_image(pic: Any, mode: str | None = None) -> Any:
+    """Pillow's image of a tensor (channels, height, width) or an array; floats of [0, 1] become bytes."""
+    if isinstance(pic, Tensor):
+        host = pic.detach().to_numpy()
+        if host.ndim not in (2, 3):
+            raise ValueError(f"pic should be 2/3 dimensional. Got {host.ndim} dimensions.")
+        host = host if host.ndim == 2 else host.transpose(1, 2, 0)
+        if host.dtype.kind == "f" and mode != "F":
+            host = (host * 255).astype(np.uint8)
+    elif isinstance(pic, np.ndarray):
+        host = pic
+    else:
+        raise TypeError(f"pic should be Tensor or ndarray. Got {type(pic)}.")
+    host = host[..., 0] if host.ndim == 3 and host.shape[-1] == 1 else host
+    made = pillow().fromarray(np.ascontiguousarray(host))
+    return made if mode is None or made.mode == mode else made.convert(mode)
+
+
+def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
+    """`(x - mean) / std` for each channel, which is the third dimension from the end."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
+    if not tensor.is_floating_point():
+        raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
+    if tensor.ndim < 3:
+        raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got {tensor.shape}")
+    if any(s == 0 for s in std):
+        raise ValueError("std evaluated to zero, leading to division by zero.")
+    if len(set(mean)) == len(set(std)) == 1:
+        shift, scale = float(mean[0]), float(std[0])  # scalars of the program need no memory
+        result = _core.t_map("divide", _core.t_map("subtract", tensor, shift), scale)
+    else:
+        columns = [_core.t_wrap(_core.from_numpy(np.asarray(v, np.float32).reshape(-1, 1, 1), tensor.device_name))
+                   for v in (mean, std)]  # fmt: skip
+        result = _core.t_map("divide", _core.t_map("subtract", tensor, columns[0]), columns[1])
+    result = result if result.dtype_name == tensor.dtype_name else _core.t_cast(result, tensor.dtype_name)
+    if not inplace:
+        return result
+    _core.t_update(tensor, result)
+    return tensor
+
+
+def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
+           antialias: bool | None = True) -> Any:  # fmt: skip
+    """An image of another size (height, width); one number is for the shorter edge."""
+    width, height = get_image_size(img)
+    size = [size] if isinstance(size, int) else list(size)
+    if len(size) == 2:
+        if max_size is not None:
+            raise ValueError("max_size should only be passed if size specifies the length of the smaller edge")
+        target = (size[1], size[0])
+    else:
+        short, long = sorted((width, height))
+        new_short, new_long = size[0], int(size[0] * long / short)
+        if max_size is not None and new_long > max_size:
+            new_short, new_long = int(max_size * new_short / new_long), max_size
+        target = (new_short, new_long) if width <= height else (new_long, new_short)
+    if target == (width, height):
+        return img
+    return _through_pillow("resize", img, lambda picture: picture.resize(target, _filter(interpolation)))
+
+
+def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+    """A part of an image; what lies outside is 0."""
+    _check(img)
+    if is_image(img):
+        return img.crop((left, top, left + width, top + height))
+    w, h = get_image_size(img)
+    outside = [max(-left, 0), max(-top, 0), max(left + width - w, 0), max(top + height - h, 0)]
+    if any(outside):
+        img, top, left = pad(img, outside), top + outside[1], left + outside[0]
+    if isinstance(img, Tensor):
+        return img[..., top : top + height, left : left + width]
+    return img[top : top + height, left : left + width]
+
+
+def center_crop(img: Any, output_size: Any) -> Any:
+    """The middle of an image, made larger by zeros where it is too small."""
+    th, tw = (output_size, output_size) if isinstance(output_size, int) else (output_size * 2)[:2]
+    w, h = get_image_size(img)
+    if tw > w or th > h:
+        dw, dh = max(tw - w, 0), max(th - h, 0)
+        img = pad(img, [dw // 2, dh // 2, (dw + 1) // 2, (dh + 1) // 2])
+        w, h = get_image_size(img)
+    return crop(img, round((h - th) / 2), round((w - tw) / 2), th, tw)
+
+
+def hflip(img: Any) -> Any:
+    """Left and right exchanged."""
+    _check(img)
+    if is_image(img):
+        return img.transpose(0)
+    return _shape.flip(img, [-1]) if isinstance(img, Tensor) else img[:, ::-1]
+
+
+def vflip(img: Any) -> Any:
+    """Top and bottom exchanged."""
+    _check(img)
+    if is_image(img):
+        return img.transpose(1)
+    return _shape.flip(img, [-2]) if isinstance(img, Tensor) else img[::-1]
+
+
+_PAD_MODES = {"constant": "constant", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric"}
+
+
+def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
+    """An image with edges added: one width, one for left and right and one for top and bottom, or left, top, right and
+    bottom."""
+    _check(img)
+    if padding_mode not in _PAD_MODES:
+        raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
+    widths = [padding] if isinstance(padding, int) else list(padding)
+    if len(widths) not in (1, 2, 4):
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(widths)} element tuple")
+    left, top, right, bottom = (widths * 4)[:4] if len(widths) < 4 else widths
+    if isinstance(img, Tensor):
+        if padding_mode != "constant":
+            raise NotImplementedError(f"[pad] padding_mode={padding_mode!r} is not supported for tensors")
+        from cuprous.torch.nn import functional as F
+
+        return F.pad(img, [left, right, top, bottom], value=fill)
+    if is_image(img) and padding_mode == "constant":
+        from PIL import ImageOps
+
+        bands = len(img.getbands())  # one number is for all of them, where Pillow would take the first alone
+        colour = (int(fill),) * bands if bands > 1 and isinstance(fill, (int, float)) else fill
+        return ImageOps.expand(img, (left, top, right, bottom), colour)
+    host = np.asarray(img)
+    edges = [(top, bottom), (left, right), *[(0, 0)] * (host.ndim - 2)]
+    options = {"constant_values": fill} if padding_mode == "constant" else {}
+    made = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
+    return pillow().fromarray(made) if is_image(img) else made
+
+
+def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
+           center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
+    """An image turned against the clock, by degrees."""
+    return _through_pillow("rotate", img, lambda picture: picture.rotate(
+        angle, _filter(interpolation), expand, center, fillcolor=fill))  # fmt: skip
+
+
+def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    """A grey image, in one channel or in three that are equal."""
+    if num_output_channels not in (1, 3):
+        raise ValueError("num_output_channels should be either 1 or 3")
+    if isinstance(img, Tensor):
+        red, green, blue = (_shape.narrow(img, -3, k, 1) for k in range(3))
+        grey = red * 0.2989 + green * 0.587 + blue * 0.114
+        return grey if num_output_channels == 1 else _shape.cat([grey] * 3, -3)
+    grey = _through_pillow("to_grayscale", img, lambda picture: picture.convert("L"))
+    if num_output_channels == 1:
+        return grey
+    if is_image(grey):
+        return pillow().merge("RGB", [grey] * 3)
+    return np.stack([grey] * 3, -1)
+
+
+def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
+    def adjust(img: Any, factor: float) -> Any:
+        if factor < 0:
+            raise ValueError(f"factor {factor} is negative")
+
+        def change(picture: Any) -> Any:
+            from PIL import ImageEnhance
+
+            return getattr(ImageEnhance, kind)(picture).enhance(factor)
+
+        return _through_pillow(f"adjust_{kind.lower()}", img, change)
+
+    adjust.__doc__ = doc
+    return adjust
+
+
+adjust_brightness = _enhanced("Brightness", "Brighter or darker: 0 is black, 1 the image.")
+adjust_contrast = _enhanced("Contrast", "More or less contrast: 0 is grey, 1 the image.")
+adjust_saturation = _enhanced("Color", "More or less colour: 0 is grey, 1 the image.")
+
+
+def adjust_hue(img: Any, hue_factor: float) -> Any:
+    """Colours turned around their circle, of which hue_factor in [-0.5, 0.5] is a part."""
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
+
+    def change(picture: Any) -> Any:
+        if picture.mode in ("L", "1", "I", "F"):
+            return picture
+        hue, saturation, value = picture.convert("HSV").split()
+        turned = (np.asarray(hue).astype(np.int16) + math.floor(hue_factor * 255)) % 256
+        parts = (pillow().fromarray(turned.astype(np.uint8)), saturation, value)
+        return pillow().merge("HSV", parts).convert(picture.mode)
+
+    return _through_pillow("adjust_hue", img, change)

@@ -1,0 +1,243 @@
+"""Training steps that are recognised must stay those that the program wrote: every way to be silently wrong is a
+scenario here, which is run op by op, fused and replayed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous.torch as torch
+from cuprous import _core
+from tests.conftest import DEVICE
+
+nn, F, optim = torch.nn, torch.nn.functional, torch.optim
+STEPS = 12
+
+
+def data(n: int = 40) -> tuple[Any, Any]:
+    return torch.randn(n, 6), torch.randint(0, 3, (n,))
+
+
+def network(*middle: Any) -> Any:
+    return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), *middle, nn.Linear(16, 3))
+
+
+def step(model: Any, optimizer: Any, x: Any, y: Any) -> Any:
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def schedules() -> Iterator[Any]:
+    """The rate falls to nothing, so that the last steps change nothing."""
+    model, (x, y) = network(), data()
+    optimizer = optim.AdamW(model.parameters(), lr=0.05)
+    schedule = optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, STEPS - 4)
+    for k in range(STEPS):
+        before = model[0].weight.detach().clone()
+        yield step(model, optimizer, x, y)
+        assert torch.equal(before, model[0].weight) == (k >= STEPS - 4)
+        schedule.step()
+
+
+def dropout() -> Iterator[Any]:
+    """Each step has a mask of its own."""
+    model, (x, y) = network(nn.Dropout(0.5)), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.0)
+    losses = []
+    for _ in range(STEPS):
+        losses.append(step(model, optimizer, x, y))
+        yield losses[-1]
+    assert len({float(loss) for loss in losses}) == STEPS
+
+
+def ragged_batches() -> Iterator[Any]:
+    """The last batch of an epoch is shorter."""
+    model, (x, y) = network(), data(22)
+    optimizer = optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(4):
+        for inputs, labels in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), 8, shuffle=True):
+            assert inputs.dims[0] == labels.dims[0]
+            yield step(model, optimizer, inputs, labels)
+
+
+def training_and_evaluation() -> Iterator[Any]:
+    """They take turns; evaluation draws no mask and changes nothing."""
+    model, (x, y) = network(nn.Dropout(0.5)), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(STEPS // 2):
+        model.train()
+        yield step(model, optimizer, x, y)
+        model.eval()
+        with torch.no_grad():
+            outputs = [model(x) for _ in range(2)]
+        assert torch.equal(*outputs) and not outputs[0].requires_grad
+        yield F.cross_entropy(outputs[0], y)
+
+
+def branches() -> Iterator[Any]:
+    """What Python decides differs from step to step, also by a value that was computed."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    for k in range(STEPS):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        if k % 3 == 2:
+            loss = loss + 0.01 * sum(p.square().sum() for p in model.parameters())
+        if loss.item() > 1.0:
+            loss = loss * 2
+        loss.backward()
+        optimizer.step()
+        yield loss
+
+
+def accumulation() -> Iterator[Any]:
+    """Gradients of three parts are summed before a step."""
+    model, (x, y) = network(), data(36)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    for k in range(STEPS):
+        loss = F.cross_entropy(model(x[k % 3 :: 3]), y[k % 3 :: 3]) / 3
+        loss.backward()
+        if k % 3 == 2:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=k % 2 == 0)
+        yield loss
+
+
+def clipping() -> Iterator[Any]:
+    """The norm is brought down to a bound that changes."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.5)
+    for k in range(STEPS):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x * 10), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0 / (k + 1))
+        norm = sum(float(p.grad.square().sum()) for p in model.parameters()) ** 0.5
+        assert norm <= 1.0 / (k + 1) * 1.001
+        optimizer.step()
+        yield loss
+
+
+def data_written_in_place() -> Iterator[Any]:
+    """One buffer holds each batch in turn."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    inputs, labels = torch.zeros(8, 6), torch.zeros(8, dtype=torch.int64)
+    for k in range(STEPS):
+        inputs.copy_(x[k % 5 * 8 : k % 5 * 8 + 8])
+        labels.copy_(y[k % 5 * 8 : k % 5 * 8 + 8])
+        yield step(model, optimizer, inputs, labels)
+
+
+def weights_changed_from_outside() -> Iterator[Any]:
+    """A state is loaded in the middle, a layer is frozen and a weight is written."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    saved = {name: t.clone() for name, t in model.state_dict().items()}
+    for k in range(STEPS):
+        if k == 4:
+            model.load_state_dict(saved)
+        if k == 6:
+            with torch.no_grad():
+                model[2].bias[0] = 3.0
+        frozen = k in (8, 9)
+        model[0].requires_grad_(not frozen)
+        before = model[0].weight.detach().clone()
+        yield step(model, optimizer, x, y)
+        assert torch.equal(before, model[0].weight) == frozen
+
+
+def constants_that_count() -> Iterator[Any]:
+    """Numbers of Python's in the loss are read each time."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    for k in range(STEPS):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y) * (k + 1) + k
+        loss.backward()
+        optimizer.step()
+        assert float(loss) >= k
+        yield loss
+
+
+SCENARIOS: dict[str, Callable[[], Iterator[Any]]] = {
+    f.__name__: f
+    for f in (
+        schedules, dropout, ragged_batches, training_and_evaluation, branches, accumulation, clipping,
+        data_written_in_place, weights_changed_from_outside, constants_that_count,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenarios(name: str) -> None:
+    def run(mode: str) -> list[float]:
+        _core.set_replay(mode)
+        torch.manual_seed(11)
+        return [float(loss) for loss in list(SCENARIOS[name]())]
+
+    expected = run("single")
+    assert all(np.isfinite(expected))
+    np.testing.assert_allclose(run("fused"), expected, rtol=1e-4)
+    first = run("auto")
+    np.testing.assert_allclose(first, expected, rtol=1e-4)
+    assert run("auto") == first  # the same seed gives the same bits, whatever was recognised by then
+
+
+def test_steps_by_a_formula() -> None:
+    """Thirty steps with a schedule, by NumPy in float64."""
+    rng = np.random.default_rng(0)
+    x, y, w = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=3)
+    p = nn.Parameter(torch.tensor(w))
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.9)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+    inputs, targets = torch.tensor(x), torch.tensor(y)
+    buffer = np.zeros(3)
+    for k in range(30):
+        optimizer.zero_grad()
+        loss = F.mse_loss(inputs @ p, targets)
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        assert loss.item() == pytest.approx(((x @ w - y) ** 2).mean(), rel=1e-10)
+        buffer = 0.9 * buffer + 2 * x.T @ (x @ w - y) / 20
+        w = w - 0.05 * (1 + np.cos(np.pi * k / 10)) * buffer
+    np.testing.assert_allclose(p.tolist(), w, rtol=1e-10)
+
+
+def test_a_thousand_steps_leak_nothing() -> None:
+    """Also with a loader, a schedule, dropout, clipping and a read loss in each step."""
+    resource = pytest.importorskip("resource")
+    model, (x, y) = network(nn.Dropout(0.1)), data(64)
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3)
+    schedule = optim.lr_scheduler.StepLR(optimizer, 100, 0.9)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), 16, shuffle=True)
+
+    def epochs(n: int) -> None:
+        for _ in range(n):
+            for inputs, labels in loader:
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(inputs), labels)
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                schedule.step()
+                assert loss.item() > 0
+
+    epochs(75)
+    gc.collect()
+    memory, objects = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(gc.get_objects())
+    used, planned = _core.memory_stats(DEVICE)["used_bytes"], _core.stats()["planned"]
+    epochs(250)
+    gc.collect()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2000  # kB
+    assert abs(len(gc.get_objects()) - objects) < 50
+    assert _core.memory_stats(DEVICE)["used_bytes"] <= used
+    assert _core.stats()["planned"] == planned

@@ -1,0 +1,282 @@
+"""Files: PyTorch's zip format, built by hand and by us; what must not be read; safetensors."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import struct
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous.torch as torch
+from cuprous.torch import safetensors
+
+nn = torch.nn
+
+
+def text(s: str) -> bytes:
+    return b"X" + struct.pack("<I", len(s)) + s.encode()
+
+
+def ints(*values: int) -> bytes:
+    return b"(" + b"".join(b"J" + struct.pack("<i", v) for v in values) + b"t"
+
+
+def tensor(kind: str, key: str, count: int, offset: int, size: bytes, stride: bytes, where: str = "cpu") -> bytes:
+    """What PyTorch's pickles have for a tensor."""
+    storage = b"(" + text("storage") + b"ctorch\n" + kind.encode() + b"\n" + text(key) + text(where)
+    storage += b"J" + struct.pack("<i", count) + b"tQ"
+    place = storage + b"J" + struct.pack("<i", offset) + size + stride + b"\x89ccollections\nOrderedDict\n)R"
+    return b"ctorch._utils\n_rebuild_tensor_v2\n(" + place + b"tR"
+
+
+def archive(data: bytes, storages: dict[str, bytes], **more: bytes) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as z:
+        z.writestr("archive/data.pkl", b"\x80\x02" + data + b".")
+        for name, content in more.items():
+            z.writestr(f"archive/{name}", content)
+        for key, content in storages.items():
+            z.writestr(f"archive/data/{key}", content)
+        z.writestr("archive/version", b"3\n")
+    file.seek(0)
+    return file
+
+
+FLOATS = np.arange(6, dtype=np.float32).tobytes()
+
+
+def test_a_file_made_by_hand() -> None:
+    bf = (np.array([1.0, -2.5], np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+    data = (
+        b"ccollections\nOrderedDict\n)R("
+        + text("whole") + tensor("FloatStorage", "0", 6, 0, ints(2, 3), ints(3, 1))
+        + text("column") + tensor("FloatStorage", "0", 6, 1, ints(2), ints(3))
+        + text("half") + tensor("BFloat16Storage", "1", 2, 0, ints(2), ints(1))
+        + text("step") + b"K\x07" + text("dtype") + b"ctorch\nfloat16\n"
+        + b"u"
+        + b"}" + text("_metadata") + b"}sb"  # the attributes that state dicts have
+    )  # fmt: skip
+    found = torch.load(archive(data, {"0": FLOATS, "1": bf}, byteorder=b"little"))
+    assert type(found) is OrderedDict and found["step"] == 7 and found["dtype"] is torch.float16
+    assert found["whole"].tolist() == [[0, 1, 2], [3, 4, 5]] and found["half"].tolist() == [1.0, -2.5]
+    assert found["half"].dtype is torch.bfloat16
+    found["column"].zero_()  # it shares memory with the other
+    assert found["whole"].tolist() == [[0, 0, 2], [3, 0, 5]]
+    swapped = archive(data, {"0": np.arange(6, dtype=">f4").tobytes(), "1": bf[1::-1] + bf[:1:-1]}, byteorder=b"big")
+    assert torch.load(swapped)["whole"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def again(obj: Any, **options: Any) -> Any:
+    file = io.BytesIO()
+    torch.save(obj, file)
+    file.seek(0)
+    return torch.load(file, **options)
+
+
+def test_what_is_saved_is_loaded() -> None:
+    a = torch.arange(12.0).reshape(3, 4)
+    obj = {
+        "view": a[1:, ::2], "turned": a.t(), "row": a[1], "wide": a[0].expand(2, 4), "empty": torch.empty(0, 3),
+        "half": torch.ones(3, dtype=torch.bfloat16), "bytes": torch.ones(2, dtype=torch.uint16),
+        "bool": torch.tensor([True, False]), "number": torch.tensor(3), "complex": torch.tensor([1 + 2j]),
+        "parameter": nn.Parameter(torch.ones(2)), "grad": torch.ones(1, requires_grad=True),
+        "plain": [1, 2.5, None, True, "s", b"\xff", {1, 2}, (3, 4j), bytearray(b"x")],
+        "words": [torch.float32, torch.device("cpu"), a.shape], "numpy": np.float64(0.5),
+    }  # fmt: skip
+    found = again(obj)
+    assert list(found) == list(obj)
+    for name, value in obj.items():
+        if isinstance(value, torch.Tensor):
+            assert found[name].dtype is value.dtype and found[name].tolist() == value.tolist(), name
+            assert found[name].requires_grad == value.requires_grad and found[name].is_leaf
+    assert type(found["parameter"]) is nn.Parameter and found["view"].stride() == (4, 2)
+    assert found["plain"] == obj["plain"] and found["words"] == obj["words"] and found["numpy"] == 0.5
+    found["row"].fill_(-1)
+    assert found["view"].tolist() == [[-1, -1], [8, 10]] and found["turned"][:, 1].tolist() == [-1] * 4
+
+
+def test_training_goes_on_from_a_file(tmp_path: Path) -> None:
+    def make() -> Any:
+        model = nn.Linear(3, 2)
+        return model, torch.optim.Adam(model.parameters(), lr=0.1)
+
+    def train(model: Any, optimizer: Any) -> None:
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(4, 3)).square().sum().backward()
+            optimizer.step()
+
+    model, optimizer = make()
+    train(model, optimizer)
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
+    other, its = make()
+    state = torch.load(path, map_location=other.weight.device)
+    other.load_state_dict(state["model"])
+    its.load_state_dict(state["optimizer"])
+    train(model, optimizer)
+    train(other, its)
+    assert torch.equal(model.weight, other.weight)
+    with zipfile.ZipFile(path) as z, path.open("rb") as file:
+        assert z.read("checkpoint/version") == b"3\n" and z.testzip() is None
+        for info in z.infolist():
+            file.seek(info.header_offset + 26)
+            name, extra = struct.unpack("<HH", file.read(4))
+            assert (info.header_offset + 30 + name + extra) % 64 == 0
+
+
+def test_only_what_is_reached_is_written() -> None:
+    file = io.BytesIO()
+    torch.save(torch.zeros(100_000)[500:510], file)
+    assert len(file.getvalue()) < 4000
+    tied = torch.ones(1000)
+    file = io.BytesIO()
+    torch.save({"a": tied, "b": tied, "c": tied.reshape(10, 100)}, file)
+    assert len(file.getvalue()) < 8000
+
+
+class Home:
+    def __init__(self) -> None:
+        self.value = 1
+
+
+ATTACKS = {
+    "a function": b"cos\nsystem\n" + text("true") + b"\x85R",
+    "builtins": b"cbuiltins\neval\n" + text("1") + b"\x85R",
+    "a module's part": b"ctorch\nnn.Module\n",
+    "a class": b"ctests.torch.test_serialization\nHome\n)\x81",
+}  # fmt: skip
+DAMAGE = {
+    "beyond its storage": tensor("FloatStorage", "0", 6, 2, ints(2, 3), ints(3, 1)),
+    "before its storage": tensor("FloatStorage", "0", 6, -1, ints(2), ints(1)),
+    "backwards": tensor("FloatStorage", "0", 6, 5, ints(2), ints(-1)),
+    "of a short storage": tensor("FloatStorage", "0", 600, 0, ints(600), ints(1)),
+    "of no storage": tensor("FloatStorage", "9", 6, 0, ints(6), ints(1)),
+    "a function's attributes": b"ctorch._utils\n_rebuild_tensor_v2\nN}" + text("_function") + b"I1\ns\x86b",
+    "a call with wrong arguments": b"ctorch._utils\n_rebuild_tensor_v2\n)R",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_code_is_not_run(name: str) -> None:
+    with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed.*not allowed.*state_dict"):
+        torch.load(archive(ATTACKS[name], {}))
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_told(name: str) -> None:
+    with pytest.raises(RuntimeError, match="is damaged"):
+        torch.load(archive(DAMAGE[name], {"0": FLOATS}))
+
+
+def test_other_files_are_told_apart(tmp_path: Path) -> None:
+    good = tmp_path / "good.pt"
+    torch.save(torch.ones(1000), good)
+    for content, words in (
+        (b"", "is empty"),
+        (good.read_bytes()[:2000], "not written to its end"),
+        (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "before 1.6"),
+        (b"hello, world, this is text", "no file that torch.save writes"),
+        (safetensors.save({"x": torch.ones(2)}), "safetensors"),
+    ):
+        bad = tmp_path / "bad.pt"
+        bad.write_bytes(content)
+        with pytest.raises(RuntimeError, match=words):
+            torch.load(bad)
+        with pytest.raises(RuntimeError, match=words):
+            torch.load(io.BytesIO(content))
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as z:
+        z.writestr("readme.txt", "x")
+    with pytest.raises(RuntimeError, match=r"no data\.pkl"):
+        torch.load(other)
+    flipped = bytearray(good.read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    with pytest.raises(RuntimeError, match="CRC"):
+        torch.load(io.BytesIO(bytes(flipped)))
+    with pytest.raises(FileNotFoundError):
+        torch.load(tmp_path / "missing.pt")
+
+
+def test_places() -> None:
+    def gpu() -> io.BytesIO:
+        return archive(tensor("FloatStorage", "0", 6, 0, ints(6), ints(1), "cuda:0"), {"0": FLOATS})
+
+    seen: list[str] = []
+
+    def place(storage: Any, location: str) -> Any:
+        seen.append(location)
+        return storage.cpu()
+
+    for given in ("cpu", torch.device("cpu"), {"cuda:0": "cpu"}, place, lambda storage, location: storage):
+        assert torch.load(gpu(), map_location=given).device.type == "cpu"
+    assert seen == ["cuda:0"]
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match=r"CUDA device.*map_location"):
+            torch.load(gpu())
+
+
+def test_refusals() -> None:
+    for obj in (nn.Linear(1, 1), Home(), len, lambda: 0, {"f": Home}, [object()]):
+        with pytest.raises(TypeError, match="cannot be saved"):
+            torch.save(obj, io.BytesIO())
+    with pytest.raises(NotImplementedError, match="weights_only"):
+        torch.load(io.BytesIO(), weights_only=False)
+    with pytest.raises(AttributeError):
+        torch.load(3)
+
+
+def test_classes_that_the_user_trusts() -> None:
+    data = b"c" + Home.__module__.encode() + b"\nHome\n)\x81}" + text("value") + b"K\x05sb"
+    with torch.serialization.safe_globals([Home]):
+        assert torch.load(archive(data, {})).value == 5
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(archive(data, {}))
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    tensors = {
+        "a": torch.arange(6.0).reshape(2, 3).t(), "b": torch.ones(3, dtype=torch.bfloat16),
+        "c": torch.tensor(True), "d": torch.empty(0, 4, dtype=torch.int64),
+    }  # fmt: skip
+    path = tmp_path / "x.safetensors"
+    safetensors.save_file(tensors, path, {"format": "pt"})
+    for found in (safetensors.load_file(path), safetensors.load(path.read_bytes())):
+        assert {k: (v.dtype, v.tolist()) for k, v in found.items()} == {
+            k: (v.dtype, v.tolist()) for k, v in tensors.items()
+        }
+    with safetensors.safe_open(path, "pt") as file:
+        assert sorted(file.keys()) == ["a", "b", "c", "d"] and file.metadata() == {"format": "pt"}
+        assert file.get_tensor("b").tolist() == [1, 1, 1]
+        with pytest.raises(safetensors.SafetensorError, match="missing"):
+            file.get_tensor("missing")
+    good = path.read_bytes()
+    length = int.from_bytes(good[:8], "little")
+    header = json.loads(good[8 : 8 + length])
+    header["a"]["shape"] = [200, 3]
+    forged = json.dumps(header).encode()
+    for bad in (good[:-1], good + b"x", good[:20], b"", b"\xff" * 30, b"\x08" + bytes(7) + b"[1, 2 ]",
+                len(forged).to_bytes(8, "little") + forged + good[8 + length :]):  # fmt: skip
+        with pytest.raises(safetensors.SafetensorError):
+            safetensors.load(bad)
+    shared = torch.ones(4)
+    with pytest.raises(RuntimeError, match="share memory"):
+        safetensors.save_file({"a": shared, "b": shared[1:]}, path)
+    assert path.read_bytes() == good
+
+
+def test_safetensors_beside_the_package(tmp_path: Path) -> None:
+    theirs = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "x.safetensors"
+    values = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.arange(3)}
+    theirs.save_file(values, path, metadata={"k": "v"})
+    assert {k: v.tolist() for k, v in safetensors.load_file(path).items()} == {k: v.tolist() for k, v in values.items()}
+    safetensors.save_file({k: torch.tensor(v) for k, v in values.items()}, path)
+    assert {k: v.tolist() for k, v in theirs.load_file(path).items()} == {k: v.tolist() for k, v in values.items()}

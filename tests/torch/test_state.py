@@ -1,0 +1,175 @@
+"""State of the whole process: random numbers, devices, switches, the profiler, and parts that there are not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cuprous.torch as torch
+
+GPU = torch.cuda.is_available()
+
+
+def test_random_state() -> None:
+    torch.manual_seed(5)
+    first = torch.rand(3).tolist()
+    state = torch.get_rng_state()
+    second = torch.rand(3).tolist()
+    torch.set_rng_state(state)
+    assert torch.rand(3).tolist() == second
+    with torch.random.fork_rng():
+        torch.rand(7)
+    third = torch.rand(3).tolist()
+    torch.manual_seed(5)
+    assert [torch.rand(3).tolist() for _ in range(3)] == [first, second, third]
+    assert torch.initial_seed() == torch.cuda.initial_seed() == 5
+    torch.cuda.manual_seed_all(5)
+    assert torch.rand(3).tolist() == first
+    one, two = torch.Generator().manual_seed(9), torch.Generator()
+    two.set_state(one.get_state())
+    assert torch.randn(4, generator=one).tolist() == torch.randn(4, generator=two).tolist()
+    assert one.initial_seed() == 9 and torch.seed() != torch.seed()
+
+
+def test_devices() -> None:
+    assert torch.cuda.device_count() == torch.accelerator.device_count()
+    assert (torch.accelerator.current_accelerator() is None) != GPU
+    with torch.device("cpu"):
+        assert torch.ones(1).device.type == "cpu"
+    assert torch.cuda.memory_allocated() >= 0 and "MiB" in torch.cuda.memory_summary()
+    assert torch.cuda.memory_reserved() == torch.cuda.memory_cached() >= torch.cuda.memory_allocated()
+    torch.cuda.empty_cache()
+    with pytest.raises(RuntimeError):
+        torch.cuda.set_device(99)
+    if not GPU:
+        with pytest.raises(RuntimeError, match=r"GPU|driver"):
+            torch.cuda.current_device()
+        assert not torch.cuda.is_bf16_supported()
+    else:
+        properties = torch.cuda.get_device_properties(0)
+        assert properties.name == torch.cuda.get_device_name() and properties.multi_processor_count > 0
+        free, total = torch.cuda.mem_get_info()
+        assert 0 < free <= total and torch.cuda.get_device_capability() == (properties.major, properties.minor)
+        before = torch.cuda.memory_allocated()
+        x = torch.cuda.FloatTensor(1000, 1000).fill_(1)
+        torch.cuda.synchronize()
+        assert torch.cuda.memory_allocated() >= before + 4_000_000 and x.is_cuda
+        assert torch.cuda.max_memory_allocated() >= torch.cuda.memory_allocated()
+        with torch.cuda.device(0):
+            assert torch.cuda.current_device() == 0
+
+
+def test_streams_and_events() -> None:
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with pytest.raises(ValueError, match="recorded"):
+        begin.elapsed_time(end)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        assert torch.cuda.current_stream() is stream
+        begin.record()
+        x = torch.rand(100, 100) @ torch.rand(100, 100)
+        end.record(stream)
+    stream.wait_stream(torch.cuda.default_stream())
+    torch.cuda.synchronize()
+    assert begin.elapsed_time(end) >= 0 and end.query() and torch.cuda.current_stream() is not stream
+    assert float(x.sum()) > 0
+    with pytest.raises(ValueError, match="enable_timing"):
+        begin.elapsed_time(torch.cuda.Event())
+
+
+def test_switches() -> None:
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cuda.matmul.allow_tf32 = True
+    with torch.backends.cudnn.flags(enabled=False):
+        assert not torch.backends.cudnn.enabled
+    assert torch.backends.cudnn.enabled and torch.backends.cudnn.version() is None
+    assert not torch.backends.mps.is_available() and torch.backends.cuda.is_available() == GPU
+    with pytest.raises(AttributeError, match="no switch"):
+        torch.backends.cudnn.benchmrk = True
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    with pytest.raises(ValueError):
+        torch.set_float32_matmul_precision("low")
+    if GPU:
+        with pytest.raises(NotImplementedError, match="no fixed order"):
+            torch.use_deterministic_algorithms(True)
+    else:
+        torch.use_deterministic_algorithms(True)
+        assert torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(False)
+    torch.ones(2).sum().item()
+    torch.set_num_threads(torch.get_num_threads())
+    with pytest.raises(RuntimeError, match="RAYON_NUM_THREADS"):
+        torch.set_num_threads(torch.get_num_threads() + 1)
+
+
+def test_threads_are_set_before_the_first_computation() -> None:
+    code = "import cuprous.torch as torch; torch.set_num_threads(1); print(torch.get_num_threads())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+def test_compiling_changes_nothing() -> None:
+    model = torch.nn.Linear(2, 2)
+    assert torch.compile(model, mode="reduce-overhead") is model
+
+    @torch.compile(fullgraph=True)
+    def f(x: Any) -> Any:
+        return x + 1
+
+    assert f(1) == 2 and torch.compile(f) is f and not torch.compiler.is_compiling()
+    with pytest.raises(RuntimeError):
+        torch.compile(model, mode="default", options={})
+
+
+def test_absent_parts_say_so() -> None:
+    for part, name in (("jit", "script"), ("onnx", "export"), ("fx", "symbolic_trace"),
+                       ("distributed", "init_process_group"), ("quantization", "quantize_dynamic")):  # fmt: skip
+        module = importlib.import_module(f"cuprous.torch.{part}")
+        assert module is getattr(torch, part)
+        with pytest.raises(NotImplementedError, match=f"torch.{part}.{name}"):
+            getattr(module, name)
+        assert not hasattr(module, name)
+    assert not torch.jit.is_scripting() and not torch.distributed.is_available()
+    assert not hasattr(torch.jit, "__path__")
+
+
+def test_the_profiler(tmp_path: Path) -> None:
+    p = torch.profiler
+    traces: list[Any] = []
+
+    @p.record_function("inside")
+    def work() -> Any:
+        return (torch.rand(50, 50) @ torch.rand(50, 50)).sum()
+
+    with p.profile(activities=[p.ProfilerActivity.CPU], schedule=p.schedule(wait=1, warmup=1, active=2, repeat=1),
+                   on_trace_ready=traces.append) as prof:  # fmt: skip
+        for _ in range(6):
+            with p.record_function("step"):
+                work()
+                time.sleep(0.002)
+            prof.step()
+    assert traces == [prof]
+    rows = {row.key: row for row in prof.key_averages()}
+    assert {name: row.count for name, row in rows.items()} == {"inside": 2, "step": 2, "ProfilerStep*": 2}
+    assert rows["ProfilerStep*"].cpu_time_total >= rows["step"].cpu_time_total >= 4000
+    assert rows["step"].cpu_time_total > rows["inside"].cpu_time_total > 0 <= rows["inside"].device_time_total
+    table = prof.key_averages().table(sort_by="cpu_time_total", row_limit=2)
+    assert "ProfilerStep*" in table and "inside" not in table
+    p.tensorboard_trace_handler(str(tmp_path))(prof)
+    (path,) = tmp_path.glob("*.pt.trace.json")
+    assert {e["name"] for e in json.loads(path.read_text())["traceEvents"]} >= {"inside", "ProfilerStep#2"}
+    with p.profile() as whole:
+        work()
+    assert [row.key for row in whole.key_averages()] == ["inside", "ProfilerStep*"]
+    with pytest.raises(NotImplementedError, match="with_stack"):
+        p.profile(with_stack=True)
+    with p.record_function("outside of any profile"):
+        work()
