@@ -123,8 +123,8 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
-    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "func", "iinfo",
-    "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
+    "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "func",
+    "iinfo", "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
     "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip
 __all__ += [

@@ -407,7 +407,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
     "imag": _pointwise.imag,
     "is_cuda": lambda self: self.device_name != "cpu",
     "is_cpu": lambda self: self.device_name == "cpu",
-    "is_sparse": lambda self: False,
+    **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested"), lambda self: False),
     "is_quantized": lambda self: False,
     "itemsize": lambda self: self.element_size(),
     "nbytes": lambda self: self.numel() * self.element_size(),
