@@ -13,9 +13,7 @@ from tests.torch.names import NAMES
 
 #: What is not there yet.
 ABSENT: dict[str, str] = {
-    "nn.parallel": "DistributedDataParallel",
     "utils.tensorboard": "SummaryWriter",
-    "distributed": NAMES["distributed"],
 }
 
 
