@@ -48,6 +48,7 @@ for _name, _of in _words.LEGACY.items():
 
 from cuprous.torch import (  # noqa: E402
     _absent,
+    _paths,
     _switches,
     accelerator,
     amp,
@@ -133,4 +134,5 @@ __all__ += [
 ]  # fmt: skip
 
 _absent.attach(sys.modules[__name__])
+_paths.attach()
 _autocast_lists.attach(sys.modules[__name__], nn.functional)

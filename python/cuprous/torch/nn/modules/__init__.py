@@ -19,14 +19,12 @@ from cuprous.torch.nn.modules import (
     rnn,
     sparse,
     transformer,
+    utils,  # noqa: F401
 )  # fmt: skip
 from cuprous.torch.nn.modules.module import Module
 
 _PARTS = (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization,
           padding, pooling, resampling, rnn, sparse, transformer)  # fmt: skip
-
-#: PyTorch's names of the files that other programs take layers from.
-instancenorm, upsampling, pixelshuffle, distance, fold = batchnorm, resampling, resampling, resampling, resampling
 
 __all__ = ["Module", "module"]
 for _part in _PARTS:
