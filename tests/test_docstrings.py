@@ -13,10 +13,14 @@ import pytest
 
 from cuprous._unsupported import Unsupported
 
-#: NumPy's and CuPy's modules, and SciPy's.
+#: NumPy's and CuPy's modules, SciPy's, and PyTorch's for training.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
 SCIPY = ["fft", "interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats"]
+TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
+         "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
+         "torchvision.datasets", "torchvision.transforms", "torchvision.utils"]  # fmt: skip
 MODULES = [f"cuprous.{name}".rstrip(".") for name in OURS] + [f"cuprous.scipy.{name}" for name in SCIPY]
+MODULES += [f"cuprous.{name}" for name in TORCH]
 
 
 def public(module: str) -> Iterator[tuple[str, Any]]:
@@ -51,7 +55,7 @@ def raised(function: Any) -> set[str]:
     return {ast.unparse(error.func if isinstance(error, ast.Call) else error) for error in errors}
 
 
-@pytest.mark.parametrize("module", [f"cuprous.{name}".rstrip(".") for name in OURS])
+@pytest.mark.parametrize("module", [f"cuprous.{name}".rstrip(".") for name in OURS + TORCH])
 def test_errors_are_documented(module: str) -> None:
     silent = []
     for name, value in public(module):

@@ -20,6 +20,7 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "matmul": lambda x: torch.matmul(x, x), "operator": lambda x: x @ x, "mm": lambda x: x.mm(x),
     "linear": lambda x: F.linear(x, x, x[0]), "bmm": lambda x: torch.bmm(x[None], x[None]),
     "addmm": lambda x: torch.addmm(x[0], x, x), "layer": lambda x: nn.Linear(4, 2)(x),
+    "convolution": lambda x: nn.Conv1d(4, 2, 3)(x[None]), "recurrence": lambda x: nn.LSTM(4, 2)(x)[0],
     "attention": lambda x: F.scaled_dot_product_attention(x, x, x),
 }  # fmt: skip
 SAFE: dict[str, Callable[[Any], Any]] = {

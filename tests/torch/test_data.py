@@ -128,6 +128,25 @@ def test_samplers() -> None:
             wrong()
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_parts_of_several_processes(drop_last: bool) -> None:
+    def parts(epoch: int, shuffle: bool) -> list[list[int]]:
+        make = D.distributed.DistributedSampler
+        samplers = [make(range(10), 3, rank, shuffle, drop_last=drop_last) for rank in range(3)]
+        for sampler in samplers:
+            sampler.set_epoch(epoch)
+        return [list(sampler) for sampler in samplers]
+
+    assert parts(0, False)[1] == ([1, 4, 7] if drop_last else [1, 4, 7, 0])
+    first = parts(0, True)
+    assert {len(part) for part in first} == {3 if drop_last else 4} and parts(0, True) == first != parts(1, True)
+    assert len({k for part in first for k in part}) == (9 if drop_last else 10)
+    with pytest.raises(RuntimeError, match="num_replicas"):
+        D.distributed.DistributedSampler(range(3))
+    with pytest.raises(ValueError, match="rank"):
+        D.distributed.DistributedSampler(range(3), 2, 2)
+
+
 @pytest.mark.parametrize(
     ("batch", "expected"),
     [
@@ -205,6 +224,8 @@ def test_tensors_are_gathered_at_once(shuffle: bool) -> None:
         seen += k.tolist()
     assert sorted(seen) == list(range(11)) and (seen == list(range(11))) != shuffle
     assert x.sum().item() == 231
+    part = D.Subset(D.Subset(D.TensorDataset(x), range(2, 10)), [5, 0, 7])
+    assert sorted(v for (rows,) in D.DataLoader(part, 2, shuffle=shuffle) for v in rows[:, 0].tolist()) == [4, 14, 18]
     with pytest.raises(IndexError):
         list(D.DataLoader(D.TensorDataset(x), batch_sampler=[[1, 12]]))
 
@@ -232,6 +253,14 @@ def test_trouble_in_workers_is_told() -> None:
         list(D.DataLoader(Failing(), 4, num_workers=2))
     with pytest.raises(RuntimeError, match=r"exited unexpectedly \(exit code 3\)"):
         list(D.DataLoader(Dying(), 4, num_workers=1))
+    lost = D.DataLoader(Squares(400), 4, num_workers=2, persistent_workers=True)
+    batches = iter(lost)
+    next(batches)
+    lost._workers.processes[1].kill()
+    with pytest.raises(RuntimeError, match=r"exit code -9"):
+        list(batches)
+    assert len(list(lost)) == 100  # by new ones
+    del lost, batches
     with pytest.raises(RuntimeError, match=r"timed out after 0.2 seconds"):
         list(D.DataLoader(Slow(), 4, num_workers=1, timeout=0.2))
 

@@ -11,7 +11,7 @@ import pytest
 import cuprous.torch as torch
 from tests.torch.names import NAMES
 
-#: What is not there yet.
+#: What is there only where its package is installed.
 ABSENT: dict[str, str] = {
     "utils.tensorboard": "SummaryWriter",
 }

@@ -15,7 +15,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import torchvision as tv
-from cuprous.torchvision._pillow import image
+from cuprous.torchvision._pillow import found, image
 
 T, F, D = tv.transforms, tv.transforms.functional, tv.datasets
 RNG = np.random.default_rng(0)
@@ -180,10 +180,12 @@ def test_folders_grids_and_files(tmp_path: Path) -> None:
 
 def test_without_pillow(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
+    found.cache_clear()
     host = np.zeros((6, 8), np.uint8)
     assert image(host) is host and T.ToTensor()(host).dims == (1, 6, 8)
     with pytest.raises(ImportError, match="pip install pillow"):
         T.Resize(3)(host)
+    found.cache_clear()
 
 
 def test_tensorboard(tmp_path: Path, monkeypatch: Any) -> None:

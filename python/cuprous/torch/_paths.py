@@ -7,8 +7,7 @@ import sys
 
 #: Ours: PyTorch's.
 _PATHS = {
-    "optim": "optim.optimizer optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
-    "utils.data": "utils.data.dataset utils.data.dataloader utils.data.sampler utils.data._utils",
+    "optim": "optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
     "nn.modules.batchnorm": "nn.modules.instancenorm",
     "nn.modules.resampling": "nn.modules.upsampling nn.modules.pixelshuffle nn.modules.distance nn.modules.fold",
     "nn.utils": "nn.utils.clip_grad nn.utils.convert_parameters",

@@ -42,7 +42,7 @@ set_device_idx = set_device_index
 
 
 def set_stream(stream: cuda.Stream) -> None:
-    """Refused: use `with stream`."""
+    """NotImplementedError: use `with torch.cuda.stream(stream)`."""
     raise NotImplementedError("[set_stream] is not supported; use `with torch.cuda.stream(stream):`")
 
 

@@ -117,7 +117,11 @@ def _mark() -> tuple[float, Any]:
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
-    """Which steps are recorded: after `skip_first`, in each round `wait` not, `warmup` not, `active` so."""
+    """Which steps are recorded: after `skip_first`, in each round `wait` not, `warmup` not, `active` so.
+
+    Raises:
+        AssertionError: for negative numbers, or none active.
+    """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments")
 
@@ -140,7 +144,7 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
                               use_gzip: bool = False) -> Callable[[profile], None]:  # fmt: skip
-    """Writes each trace into a folder, as `on_trace_ready`."""
+    """Writes each trace into a folder, as `on_trace_ready`; NotImplementedError for `use_gzip=True`."""
     if use_gzip:
         raise NotImplementedError("[tensorboard_trace_handler] use_gzip=True is not supported")
 
@@ -226,7 +230,11 @@ class profile:
         return self._saved
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> _Rows:
-        """The sums and means of each name; steps are one name."""
+        """The sums and means of each name; steps are one name.
+
+        Raises:
+            NotImplementedError: for groups by shapes or stacks, which are not recorded.
+        """
         if group_by_input_shape or group_by_stack_n:
             raise NotImplementedError("[key_averages] grouping by shapes and stacks is not supported")
         groups: dict[str, list[_Span]] = {}

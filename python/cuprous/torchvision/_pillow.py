@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
+
+
+@functools.cache
+def found() -> Any:
+    """`PIL.Image`, or None; looked for once, since looking for what is not there is slow."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return None
+    return Image
 
 
 def pillow() -> Any:
@@ -13,26 +24,19 @@ def pillow() -> Any:
     Raises:
         ImportError: with the line that installs it.
     """
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError("this needs Pillow: pip install pillow") from None
-    return Image
+    module = found()
+    if module is None:
+        raise ImportError("this needs Pillow: pip install pillow")
+    return module
 
 
 def is_image(x: Any) -> bool:
     """Whether it is one of Pillow's images."""
-    try:
-        from PIL import Image
-    except ImportError:
-        return False
-    return isinstance(x, Image.Image)
+    module = found()
+    return module is not None and isinstance(x, module.Image)
 
 
 def image(array: np.ndarray[Any, Any]) -> Any:
     """Pillow's image of a uint8 array (height, width[, channels]); the array where there is no Pillow."""
-    try:
-        from PIL import Image
-    except ImportError:
-        return array
-    return Image.fromarray(array)
+    module = found()
+    return array if module is None else module.fromarray(array)

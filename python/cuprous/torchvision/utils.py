@@ -26,6 +26,10 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
     """One image (3, height, width) of many (n, channels, height, width), `nrow` beside each other.
 
     With `normalize` they are brought into [0, 1], all alike or each by itself.
+
+    Raises:
+        TypeError: for anything but tensors.
+        ValueError: for tensors of one dimension, or more than four.
     """
     if isinstance(tensor, (list, tuple)):
         tensor = _shape.stack(list(tensor))

@@ -32,7 +32,11 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or all of a sequence, times the scale."""
+        """A loss, or all of a sequence, times the scale.
+
+        Raises:
+            ValueError: for anything else.
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -92,7 +96,11 @@ class GradScaler:
         return None if bad else optimizer.step(**kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Lowers the scale after a step that was left out, raises it after many that were not; or sets it."""
+        """Lowers the scale after a step that was left out, raises it after many that were not; or sets it.
+
+        Raises:
+            AssertionError: if there was no step since the last time.
+        """
         if not self._enabled:
             return
         if new_scale is not None:

@@ -79,7 +79,11 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limits the pool to a part of the GPU's memory."""
+    """Limits the pool to a part of the GPU's memory.
+
+    Raises:
+        ValueError: unless it is in [0, 1].
+    """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     number = number_of(device)

@@ -1,6 +1,6 @@
 """Optimizers by PyTorch's words."""
 
-from cuprous.torch.optim import lr_scheduler, swa_utils
+from cuprous.torch.optim import lr_scheduler, optimizer, swa_utils
 from cuprous.torch.optim._adam import Adam, AdamW
 from cuprous.torch.optim._lbfgs import LBFGS
 from cuprous.torch.optim._optimizer import Optimizer
@@ -9,5 +9,5 @@ from cuprous.torch.optim._sgd import SGD
 
 __all__ = [
     "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "lr_scheduler", "swa_utils",
+    "lr_scheduler", "optimizer", "swa_utils",
 ]  # fmt: skip

@@ -51,7 +51,11 @@ class LBFGS(Optimizer):
             at += p.numel()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to `max_iter` iterations; the first loss that `closure` computed is given back."""
+        """Up to `max_iter` iterations; the first loss that `closure` computed is given back.
+
+        Raises:
+            RuntimeError: without a closure.
+        """
         if closure is None:
             raise RuntimeError("LBFGS needs a closure that computes the loss and its gradients")
         for hook in list(self._pre_hooks.values()):

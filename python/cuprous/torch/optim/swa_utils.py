@@ -20,7 +20,11 @@ def _lerp(average: Tensor, new: Tensor, weight: float) -> Tensor:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """The average that keeps `decay` of itself at each update."""
+    """The average that keeps `decay` of itself at each update.
+
+    Raises:
+        ValueError: unless it is in [0, 1].
+    """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return lambda average, new, num_averaged: _lerp(average, new, 1 - decay)

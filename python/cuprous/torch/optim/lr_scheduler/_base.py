@@ -43,7 +43,7 @@ class LRScheduler:
         return [lr * factor for lr in self._rates]
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """The rates of step `last_epoch`; NotImplementedError unless a subclass gives them."""
         raise NotImplementedError
 
     def _closed(self) -> list[Any] | None:

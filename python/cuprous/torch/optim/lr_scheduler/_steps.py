@@ -212,7 +212,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Sets the next rates, or those of a given (fraction of an) epoch."""
+        """Sets the next rates, or those of a given (fraction of an) epoch.
+
+        Raises:
+            ValueError: for a negative epoch.
+        """
         self._step_count += 1
         if epoch is None and self.last_epoch < 0:
             epoch = 0

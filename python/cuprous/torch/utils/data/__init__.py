@@ -1,5 +1,6 @@
 """Data sets, samplers and loaders by PyTorch's words."""
 
+from cuprous.torch.utils.data import dataloader, dataset, distributed, sampler
 from cuprous.torch.utils.data._collate import default_collate, default_convert
 from cuprous.torch.utils.data._datasets import (
     ChainDataset,
@@ -25,5 +26,6 @@ from cuprous.torch.utils.data._workers import get_worker_info
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
-    "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
+    "WeightedRandomSampler", "dataloader", "dataset", "default_collate", "default_convert", "distributed",
+    "get_worker_info", "random_split", "sampler",
 ]  # fmt: skip

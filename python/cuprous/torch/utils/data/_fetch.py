@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.utils.data._collate import default_collate
-from cuprous.torch.utils.data._datasets import IterableDataset, TensorDataset
+from cuprous.torch.utils.data._datasets import IterableDataset, Subset, TensorDataset
 
 
 def fetcher(dataset: Any, collate: Callable[[Any], Any], batched: bool, drop_last: bool) -> Callable[[Any], Any]:
@@ -30,11 +30,30 @@ def fetcher(dataset: Any, collate: Callable[[Any], Any], batched: bool, drop_las
         return take
     if not batched:
         return lambda index: collate(dataset[index])
-    if type(dataset) is TensorDataset and collate is default_collate:
-        return lambda indices: [rows(t, indices) for t in dataset.tensors]
+    found = tensors_below(dataset) if collate is default_collate else None
+    if found is not None:
+        tensors, below = found
+        return lambda indices: [rows(t, below(indices)) for t in tensors]
     if hasattr(dataset, "__getitems__"):
         return lambda indices: collate(dataset.__getitems__(indices))
     return lambda indices: collate([dataset[k] for k in indices])
+
+
+def tensors_below(dataset: Any) -> tuple[Sequence[Tensor], Callable[[list[int]], list[int]]] | None:
+    """The tensors of a `TensorDataset`, or of a subset of one, and which of their rows a data set's indices mean."""
+    chosen = []
+    while type(dataset) is Subset:
+        chosen.append(dataset.indices)
+        dataset = dataset.dataset
+    if type(dataset) is not TensorDataset:
+        return None
+
+    def below(indices: list[int]) -> list[int]:
+        for places in chosen:
+            indices = [int(places[k]) for k in indices]
+        return indices
+
+    return dataset.tensors, below
 
 
 def rows(t: Tensor, indices: Any) -> Tensor:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from cuprous._core import Tensor
 from cuprous.torch.utils.data._collate import default_collate, default_convert
-from cuprous.torch.utils.data._datasets import IterableDataset, TensorDataset
-from cuprous.torch.utils.data._fetch import fetcher, parts, rows
+from cuprous.torch.utils.data._datasets import IterableDataset
+from cuprous.torch.utils.data._fetch import fetcher, parts, rows, tensors_below
 from cuprous.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler, host_numbers
 from cuprous.torch.utils.data._workers import Workers, choose_context
 
@@ -114,7 +115,7 @@ class DataLoader:
     def _here(self) -> Iterator[Any]:
         whole = self._order()
         if whole is not None:
-            tensors, order = self.dataset.tensors, whole
+            tensors, order = whole
             for part in parts(order, self.batch_sampler.batch_size, self.drop_last, tensors[0].device_name):
                 yield [rows(t, part if t.device_name == part.device_name else part.tolist()) for t in tensors]
             return
@@ -126,17 +127,21 @@ class DataLoader:
                 return
             yield batch
 
-    def _order(self) -> list[int] | None:
-        """The whole order, where it may be drawn at once: tensors in random order in plain batches."""
-        plain = type(self.dataset) is TensorDataset and self.collate_fn is default_collate
-        if plain and type(self.batch_sampler) is BatchSampler and type(self.batch_sampler.sampler) is RandomSampler:
-            sampler = self.batch_sampler.sampler
-            return list(sampler) if sampler.data_source is self.dataset else None
-        return None
+    def _order(self) -> tuple[Sequence[Tensor], list[int]] | None:
+        """The whole order, where it may be drawn at once: rows of tensors in random order, in plain batches."""
+        found = tensors_below(self.dataset) if self.collate_fn is default_collate else None
+        if found is None or type(self.batch_sampler) is not BatchSampler:
+            return None
+        sampler = self.batch_sampler.sampler
+        if type(sampler) is not RandomSampler or sampler.data_source is not self.dataset:
+            return None
+        return found[0], found[1](list(sampler))
 
     def _several(self) -> Iterator[Any]:
         if self.persistent_workers and self._running is not None:
             self._running.drain()
+        if self._workers is not None and self._workers.gone:
+            self._workers = None
         workers, first = self._workers, self._workers is None
         if workers is None:
             workers = Workers(self.dataset, self._make(), self.num_workers, self.worker_init_fn,

@@ -219,6 +219,7 @@ class Workers:
         self.ends: list[Any] = []
         self.processes: list[Any] = []
         self.known: dict[str, shared_memory.SharedMemory] = {}
+        self.gone = False
         self.recycled: list[list[str]] = [[] for _ in range(count)]
         forked = method.get_start_method() == "fork"
         self._stop = weakref.finalize(self, _stop, self.ends, self.processes, self.known)
@@ -255,6 +256,8 @@ class Workers:
     def _gone(self, k: int) -> None:
         process = self.processes[k]
         process.join(1)
+        self.gone = True
+        self.stop()
         raise RuntimeError(
             f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode}). Processes "
             "that do not come up, and those killed for memory, print nothing here; num_workers=0 shows the cause"
@@ -271,6 +274,7 @@ class Workers:
         if not ready:
             for late in self.processes:
                 late.terminate()
+            self.gone = True
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
         try:
             kind, *rest = end.recv()

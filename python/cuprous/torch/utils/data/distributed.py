@@ -1,0 +1,50 @@
+"""The part of a data set that one of several processes takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cuprous.torch.utils.data._samplers import Sampler
+
+
+class DistributedSampler(Sampler[int]):
+    """Every `num_replicas`-th index from `rank` on, of an order that is the same in all processes.
+
+    The order is another one after each `set_epoch`. All parts are equally long: some indices come twice, or with
+    `drop_last` some do not come.
+
+    Raises:
+        RuntimeError: unless number and rank are given: there is no process group that would know them.
+        ValueError: for a rank that there is not.
+    """
+
+    def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+                 seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
+        if num_replicas is None or rank is None:
+            raise RuntimeError("Requires distributed package to be available; here give num_replicas= and rank=")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        n = len(dataset)
+        self.num_samples = n // num_replicas if drop_last else math.ceil(n / num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(n) if self.shuffle else np.arange(n)
+        return iter(np.resize(order, self.total_size)[self.rank :: self.num_replicas].tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """The order of another epoch."""
+        self.epoch = epoch
+
+
+__all__ = ["DistributedSampler"]
