@@ -79,7 +79,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
     if isinstance(dtype, str):
         legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
-        dtype = _words.DTYPES[_words.LEGACY[legacy]]
+        device = "cuda" if ".cuda." in dtype else "cpu"
+        return to(
+            self, _words.DTYPES[_words.LEGACY[legacy]], device=self.device if device in self.device_name else device
+        )
+    if isinstance(dtype, _creation.legacy):
+        stays = dtype.is_cuda == (self.device_name != "cpu")
+        return to(self, dtype.dtype, device=self.device if stays else dtype.device or "cpu")
     return to(self, dtype)
 
 
