@@ -415,8 +415,10 @@ def tensor_new(*args: Any, device: Any = None) -> Tensor:
 
 
 class legacy:
-    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like: called with sizes or values they give a tensor; they
-    are also what `x.type(…)` converts to, and what `isinstance` asks for."""
+    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like.
+
+    Called with sizes or values they give a tensor; `x.type(…)` converts to them, and `isinstance` asks for them.
+    """
 
     def __init__(self, name: str, device: Any = None) -> None:
         self.dtype, self.device = DTYPES[name], device
