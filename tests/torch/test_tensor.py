@@ -195,3 +195,9 @@ def test_legacy_types() -> None:
     assert torch.ones(1).dtype is torch.float64
     with pytest.raises(TypeError, match="floating-point"):
         torch.set_default_tensor_type(torch.LongTensor)
+
+
+def test_sizes_by_name_and_ranges_as_indices() -> None:
+    for make in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn):
+        assert make(size=(2, 3)).shape == make(2, 3).shape == make((2, 3)).shape == (2, 3)
+    assert torch.arange(5)[range(1, 3)].tolist() == [1, 2]

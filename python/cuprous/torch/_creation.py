@@ -118,12 +118,17 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return _core.t_wrap(import_(ext_tensor))
 
 
+def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
+    """Extents one by one, as a sequence, or by name."""
+    return sizes(given if size is None else (size,))
+
+
 def _constant(name: str, value: int) -> Callable[..., Tensor]:
-    def make(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(name, out=(out, None))
         kind, word = _options(name, dtype, device, layout, pin_memory)
-        return _asking(_core.t_full(sizes(size), value, kind, word), requires_grad)
+        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor filled with {name}."
@@ -133,12 +138,12 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
 zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 
 
-def empty(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """A tensor of memory as it is."""
     unsupported("empty", out=(out, None), memory_format=(memory_format, None))
     name, word = _options("empty", dtype, device, layout, pin_memory)
-    return _asking(_core.t_empty(sizes(size), name, word), requires_grad)
+    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -298,11 +303,11 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator
 
 
 def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
-    def make(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
         name, word = _options(function, dtype, device, layout, pin_memory)
-        return _asking(draw_floats(kind, sizes(size), name, word, generator), requires_grad)
+        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad)
 
     make.__name__ = make.__qualname__ = function
     make.__doc__ = doc
