@@ -304,7 +304,8 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator
 
 def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
         name, word = _options(function, dtype, device, layout, pin_memory)
         return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad)

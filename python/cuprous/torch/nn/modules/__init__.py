@@ -26,6 +26,8 @@ from cuprous.torch.nn.modules.module import Module
 _PARTS = (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization,
           padding, pooling, resampling, rnn, sparse, transformer)  # fmt: skip
 
+activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]  # where PyTorch has it
+
 __all__ = ["Module", "module"]
 for _part in _PARTS:
     globals().update({_name: getattr(_part, _name) for _name in _part.__all__})

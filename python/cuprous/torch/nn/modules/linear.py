@@ -68,6 +68,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A linear map; PyTorch gives that of attention's outputs a name of its own."""
+
+
 class Bilinear(Module):
     """`x1 @ weight[k] @ x2 + bias[k]` for each k."""
 
