@@ -56,6 +56,8 @@ class Linear(Module):
                 return _core.t_linear(input, own["weight"], own.get("bias"))
             return _core.t_linear(input, self.weight, self.bias)  # a weight that is computed
         except RuntimeError as error:
+            if "same dtype" in error.args[0]:
+                raise RuntimeError(f"[{self!r}] {error}") from None
             if not error.args[0].startswith("mat1 and mat2"):
                 raise
             raise RuntimeError(
