@@ -11,6 +11,7 @@ from cuprous.torch.nn.modules import (
     conv,
     dropout,
     flatten,
+    lazy,
     linear,
     loss,
     module,
@@ -31,6 +32,7 @@ from cuprous.torch.nn.modules.container import *  # noqa: F403
 from cuprous.torch.nn.modules.conv import *  # noqa: F403
 from cuprous.torch.nn.modules.dropout import *  # noqa: F403
 from cuprous.torch.nn.modules.flatten import *  # noqa: F403
+from cuprous.torch.nn.modules.lazy import *  # noqa: F403
 from cuprous.torch.nn.modules.linear import *  # noqa: F403
 from cuprous.torch.nn.modules.loss import *  # noqa: F403
 from cuprous.torch.nn.modules.module import Module
@@ -51,6 +53,6 @@ if TYPE_CHECKING:
 activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]  # where PyTorch has it
 
 __all__ = ["Module", "module"]
-for _part in (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss,
+for _part in (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, lazy, linear, loss,
               normalization, padding, pooling, resampling, rnn, sparse, transformer):  # fmt: skip
     __all__ += _part.__all__
