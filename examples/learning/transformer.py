@@ -36,7 +36,7 @@ class Encoder(nn.Module):
     def __init__(self, input_size, num_layers, num_heads, hidden_size):
         super().__init__()
         self.input = Places(input_size, hidden_size)
-        layer = nn.TransformerEncoderLayer(hidden_size, num_heads, 2 * hidden_size, dropout=0.0, batch_first=True)
+        layer = nn.TransformerEncoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerEncoder(layer, num_layers)
 
     def forward(self, src):
@@ -47,7 +47,7 @@ class Decoder(nn.Module):
     def __init__(self, output_size, num_layers, num_heads, hidden_size):
         super().__init__()
         self.input = Places(output_size, hidden_size)
-        layer = nn.TransformerDecoderLayer(hidden_size, num_heads, 2 * hidden_size, dropout=0.0, batch_first=True)
+        layer = nn.TransformerDecoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerDecoder(layer, num_layers)
         self.output = nn.Linear(hidden_size, output_size)
 
