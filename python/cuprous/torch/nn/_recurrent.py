@@ -37,33 +37,26 @@ def _lstm(x: Tensor, state: State, weights: Weights) -> State:
 def _gru(x: Tensor, state: State, weights: Weights) -> State:
     (h,) = state
     xr, xz, xn = _shape.chunk(x, 3, 1)
-    hr, hz, hn = _shape.chunk(_linear(h, weights[1]), 3, 1)
-    if weights[3] is not None:  # here and not in the product, which then is one library call
-        hn = _map("add", hn, _shape.narrow(weights[3], 0, 2 * h.dims[1], h.dims[1]))
+    hr, hz, hn = _shape.chunk(_linear(h, weights[1], weights[3]), 3, 1)
     r, z = _map("expit", _map("add", xr, hr)), _map("expit", _map("add", xz, hz))
     n = _map("tanh", _map("add", xn, _map("multiply", r, hn)))
     return (_map("add", n, _map("multiply", z, _map("subtract", h, n))),)
 
 
-#: A mode's gates, its number of states, its step, and the gates whose b_hh is added with b_ih before the recurrence.
-MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], int]] = {
-    "RNN_TANH": (1, 1, _plain("tanh"), 1),
-    "RNN_RELU": (1, 1, _plain("relu"), 1),
-    "LSTM": (4, 2, _lstm, 4),
-    "GRU": (3, 1, _gru, 2),
+#: A mode's gates, its number of states, its step, and whether b_hh is added with b_ih before the recurrence.
+MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool]] = {
+    "RNN_TANH": (1, 1, _plain("tanh"), True),
+    "RNN_RELU": (1, 1, _plain("relu"), True),
+    "LSTM": (4, 2, _lstm, True),
+    "GRU": (3, 1, _gru, False),
 }
 
 
 def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
     """What the inputs add to the gates, with the biases that do not depend on the state."""
-    bias, more = weights[2], weights[3]
-    if bias is not None and more is not None:
-        gates, _, _, early = MODES[mode]
-        if early < gates:
-            size = more.dims[0] // gates
-            zeros = _core.t_full([size * (gates - early)], 0, more.dtype_name, more.device_name)
-            more = _shape.cat([_shape.narrow(more, 0, 0, size * early), zeros])
-        bias = _map("add", bias, more)
+    bias = weights[2]
+    if bias is not None and weights[3] is not None and MODES[mode][3]:
+        bias = _map("add", bias, weights[3])
     return _linear(x, weights[0], bias)
 
 
