@@ -55,6 +55,8 @@ HINTS = {
     "scipy.ndimage._binary.binary_opening.brute_force": "a choice between ways to one result",
     "scipy.ndimage._binary.binary_closing.brute_force": "a choice between ways to one result",
     "scipy.sparse._base.__deepcopy__.memo": "Python's protocol: matrices hold no other objects",
+    "torchvision.datasets.__init__.download": "missing files are an error that says that nothing is downloaded",
+    "torchvision.transforms.functional.resize.antialias": "Pillow smooths in any case, as with torchvision",
     "scipy.sparse._compressed.check_format.full_check": "all is always checked",
     "scipy.sparse._compressed.get.stream": _ORDERED,
     "scipy.sparse._coo.get.stream": _ORDERED,

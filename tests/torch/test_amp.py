@@ -163,3 +163,13 @@ def test_the_scaler_refuses_what_is_out_of_order() -> None:
     for wrong in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
         with pytest.raises(AssertionError):
             torch.amp.GradScaler(KIND, **wrong)
+
+
+def test_older_names() -> None:
+    from cuprous.torch.cuda.amp import GradScaler, autocast, custom_bwd, custom_fwd
+
+    assert isinstance(GradScaler(init_scale=2.0), torch.amp.GradScaler)
+    assert callable(custom_fwd) and callable(custom_bwd)
+    with autocast(dtype=torch.bfloat16):
+        assert torch.is_autocast_enabled("cuda") and not torch.is_autocast_enabled("cpu")
+        assert torch.get_autocast_dtype("cuda") is torch.bfloat16

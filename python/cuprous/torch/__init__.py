@@ -6,6 +6,7 @@ forward, backward and the optimizer's step become one program, which is recognis
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from typing import Any
@@ -53,15 +54,12 @@ from cuprous.torch import (  # noqa: E402
     accelerator,
     amp,
     backends,
-    profiler,
     random,
-    serialization,
     utils,
     version,
 )  # fmt: skip
 from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
 from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
-from cuprous.torch.serialization import load, save  # noqa: E402
 from cuprous.torch.version import __version__  # noqa: E402, F401
 
 globals().update(_switches.FUNCTIONS)
@@ -129,9 +127,22 @@ __all__ = [
     "set_grad_enabled", "set_printoptions",
 ]  # fmt: skip
 __all__ += [
-    "accelerator", "amp", "autocast", "backends", "get_autocast_dtype", "is_autocast_enabled", "load", "profiler",
-    "random", "save", "serialization", "utils", "version",
+    "accelerator", "amp", "autocast", "backends", "get_autocast_dtype", "is_autocast_enabled", "random", "utils",
+    "version",
 ]  # fmt: skip
+
+#: What is imported when it is first used, because it takes long: the module of each name.
+_LATER = {"load": "serialization", "profiler": "profiler", "save": "serialization", "serialization": "serialization"}
+__all__ += [*_LATER]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    globals()[name] = module if name == _LATER[name] else getattr(module, name)
+    return globals()[name]
+
 
 _absent.attach(sys.modules[__name__])
 _paths.attach()

@@ -14,7 +14,7 @@ _state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for the same bits at each run. On the CPU that is so anyway, on a GPU for all but one thing.
+    """Asks for the same bits at each run. On the CPU that is so anyway.
 
     Raises:
         NotImplementedError: where there is a GPU, unless `warn_only`: floats added at equal indices (`index_add`, the
@@ -22,7 +22,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """
     if mode and _core.device_count():
         reason = ("on a GPU floats that are added at equal indices (index_add, scatter_add, the gradients of gather "
-                  "and of embeddings) are added in no fixed order; all else gives the same bits")  # fmt: skip
+                  "and of embeddings) are added in no fixed order")  # fmt: skip
         if not warn_only:
             raise NotImplementedError(f"[use_deterministic_algorithms] {reason}; use warn_only=True")
         warnings.warn(reason, stacklevel=2)

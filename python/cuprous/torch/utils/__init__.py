@@ -1,5 +1,14 @@
-"""What surrounds training: data loading, and `tensorboard` once it is imported."""
+"""What surrounds training: `data`, and other modules, each imported when it is first used; `tensorboard`, which needs
+another package, when it is asked for by `import`."""
 
-from cuprous.torch.utils import data
+from __future__ import annotations
 
-__all__ = ["data"]
+import importlib
+import importlib.util
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name == "tensorboard" or importlib.util.find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")
