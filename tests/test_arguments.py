@@ -43,6 +43,8 @@ HINTS = {
     "_interop.array_function.types": "NumPy's protocol",
     "_methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
     "_methods.construct.cls": "Python's protocol: there are no subclasses",
+    "torchvision.models.alexnet.progress": "the bar of a download, and nothing is downloaded",
+    "torchvision.models.make.progress": "the bar of a download, and nothing is downloaded",
     "scipy.special._lambert.lambertw.tol": "how far the result may be off, which it never is",
     "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",

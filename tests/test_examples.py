@@ -48,9 +48,12 @@ def test_example(program: str) -> None:
 
 def test_every_example_is_listed() -> None:
     found = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
-    assert found == set(PROGRAMS)
+    # Those that learn are all run, with fewer steps, by tests/torch/test_examples.py.
+    learning = {program for program in found if program.startswith("learning/")}
+    assert found - learning == {program for program in PROGRAMS if not program.startswith("learning/")}
+    assert learning > {program for program in PROGRAMS if program.startswith("learning/")}
 
 
 def test_examples_are_short() -> None:
-    for program in PROGRAMS:
-        assert len((EXAMPLES / program).read_text().splitlines()) < 60
+    for path in EXAMPLES.rglob("*.py"):
+        assert len(path.read_text().splitlines()) < (90 if path.parent.name == "learning" else 60)

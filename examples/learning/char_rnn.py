@@ -33,7 +33,7 @@ def train(setting: Setting) -> list[float]:
     targets = setting.whole(numbers[1:])
     model = setting.model(RNN(len(letters), 32, len(letters)))
     criterion = nn.NLLLoss()
-    optimizer = optim.Adam(model.parameters(), lr=0.01)
+    optimizer = optim.Adam(model.parameters(), lr=0.005)
 
     def loss_of(_: int):
         hidden = model.initHidden().to(inputs)

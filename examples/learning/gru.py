@@ -28,7 +28,7 @@ def train(setting: Setting) -> list[float]:
         marks[k, first], marks[k, second] = (1, 2) if labels[k] else (2, 1)
     x, y = setting.whole(marks), setting.whole(labels)
     model = setting.model(Tagger(8, 12))
-    optimizer = optim.AdamW(model.parameters(), lr=0.02)
+    optimizer = optim.AdamW(model.parameters(), lr=0.005)
     return descend(setting, optimizer, lambda _: nn.functional.cross_entropy(model(x, lengths.tolist()), y))
 
 

@@ -24,7 +24,8 @@ class Places(nn.Module):
     def __init__(self, size, width, longest=64):
         super().__init__()
         self.table = nn.Embedding(size, width)
-        angle = torch.arange(longest).unsqueeze(1) * torch.exp(torch.arange(0, width, 2) * (-math.log(1e4) / width))
+        place, feature = (torch.arange(0, n, s, dtype=torch.float64) for n, s in ((longest, 1), (width, 2)))
+        angle = place.unsqueeze(1) * torch.exp(feature * (-math.log(1e4) / width))
         self.register_buffer("places", torch.stack([angle.sin(), angle.cos()], 2).flatten(1), persistent=False)
 
     def forward(self, x):
@@ -35,7 +36,7 @@ class Encoder(nn.Module):
     def __init__(self, input_size, num_layers, num_heads, hidden_size):
         super().__init__()
         self.input = Places(input_size, hidden_size)
-        layer = nn.TransformerEncoderLayer(hidden_size, num_heads, 2 * hidden_size, dropout=0.0, batch_first=True)
+        layer = nn.TransformerEncoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerEncoder(layer, num_layers)
 
     def forward(self, src):
@@ -46,7 +47,7 @@ class Decoder(nn.Module):
     def __init__(self, output_size, num_layers, num_heads, hidden_size):
         super().__init__()
         self.input = Places(output_size, hidden_size)
-        layer = nn.TransformerDecoderLayer(hidden_size, num_heads, 2 * hidden_size, dropout=0.0, batch_first=True)
+        layer = nn.TransformerDecoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerDecoder(layer, num_layers)
         self.output = nn.Linear(hidden_size, output_size)
 

@@ -86,3 +86,23 @@ def test_a_client_that_changed_still_works(monkeypatch: pytest.MonkeyPatch) -> N
     changed = ModuleType("einops._backends")  # without the class that ours derives from
     with pytest.warns(RuntimeWarning, match="could not be registered with einops"):
         _clients.register(changed)
+
+
+def test_tensors_and_layers() -> None:
+    import cuprous.torch as torch
+    from cuprous.torch.einops import EinMix, Rearrange, Reduce
+
+    host = np.arange(24.0).reshape(2, 3, 4)
+    x = torch.tensor(host, requires_grad=True)
+    y = einops.rearrange(x, "a b c -> b (a c)")
+    (y * 2).sum().backward()
+    assert isinstance(y, torch.Tensor) and float(x.grad.min()) == float(x.grad.max()) == 2
+    np.testing.assert_array_equal(y.detach().cpu().numpy(), einops.rearrange(host, "a b c -> b (a c)"))
+    assert einops.repeat(x, "a b c -> a b c 2").shape == (2, 3, 4, 2)
+    net = torch.nn.Sequential(
+        Rearrange("a b c -> a (b c)"), torch.nn.Linear(12, 2), Reduce("a c -> a", "mean")
+    ).double()
+    assert net(x).shape == (2,) and repr(net[0]) == "Rearrange('a b c -> a (b c)')"
+    mix = EinMix("a b c -> a b d", weight_shape="c d", bias_shape="d", c=4, d=5).double()
+    expected = host @ mix.weight.detach().cpu().numpy() + mix.bias.detach().cpu().numpy()
+    np.testing.assert_allclose(mix(x).detach().cpu().numpy(), expected, rtol=1e-12)

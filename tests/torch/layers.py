@@ -130,7 +130,7 @@ FUNCTIONS: list[tuple[Any, ...]] = [
     ("F.grid_sample(a, b * 1.5, align_corners=False)", (2, 2, 3, 4), (2, 2, 3, 2)),
     ("F.grid_sample(a, b * 1.5, padding_mode='border', align_corners=True)", (2, 2, 3, 4), (2, 2, 3, 2)),
     ("F.grid_sample(a, b * 2, padding_mode='reflection', align_corners=False)", (1, 2, 2, 3, 3), (1, 1, 2, 2, 3)),
-    ("F.grid_sample(a, b, 'nearest', align_corners=False)", (2, 2, 3, 4), (2, 2, 3, 2)),
+    ("F.grid_sample(a, b.detach(), 'nearest', align_corners=False)", (2, 2, 3, 4), (2, 2, 3, 2)),
     ("F.affine_grid(a, (2, 1, 3, 4), align_corners=False)", (2, 2, 3)),
     ("F.affine_grid(a, (1, 1, 2, 3, 1), align_corners=True)", (1, 3, 4)),
     ("F.pdist(a, 3)", (4, 3)),

@@ -27,7 +27,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_all_programs_are_here() -> None:
-    assert {path.stem for path in FOLDER.glob("*.py")} == {"common", *PROGRAMS}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {"common", "compare", *PROGRAMS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -231,6 +231,8 @@ def test_output_sizes_of_transposed_convolutions_and_unpooling() -> None:
 #: Calls that must fail, with what the message says of the layer and of shapes.
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "linear": (lambda: nn.Linear(3, 2)(torch.ones(2, 4)), RuntimeError, r"Linear\(in_features=3.*\[2, 4\]"),
+    "dtype": (lambda: nn.Linear(3, 2)(torch.ones(2, 3, dtype=torch.float64)), RuntimeError,
+              r"Linear\(in_features=3.*float64"),
     "batch norm": (lambda: nn.BatchNorm2d(3)(torch.ones(2, 3)), ValueError,
      r"expected 4D input.*BatchNorm2d\(3.*\[2, 3\]"),
     "channels": (lambda: nn.BatchNorm1d(3)(torch.ones(2, 4)), RuntimeError,

@@ -11,11 +11,9 @@ import pytest
 import cuprous.torch as torch
 from tests.torch.names import NAMES
 
-#: What is not there yet, or only where its package is installed.
+#: What is there only where its package is installed.
 ABSENT: dict[str, str] = {
-    "nn.parallel": "DistributedDataParallel",
     "utils.tensorboard": "SummaryWriter",
-    "distributed": NAMES["distributed"],
 }
 
 
@@ -34,3 +32,17 @@ def test_names(place: str) -> None:
     owner = _found(place)
     missing = {name for name in NAMES[place].split() if not hasattr(owner, name)}
     assert missing <= set(ABSENT.get(place, "").split())
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("optim.optimizer", "Optimizer"), ("utils.data.dataloader", "DataLoader"), ("utils.data.dataset", "Dataset"),
+        ("nn.modules.batchnorm", "_BatchNorm"), ("nn.modules.instancenorm", "InstanceNorm2d"),
+        ("nn.modules.utils", "_pair"), ("nn.modules.conv", "Conv2d"), ("autograd.variable", "Variable"),
+        ("distributions.categorical", "Categorical"), ("nn.utils.clip_grad", "clip_grad_norm_"),
+        ("distributed", "init_process_group"), ("multiprocessing", "spawn"), ("nn.parameter", "Parameter"),
+    ],
+)  # fmt: skip
+def test_imports_from_files(path: str, name: str) -> None:
+    assert hasattr(importlib.import_module(f"cuprous.torch.{path}"), name)

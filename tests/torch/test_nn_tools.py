@@ -193,3 +193,20 @@ def test_a_parametrization_of_ones_own() -> None:
     layers = copy.deepcopy(nn.Sequential(nn.BatchNorm1d(2), nn.GRU(2, 2)))
     assert layers.half()[1].weight_ih_l0.dtype == torch.float16 and layers[0].num_batches_tracked.dtype == torch.int64
     assert layers.to_empty(device="cpu")[0].weight.shape == (2,)
+
+
+def test_lazy_layers_become_plain_ones() -> None:
+    net = nn.Sequential(nn.LazyConv2d(4, 3, groups=2), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5))
+    assert repr(net[3]) == "LazyLinear(in_features=0, out_features=5, bias=True)" and isinstance(net[3], nn.Linear)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.randn(2, 6, 4, 4)
+    net(x).sum().backward()
+    assert [type(m).__name__ for m in net] == ["Conv2d", "BatchNorm2d", "Flatten", "Linear"]
+    assert net[0].weight.shape == (4, 3, 3, 3) and net[1].running_var.shape == (4,) and net[3].in_features == 16
+    before = _numbers(net[3].bias).copy()
+    optimizer.step()
+    np.testing.assert_allclose(_numbers(net[3].bias), before - 0.2, rtol=1e-6)
+    other = nn.Sequential(nn.LazyConv2d(4, 3, groups=2), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5))
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(other.eval()(x), net.eval()(x)) and repr(other) == repr(net)
+    assert nn.LazyConvTranspose1d(3, 2)(torch.ones(5, 4)).shape == (3, 5)

@@ -131,12 +131,14 @@ def test_compiling_changes_nothing() -> None:
 
 def test_absent_parts_say_so() -> None:
     for part, name in (("jit", "script"), ("onnx", "export"), ("fx", "symbolic_trace"),
-                       ("distributed", "init_process_group"), ("quantization", "quantize_dynamic")):  # fmt: skip
+                       ("distributed", "all_to_all"), ("quantization", "quantize_dynamic")):  # fmt: skip
         module = importlib.import_module(f"cuprous.torch.{part}")
         assert module is getattr(torch, part)
         with pytest.raises(NotImplementedError, match=f"torch.{part}.{name}"):
             getattr(module, name)
         assert not hasattr(module, name)
+    with pytest.raises(NotImplementedError, match="one process"):  # what is imported early raises when it is called
+        torch.distributed.init_process_group("nccl")
     assert not torch.jit.is_scripting() and not torch.distributed.is_available()
     assert not hasattr(torch.jit, "__path__")
 

@@ -182,3 +182,22 @@ def test_conversions() -> None:
     assert t.shape == torch.Size([1, 2]) == (1, 2) and t.numel() == 2 and t.T.stride() == (1, 2)
     np.testing.assert_array_equal(np.asarray(t.cpu()), np.array([[1.7, -2.2]], np.float32))
     assert f"{t.sum():.2f}" == "-0.50" and hash(t) == hash(t) and t in [t]
+
+
+def test_legacy_types() -> None:
+    x = torch.FloatTensor([1.5, 2])
+    assert x.dtype is torch.float32 and torch.LongTensor(2, 3).shape == (2, 3)
+    y = x.cpu().type(torch.DoubleTensor)
+    assert y.dtype is torch.float64 and isinstance(y, torch.DoubleTensor) and not isinstance(y, torch.LongTensor)
+    assert y.type("torch.IntTensor").tolist() == [1, 2] and y.type() == "torch.DoubleTensor"
+    assert repr(torch.ByteTensor) == "<class 'torch.ByteTensor'>"
+    torch.set_default_tensor_type(torch.DoubleTensor)
+    assert torch.ones(1).dtype is torch.float64
+    with pytest.raises(TypeError, match="floating-point"):
+        torch.set_default_tensor_type(torch.LongTensor)
+
+
+def test_sizes_by_name_and_ranges_as_indices() -> None:
+    for make in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn):
+        assert make(size=(2, 3)).shape == make(2, 3).shape == make((2, 3)).shape == (2, 3)
+    assert torch.arange(5)[range(1, 3)].tolist() == [1, 2]

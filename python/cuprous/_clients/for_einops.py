@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import cuprous
@@ -24,4 +25,16 @@ def register(backends: Any) -> None:
         def to_numpy(self, x: Any) -> Any:
             return cuprous.asnumpy(x)
 
-    backends.CuprousBackend = CuprousBackend  # subclasses are held weakly
+    class CuprousTensorBackend(backends.TorchBackend):
+        """PyTorch's backend with our face of it, as soon as that is imported."""
+
+        framework_name = "cuprous.torch"
+
+        def __init__(self) -> None:
+            self.torch = importlib.import_module("cuprous.torch")
+
+        def layers(self) -> Any:
+            return importlib.import_module("cuprous.torch.einops")
+
+    # Subclasses are held weakly.
+    backends.CuprousBackend, backends.CuprousTensorBackend = CuprousBackend, CuprousTensorBackend

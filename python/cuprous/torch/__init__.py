@@ -50,6 +50,7 @@ for _name, _of in _words.LEGACY.items():
 
 from cuprous.torch import (  # noqa: E402
     _absent,
+    _paths,
     _switches,
     accelerator,
     amp,
@@ -145,4 +146,5 @@ def __getattr__(name: str) -> Any:
 
 
 _absent.attach(sys.modules[__name__])
+_paths.attach()
 _autocast_lists.attach(sys.modules[__name__], nn.functional)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +31,13 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+#: What programs import at their top and call only where they are told to.
+_CALLS = {
+    "distributed": "init_process_group destroy_process_group get_rank get_world_size barrier broadcast all_reduce "
+    "all_gather reduce scatter gather new_group",
+}
+
+
 class AbsentError(NotImplementedError, AttributeError):
     """A part that there is not. It is an AttributeError too, so that `hasattr` answers."""
 
@@ -44,10 +52,20 @@ class _Absent(ModuleType):
         raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
 
 
+def _uncalled(part: str, name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Not supported: {_REASONS[part]}."
+    return call
+
+
 def attach(package: ModuleType) -> None:
     """Gives the package these parts, also for `import`."""
     for part in _REASONS:
         module = _Absent(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
         module.__dict__.update(_ANSWERS.get(part, {}))
+        module.__dict__.update({name: _uncalled(part, name) for name in _CALLS.get(part, "").split()})
         setattr(package, part, module)
         sys.modules[module.__name__] = module

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._words import DTYPES, device_word, dtype_name
+from cuprous.torch._words import DTYPES, LEGACY, device_word, dtype_name
 
 
 def _options(
@@ -118,12 +118,17 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return _core.t_wrap(import_(ext_tensor))
 
 
+def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
+    """Extents one by one, as a sequence, or by name."""
+    return sizes(given if size is None else (size,))
+
+
 def _constant(name: str, value: int) -> Callable[..., Tensor]:
-    def make(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(name, out=(out, None))
         kind, word = _options(name, dtype, device, layout, pin_memory)
-        return _asking(_core.t_full(sizes(size), value, kind, word), requires_grad)
+        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor filled with {name}."
@@ -133,12 +138,12 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
 zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 
 
-def empty(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """A tensor of memory as it is."""
     unsupported("empty", out=(out, None), memory_format=(memory_format, None))
     name, word = _options("empty", dtype, device, layout, pin_memory)
-    return _asking(_core.t_empty(sizes(size), name, word), requires_grad)
+    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -298,11 +303,12 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator
 
 
 def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
-    def make(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
         name, word = _options(function, dtype, device, layout, pin_memory)
-        return _asking(draw_floats(kind, sizes(size), name, word, generator), requires_grad)
+        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad)
 
     make.__name__ = make.__qualname__ = function
     make.__doc__ = doc
@@ -414,20 +420,57 @@ def tensor_new(*args: Any, device: Any = None) -> Tensor:
     raise TypeError("new(): expected sizes or one sequence of values")
 
 
-def legacy(name: str, device: Any = None) -> Callable[..., Tensor]:
-    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like: sizes or values in a dtype."""
+class legacy:
+    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like.
 
-    def make(*args: Any) -> Tensor:
+    Called with sizes or values they give a tensor; `x.type(…)` converts to them, and `isinstance` asks for them.
+    """
+
+    def __init__(self, name: str, device: Any = None) -> None:
+        self.dtype, self.device = DTYPES[name], device
+
+    def __call__(self, *args: Any) -> Tensor:
+        """A tensor of sizes, or of values."""
         if not args or all(isinstance(a, int) for a in args):
-            return empty(*(args or (0,)), dtype=DTYPES[name], device=device)
-        return tensor(*args, dtype=DTYPES[name], device=device)
+            return empty(*(args or (0,)), dtype=self.dtype, device=self.device)
+        if len(args) == 1 and type(args[0]).__name__ == "Size":
+            return empty(*args[0], dtype=self.dtype, device=self.device)
+        return tensor(*args, dtype=self.dtype, device=self.device)
 
-    return make
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is one of a GPU."""
+        return self.device is not None
+
+    def __instancecheck__(self, x: Any) -> bool:
+        kind = "cuda" if self.is_cuda else "cpu"
+        return isinstance(x, Tensor) and x.dtype is self.dtype and x.device_name.startswith(kind)
+
+    def __repr__(self) -> str:
+        name = next(name for name, of in LEGACY.items() if of == self.dtype.name)
+        return f"<class 'torch.{'cuda.' if self.is_cuda else ''}{name}Tensor'>"
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Makes floats of a legacy type's dtype, where it lives: `torch.cuda.FloatTensor` or its name.
+
+    Raises:
+        TypeError: for what is no type of floats.
+    """
+    from cuprous.torch._words import set_default_device
+
+    if isinstance(t, str):
+        path, _, name = t.removeprefix("torch.").rpartition(".")
+        t = legacy(LEGACY[name.removesuffix("Tensor")], path or None)
+    if not isinstance(t, legacy) or not t.dtype.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, not {t!r}")
+    _core.t_set_default_dtype(t.dtype.name)
+    set_default_device("cuda" if t.is_cuda else "cpu")
 
 
 __all__ = [
     "Generator", "arange", "as_tensor", "asarray", "bernoulli", "default_generator", "empty", "empty_like", "eye",
     "from_dlpack", "from_numpy", "full", "full_like", "get_rng_state", "initial_seed", "linspace", "logspace",
     "manual_seed", "normal", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "seed", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "randn_like", "randperm", "seed", "set_default_tensor_type", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

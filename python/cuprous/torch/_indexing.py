@@ -22,7 +22,7 @@ def _plain(key: Any) -> Any:
         return int(array)
     if isinstance(key, tuple):
         return tuple(_plain(k) for k in key)
-    if isinstance(key, list):
+    if isinstance(key, (list, range)):
         return [_plain(k) for k in key]
     return key
 

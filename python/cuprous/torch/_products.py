@@ -184,5 +184,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     f.__name__: f for f in (matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {
-    "einsum": einsum, "tensordot": tensordot, "ger": outer, "inner": lambda a, b: tensordot(a, b, ([-1], [-1]))
+    "einsum": einsum, "tensordot": tensordot, "ger": outer, "spmm": mm,
+    "inner": lambda a, b: tensordot(a, b, ([-1], [-1])),
 }  # fmt: skip

@@ -79,7 +79,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
     if isinstance(dtype, str):
         legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
-        dtype = _words.DTYPES[_words.LEGACY[legacy]]
+        device = "cuda" if ".cuda." in dtype else "cpu"
+        return to(
+            self, _words.DTYPES[_words.LEGACY[legacy]], device=self.device if device in self.device_name else device
+        )
+    if isinstance(dtype, _creation.legacy):
+        stays = dtype.is_cuda == (self.device_name != "cpu")
+        return to(self, dtype.dtype, device=self.device if stays else dtype.device or "cpu")
     return to(self, dtype)
 
 
@@ -407,7 +413,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
     "imag": _pointwise.imag,
     "is_cuda": lambda self: self.device_name != "cpu",
     "is_cpu": lambda self: self.device_name == "cpu",
-    "is_sparse": lambda self: False,
+    **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested"), lambda self: False),
     "is_quantized": lambda self: False,
     "itemsize": lambda self: self.element_size(),
     "nbytes": lambda self: self.numel() * self.element_size(),

@@ -1,10 +1,18 @@
 """Networks by PyTorch's words."""
 
+from typing import TYPE_CHECKING, Any
+
 from cuprous.torch.amp import _attached  # noqa: F401 - first of all
 from cuprous.torch.nn import functional, init, modules, parallel, utils
 from cuprous.torch.nn.modules import *  # noqa: F403
 from cuprous.torch.nn.modules import Module
 from cuprous.torch.nn.parallel import DataParallel
 from cuprous.torch.nn.parameter import Buffer, Parameter
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Layers that tables make."""
+
 
 __all__ = ["Buffer", "DataParallel", "Module", "Parameter", "functional", "init", "modules", "parallel", "utils"]

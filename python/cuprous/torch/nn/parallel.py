@@ -35,6 +35,19 @@ class DataParallel(Module):
         return self.module(*args, **kwargs)
 
 
+class DistributedDataParallel(Module):
+    """Not supported: there is one process and one GPU at a time. Programs may import it and use it elsewhere only.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "[DistributedDataParallel] there is one process and one GPU at a time: use the module"
+        )
+
+
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:  # fmt: skip
     """What the module gives, on one device."""
@@ -42,4 +55,4 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

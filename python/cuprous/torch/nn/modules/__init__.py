@@ -1,5 +1,7 @@
 """The layers."""
 
+from typing import TYPE_CHECKING, Any
+
 from cuprous.torch.nn.modules import (
     activation,
     adaptive,
@@ -9,6 +11,7 @@ from cuprous.torch.nn.modules import (
     conv,
     dropout,
     flatten,
+    lazy,
     linear,
     loss,
     module,
@@ -19,16 +22,37 @@ from cuprous.torch.nn.modules import (
     rnn,
     sparse,
     transformer,
+    utils,  # noqa: F401
 )  # fmt: skip
+from cuprous.torch.nn.modules.activation import *  # noqa: F403
+from cuprous.torch.nn.modules.adaptive import *  # noqa: F403
+from cuprous.torch.nn.modules.attention import *  # noqa: F403
+from cuprous.torch.nn.modules.batchnorm import *  # noqa: F403
+from cuprous.torch.nn.modules.container import *  # noqa: F403
+from cuprous.torch.nn.modules.conv import *  # noqa: F403
+from cuprous.torch.nn.modules.dropout import *  # noqa: F403
+from cuprous.torch.nn.modules.flatten import *  # noqa: F403
+from cuprous.torch.nn.modules.lazy import *  # noqa: F403
+from cuprous.torch.nn.modules.linear import *  # noqa: F403
+from cuprous.torch.nn.modules.loss import *  # noqa: F403
 from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.normalization import *  # noqa: F403
+from cuprous.torch.nn.modules.padding import *  # noqa: F403
+from cuprous.torch.nn.modules.pooling import *  # noqa: F403
+from cuprous.torch.nn.modules.resampling import *  # noqa: F403
+from cuprous.torch.nn.modules.rnn import *  # noqa: F403
+from cuprous.torch.nn.modules.sparse import *  # noqa: F403
+from cuprous.torch.nn.modules.transformer import *  # noqa: F403
 
-_PARTS = (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, linear, loss, normalization,
-          padding, pooling, resampling, rnn, sparse, transformer)  # fmt: skip
+if TYPE_CHECKING:
 
-#: PyTorch's names of the files that other programs take layers from.
-instancenorm, upsampling, pixelshuffle, distance, fold = batchnorm, resampling, resampling, resampling, resampling
+    def __getattr__(name: str) -> Any:
+        """Layers that tables make."""
+
+
+activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]  # where PyTorch has it
 
 __all__ = ["Module", "module"]
-for _part in _PARTS:
-    globals().update({_name: getattr(_part, _name) for _name in _part.__all__})
+for _part in (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, lazy, linear, loss,
+              normalization, padding, pooling, resampling, rnn, sparse, transformer):  # fmt: skip
     __all__ += _part.__all__

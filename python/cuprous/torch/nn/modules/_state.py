@@ -78,6 +78,7 @@ class State:
         for module, prefix in self._each_with_prefix():
             for hook in module.__dict__.get("_load_pre_hooks", {}).values():
                 hook(module, state, prefix, {}, strict, [], [], [])
+            module._before_load(state, prefix)
         own: dict[str, tuple[Any, str, Any]] = {}
         extra = {}
         for module, prefix in self._each_with_prefix():
@@ -129,6 +130,9 @@ class State:
             for hook in module.__dict__.get("_load_post_hooks", {}).values():
                 hook(module, found)
         return found
+
+    def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
+        """What a layer does before it is given values: lazy ones take their shapes."""
 
     def _each_with_prefix(self, prefix: str = "") -> list[tuple[Any, str]]:
         """This module and all within, with what their names begin with; a shared one under each of its names."""

@@ -8,13 +8,9 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
-from cuprous.torch.nn.modules.linear import Linear
+from cuprous.torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A linear map; PyTorch gives it a name of its own."""
 
 
 class MultiheadAttention(Module):
@@ -97,4 +93,4 @@ class MultiheadAttention(Module):
         return (out.transpose(0, 1) if turned else out), weights
 
 
-__all__ = ["MultiheadAttention", "NonDynamicallyQuantizableLinear"]
+__all__ = ["MultiheadAttention"]

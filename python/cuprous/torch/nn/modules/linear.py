@@ -56,6 +56,8 @@ class Linear(Module):
                 return _core.t_linear(input, own["weight"], own.get("bias"))
             return _core.t_linear(input, self.weight, self.bias)  # a weight that is computed
         except RuntimeError as error:
+            if "same dtype" in error.args[0]:
+                raise RuntimeError(f"[{self!r}] {error}") from None
             if not error.args[0].startswith("mat1 and mat2"):
                 raise
             raise RuntimeError(
@@ -66,6 +68,10 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """Sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A linear map; PyTorch gives that of attention's outputs a name of its own."""
 
 
 class Bilinear(Module):

@@ -15,8 +15,12 @@ from cuprous.torch.nn.parameter import Parameter
 
 def _settings(layer: Any) -> str:
     """The settings that differ from what is usual."""
-    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
+    usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
     return "".join(f", {name}={getattr(layer, name)}" for name, v in usual.items() if getattr(layer, name) != v)
+
+
+def _padding(layer: Any) -> str:
+    return "" if layer.padding_idx is None else f", padding_idx={layer.padding_idx}"
 
 
 class Embedding(Module):
@@ -65,7 +69,7 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         """Sizes."""
-        return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{_padding(self)}{_settings(self)}"
 
 
 class EmbeddingBag(Module):
@@ -115,7 +119,7 @@ class EmbeddingBag(Module):
 
     def extra_repr(self) -> str:
         """Sizes and settings."""
-        return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}, mode={self.mode!r}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}, mode={self.mode!r}{_padding(self)}"
 
 
 __all__ = ["Embedding", "EmbeddingBag"]

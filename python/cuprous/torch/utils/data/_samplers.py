@@ -20,6 +20,10 @@ def host_numbers(generator: Any = None) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key))
 
 
+#: How many indices are drawn at once.
+_PIECE = 1 << 16
+
+
 class Sampler(Generic[T]):
     """An order: subclasses have `__iter__`, and `__len__` where it ends."""
 
@@ -61,7 +65,9 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         numbers, n, wanted = host_numbers(self.generator), len(self.data_source), self.num_samples
         if self.replacement:
-            return iter(numbers.integers(0, n, wanted).tolist() if n else [])
+            # In pieces: programs ask for 10**10 and take what they need.
+            sizes = (min(_PIECE, wanted - at) for at in range(0, wanted if n else 0, _PIECE))
+            return itertools.chain.from_iterable(numbers.integers(0, n, size).tolist() for size in sizes)
         rounds = (numbers.permutation(n).tolist() for _ in range(-(-wanted // n) if n else 0))
         return itertools.islice(itertools.chain.from_iterable(rounds), wanted)
 

@@ -1,0 +1,31 @@
+"""PyTorch's names of files that programs import from, where ours have others."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+#: Ours: PyTorch's.
+_PATHS = {
+    "optim": "optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
+    "nn.modules.batchnorm": "nn.modules.instancenorm",
+    "nn.modules.resampling": "nn.modules.upsampling nn.modules.pixelshuffle nn.modules.distance nn.modules.fold",
+    "nn.utils": "nn.utils.clip_grad nn.utils.convert_parameters",
+    "autograd": "autograd.variable",
+    "autograd._function": "autograd.function",
+    "distributions": "distributions.distribution distributions.categorical distributions.normal "
+    "distributions.bernoulli distributions.uniform distributions.kl distributions.independent "
+    "distributions.multivariate_normal",
+}
+
+
+def attach() -> None:
+    """Makes modules importable under PyTorch's names too."""
+    for ours, theirs in _PATHS.items():
+        module = importlib.import_module(f"cuprous.torch.{ours}")
+        for path in theirs.split():
+            sys.modules[f"cuprous.torch.{path}"] = module
+            parent, _, name = path.rpartition(".")
+            owner = sys.modules[f"cuprous.torch.{parent}"]
+            if not hasattr(owner, name):
+                setattr(owner, name, module)

@@ -1,0 +1,59 @@
+"""einops' layers over our modules: `from cuprous.torch.einops import Rearrange`, instead of `einops.layers.torch`.
+
+Functions (`einops.rearrange` and its like) take tensors as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from einops.layers import RearrangeMixin, ReduceMixin
+from einops.layers._einmix import _EinmixMixin
+
+from cuprous.torch import _creation
+from cuprous.torch._products import einsum
+from cuprous.torch.nn.modules.linear import Identity
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class Rearrange(RearrangeMixin, Module):
+    """`einops.rearrange` with a pattern, as a layer."""
+
+    def forward(self, input: Any) -> Any:
+        """The input, rearranged."""
+        return self._apply_recipe(input)
+
+
+class Reduce(ReduceMixin, Module):
+    """`einops.reduce` with a pattern and a reduction, as a layer."""
+
+    def forward(self, input: Any) -> Any:
+        """The input, reduced."""
+        return self._apply_recipe(input)
+
+
+class EinMix(_EinmixMixin, Module):
+    """A linear map by einops' pattern; weight and bias start uniform."""
+
+    def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any, bias_bound: float) -> None:
+        for name, shape, bound in (("weight", weight_shape, weight_bound), ("bias", bias_shape, bias_bound)):
+            made = None if shape is None else Parameter(_creation.empty(shape).uniform_(-bound, bound))
+            self.register_parameter(name, made)
+
+    def _create_rearrange_layers(self, pre_reshape_pattern: str | None, pre_reshape_lengths: Any,
+                                 post_reshape_pattern: str | None, post_reshape_lengths: Any) -> None:  # fmt: skip
+        self.pre_rearrange = _rearrange(pre_reshape_pattern, pre_reshape_lengths)
+        self.post_rearrange = _rearrange(post_reshape_pattern, post_reshape_lengths)
+
+    def forward(self, input: Any) -> Any:
+        """The input, mixed."""
+        mixed = einsum(self.einsum_pattern, self.pre_rearrange(input), self.weight)
+        return self.post_rearrange(mixed if self.bias is None else mixed + self.bias)
+
+
+def _rearrange(pattern: str | None, lengths: Any) -> Module:
+    return Identity() if pattern is None else Rearrange(pattern, **lengths)
+
+
+__all__ = ["EinMix", "Rearrange", "Reduce"]

@@ -1,0 +1,51 @@
+"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors travel as copies: memory is not shared."""
+
+from __future__ import annotations
+
+import multiprocessing as _own
+from collections.abc import Callable
+from multiprocessing import *  # noqa: F403
+from multiprocessing import get_context
+from typing import Any
+
+
+class ProcessRaisedException(Exception):
+    """A process of `spawn` ended with an error."""
+
+
+def _run(function: Callable[..., Any], place: int, args: tuple[Any, ...], errors: Any) -> None:
+    try:
+        function(place, *args)
+    except Exception:
+        import traceback
+
+        errors.put((place, traceback.format_exc()))
+        raise SystemExit(1) from None
+
+
+def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
+          start_method: str = "spawn") -> Any:  # fmt: skip
+    """Calls `fn(i, *args)` in so many new processes, and waits for them; otherwise gives the processes back.
+
+    Raises:
+        ProcessRaisedException: with the traceback of the first that ended with an error.
+    """
+    context = get_context(start_method)
+    errors: Any = context.SimpleQueue()
+    processes: list[Any] = [
+        context.Process(target=_run, args=(fn, k, args, errors), daemon=daemon)  # type: ignore[attr-defined]
+        for k in range(nprocs)
+    ]
+    for process in processes:
+        process.start()
+    if not join:
+        return processes
+    for process in processes:
+        process.join()
+    if not errors.empty():
+        place, text = errors.get()
+        raise ProcessRaisedException(f"\n\n-- Process {place} terminated with the following error:\n{text}")
+    return None
+
+
+__all__ = [*_own.__all__, "ProcessRaisedException", "spawn"]

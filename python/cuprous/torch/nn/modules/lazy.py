@@ -1,0 +1,91 @@
+"""Layers that take the width of their input from the first one they meet (or from a state), and are then plain ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.nn.modules import batchnorm, conv
+from cuprous.torch.nn.modules.linear import Linear
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet; the object stays when it is."""
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+
+class LazyModule(Module):
+    """What all lazy layers share. Until the first call, parameters hold nothing; optimizers may have them already."""
+
+    _plain: type[Module]
+    #: The argument, and attribute, of the width; and where the width is in inputs and in weights.
+    _width: tuple[str, int, int]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = inspect.signature(self._plain.__init__).bind(self, 1, *args, **kwargs).arguments
+        self._plain.__init__(self, given.get("groups", 1), *args, **kwargs)
+        object.__setattr__(self, "_given", (args, kwargs))
+        setattr(self, self._width[0], 0)
+        for table in (self._parameters, self._buffers):
+            for name, value in table.items():
+                if value is not None and value.ndim:
+                    table[name] = UninitializedParameter(_core.t_empty([0], value.dtype_name, value.device_name))
+
+    def _become(self, width: int, like: Tensor) -> None:
+        """Parameters of their shapes, in the dtype and on the device that the empty ones had; then a plain layer."""
+        args, kwargs = self._given
+        fresh = self._plain(width, *args, **kwargs)
+        for table, source in ((self._parameters, fresh._parameters), (self._buffers, fresh._buffers)):
+            for name, value in source.items():
+                old = table.get(name)
+                if not isinstance(old, UninitializedParameter):
+                    continue
+                made = value.data.to(device=old.device, dtype=old.dtype)
+                if table is self._parameters:
+                    old.data = made
+                    old.__class__ = Parameter  # type: ignore[assignment]
+                else:
+                    table[name] = made
+        setattr(self, self._width[0], width)
+        del self.__dict__["_given"]
+        object.__setattr__(self, "__class__", self._plain)
+
+    def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """The first call, after which the layer is a plain one."""
+        self._become(input.dims[self._width[1]], input)
+        return self(input, *args, **kwargs)
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether the width is not known yet."""
+        return True
+
+    def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
+        weight = state.get(prefix + "weight", state.get(prefix + "running_mean"))
+        if isinstance(weight, Tensor) and weight.numel():
+            channels = weight.dims[self._width[2]]
+            grouped = isinstance(self, conv._Conv)
+            self._become(channels * getattr(self, "groups", 1) if grouped else channels, weight)
+
+
+#: Plain layers with a lazy form: the width's name, and its dimension in inputs and in weights.
+_WIDTHS: dict[type[Module], tuple[str, int, int]] = {Linear: ("in_features", -1, 1)}
+for _n in (1, 2, 3):
+    _WIDTHS[getattr(conv, f"Conv{_n}d")] = ("in_channels", -1 - _n, 1)
+    _WIDTHS[getattr(conv, f"ConvTranspose{_n}d")] = ("in_channels", -1 - _n, 0)
+    _WIDTHS[getattr(batchnorm, f"BatchNorm{_n}d")] = ("num_features", 1, 0)
+    _WIDTHS[getattr(batchnorm, f"InstanceNorm{_n}d")] = ("num_features", -1 - _n, 0)
+
+__all__ = ["UninitializedParameter"]
+for _kind, _where in _WIDTHS.items():
+    _name = f"Lazy{_kind.__name__}"
+    _doc = f"`{_kind.__name__}` without its first argument, which the first input tells."
+    globals()[_name] = type(_name, (LazyModule, _kind), {"_plain": _kind, "_width": _where, "__doc__": _doc,
+                                                         "__module__": __name__})  # fmt: skip
+    __all__.append(_name)

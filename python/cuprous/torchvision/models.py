@@ -1,0 +1,214 @@
+"""Networks for images under torchvision's names, with its parameters' names: ResNets, VGGs, AlexNet. No weights come
+with them: `load_state_dict` takes those of a local file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous.torch import nn
+from cuprous.torch._args import unsupported
+from cuprous.torch._shape import flatten
+
+
+def _conv(channels: int, out: int, size: int, stride: int = 1, groups: int = 1) -> nn.Module:
+    return nn.Conv2d(channels, out, size, stride, size // 2, groups=groups, bias=False)
+
+
+class _Residual(nn.Module):
+    """Convolutions whose result is added to the input, which is projected where its shape is another."""
+
+    expansion = 1
+    relu: nn.Module
+    downsample: nn.Module | None
+
+    def _project(self, channels: int, out: int, stride: int) -> None:
+        same = stride == 1 and channels == out
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = None if same else nn.Sequential(_conv(channels, out, 1, stride), nn.BatchNorm2d(out))
+
+    def _added(self, result: Any, x: Any) -> Any:
+        return self.relu(result + (x if self.downsample is None else self.downsample(x)))
+
+
+class BasicBlock(_Residual):
+    """Two 3x3 convolutions."""
+
+    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
+        super().__init__()
+        unsupported("BasicBlock", groups=(groups, 1), base_width=(base_width, 64))
+        self.conv1, self.bn1 = _conv(channels, width, 3, stride), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = _conv(width, width, 3), nn.BatchNorm2d(width)
+        self._project(channels, width, stride)
+
+    def forward(self, x: Any) -> Any:
+        """The sum, through a ReLU."""
+        return self._added(self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x))))), x)
+
+
+class Bottleneck(_Residual):
+    """A 3x3 convolution between two 1x1 ones; the stride is the middle one's."""
+
+    expansion = 4
+
+    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
+        super().__init__()
+        inner, out = width * base_width // 64 * groups, width * self.expansion
+        self.conv1, self.bn1 = _conv(channels, inner, 1), nn.BatchNorm2d(inner)
+        self.conv2, self.bn2 = _conv(inner, inner, 3, stride, groups), nn.BatchNorm2d(inner)
+        self.conv3, self.bn3 = _conv(inner, out, 1), nn.BatchNorm2d(out)
+        self._project(channels, out, stride)
+
+    def forward(self, x: Any) -> Any:
+        """The sum, through a ReLU."""
+        y = self.relu(self.bn1(self.conv1(x)))
+        return self._added(self.bn3(self.conv3(self.relu(self.bn2(self.conv2(y))))), x)
+
+
+class ResNet(nn.Module):
+    """Residual networks (He et al., 2016), of so many blocks in each of four stages."""
+
+    def __init__(self, block: type[_Residual], layers: list[int], num_classes: int = 1000,
+                 zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64) -> None:  # fmt: skip
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
+        self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+        make: Callable[..., _Residual] = block
+        channels = 64
+        for stage, count in enumerate(layers):
+            blocks = []
+            for k in range(count):
+                stride = 2 if stage and not k else 1
+                blocks.append(make(channels, 64 << stage, stride, groups, width_per_group))
+                channels = (64 << stage) * block.expansion
+            setattr(self, f"layer{stage + 1}", nn.Sequential(*blocks))
+        self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(channels, num_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            elif zero_init_residual and isinstance(module, _Residual):
+                nn.init.zeros_((module.bn3 if isinstance(module, Bottleneck) else module.bn2).weight)
+
+    def forward(self, x: Any) -> Any:
+        """Logits (N, classes) of images (N, 3, H, W)."""
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(flatten(self.avgpool(x), 1))
+
+
+def _classifier(inputs: int, classes: int, first: bool, p: float) -> nn.Sequential:
+    """Two wide layers and the logits; dropout before (AlexNet) or behind (VGG) each wide one."""
+    layers: list[nn.Module] = []
+    for width in (inputs, 4096):
+        layer = [nn.Linear(width, 4096), nn.ReLU(inplace=True)]
+        layers += [nn.Dropout(p), *layer] if first else [*layer, nn.Dropout(p)]
+    return nn.Sequential(*layers, nn.Linear(4096, classes))
+
+
+class VGG(nn.Module):
+    """3x3 convolutions and pooling, then three wide layers (Simonyan and Zisserman, 2015)."""
+
+    def __init__(self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True,
+                 dropout: float = 0.5) -> None:  # fmt: skip
+        super().__init__()
+        self.features, self.avgpool = features, nn.AdaptiveAvgPool2d((7, 7))
+        self.classifier = _classifier(512 * 7 * 7, num_classes, False, dropout)
+        for module in self.modules() if init_weights else ():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, 0, 0.01)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, x: Any) -> Any:
+        """Logits (N, classes) of images (N, 3, H, W)."""
+        return self.classifier(flatten(self.avgpool(self.features(x)), 1))
+
+
+class AlexNet(nn.Module):
+    """Five convolutions and three wide layers (Krizhevsky, 2014)."""
+
+    def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for channels, out, size, stride, pool in ((3, 64, 11, 4, True), (64, 192, 5, 1, True), (192, 384, 3, 1, False),
+                                                  (384, 256, 3, 1, False), (256, 256, 3, 1, True)):  # fmt: skip
+            layers += [nn.Conv2d(channels, out, size, stride, 2 if size > 3 else 1), nn.ReLU(inplace=True)]
+            layers += [nn.MaxPool2d(3, 2)] if pool else []
+        self.features, self.avgpool = nn.Sequential(*layers), nn.AdaptiveAvgPool2d((6, 6))
+        self.classifier = _classifier(256 * 6 * 6, num_classes, True, dropout)
+
+    def forward(self, x: Any) -> Any:
+        """Logits (N, classes) of images (N, 3, H, W)."""
+        return self.classifier(flatten(self.avgpool(self.features(x)), 1))
+
+
+#: ResNets: their block, the blocks of each stage, and what else differs.
+_RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
+    "resnet18": (BasicBlock, [2, 2, 2, 2], {}),
+    "resnet34": (BasicBlock, [3, 4, 6, 3], {}),
+    "resnet50": (Bottleneck, [3, 4, 6, 3], {}),
+    "resnet101": (Bottleneck, [3, 4, 23, 3], {}),
+    "resnet152": (Bottleneck, [3, 8, 36, 3], {}),
+    "resnext50_32x4d": (Bottleneck, [3, 4, 6, 3], {"groups": 32, "width_per_group": 4}),
+    "resnext101_32x8d": (Bottleneck, [3, 4, 23, 3], {"groups": 32, "width_per_group": 8}),
+    "wide_resnet50_2": (Bottleneck, [3, 4, 6, 3], {"width_per_group": 128}),
+    "wide_resnet101_2": (Bottleneck, [3, 4, 23, 3], {"width_per_group": 128}),
+}
+
+#: VGGs: how many convolutions of 64, 128, 256, 512 and 512 channels, with pooling behind each group.
+_VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
+
+
+def _no_weights(name: str, weights: Any, pretrained: Any) -> None:
+    """Refuses weights that would have to be downloaded."""
+    if weights is not None or pretrained:
+        raise NotImplementedError(f"[{name}] weights={weights or 'pretrained'!r} is not supported: nothing is "
+                                  "downloaded; make the model without, and load_state_dict a local file")  # fmt: skip
+
+
+def _resnet(name: str) -> Callable[..., ResNet]:
+    block, layers, more = _RESNETS[name]
+
+    def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> ResNet:
+        _no_weights(name, weights, pretrained)
+        return ResNet(block, layers, **(more | options))
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A ResNet of {layers} blocks."
+    return make
+
+
+def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
+    def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> VGG:
+        _no_weights(name, weights, pretrained)
+        features: list[nn.Module] = []
+        channels = 3
+        for count, out in zip(_VGGS[name], (64, 128, 256, 512, 512), strict=True):
+            for _ in range(count):
+                features.append(nn.Conv2d(channels, out, 3, padding=1))
+                features += [nn.BatchNorm2d(out)] if normalised else []
+                features.append(nn.ReLU(inplace=True))
+                channels = out
+            features.append(nn.MaxPool2d(2, 2))
+        return VGG(nn.Sequential(*features), **options)
+
+    make.__name__ = make.__qualname__ = name + ("_bn" if normalised else "")
+    make.__doc__ = f"A VGG of {sum(_VGGS[name]) + 3} layers{' with batch normalisation' if normalised else ''}."
+    return make
+
+
+def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
+    """AlexNet."""
+    _no_weights("alexnet", weights, pretrained)
+    return AlexNet(**options)
+
+
+for _name in _RESNETS:
+    globals()[_name] = _resnet(_name)
+for _name in _VGGS:
+    globals()[_name], globals()[_name + "_bn"] = _vgg(_name, False), _vgg(_name, True)
+
+__all__ = ["VGG", "AlexNet", "BasicBlock", "Bottleneck", "ResNet", "alexnet", *_RESNETS]
+__all__ += [_name + _suffix for _name in _VGGS for _suffix in ("", "_bn")]
