@@ -4,8 +4,8 @@ A = U H with orthonormal columns in U and H Hermitian, whose eigenvalues are A's
 Papadimitriou, 1993). U is the limit of X (a + b XᴴX) / (1 + c XᴴX) for weights that follow from a bound of the least
 singular value (Y. Nakatsukasa, Z. Bai and F. Gygi, SIAM J. Matrix Anal. Appl. 31 (2010)); with the bound of rounding
 itself that is four steps for single and six for double precision, the same for every matrix. Both parts are backward
-stable (Y. Nakatsukasa and N. J. Higham, SIAM J. Sci. Comput. 35 (2013)) in double precision, which is used for both: the
-steps' weights differ too much for QR decompositions without pivoting in single precision.
+stable (Y. Nakatsukasa and N. J. Higham, SIAM J. Sci. Comput. 35 (2013)) in double precision, which is used for both:
+the steps' weights differ too much for QR decompositions without pivoting in single precision.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BOUNDS = {"float32": (2.0**-26, 1e6), "float64": (2.0**-52, 100.0)}
 @functools.cache
 def weights(bound: float) -> tuple[tuple[float, float, float], ...]:
     """a, b and c of each step that brings singular values from that bound on to 1, up to rounding of its size."""
-    made = []
+    made: list[tuple[float, float, float]] = []
     nearly = 1.0 - 4.0 * bound
     while bound < nearly and len(made) < 9:
         square = bound * bound
@@ -44,8 +44,8 @@ def weights(bound: float) -> tuple[tuple[float, float, float], ...]:
 
 
 def _unitary(a: ndarray, precision: str) -> ndarray:
-    """The factor U of a matrix that has at least as many rows as columns; its columns for singular values of the size of
-    rounding are not orthonormal."""
+    """The factor U of a matrix that has at least as many rows as columns; its columns for singular values of the size
+    of rounding are not orthonormal."""
     m, n = a.shape
     bound, products = _BOUNDS[precision]
     norm = _core.map("sqrt", sum_(_core.map("square", _core.map("absolute", a))))

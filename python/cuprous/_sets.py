@@ -36,8 +36,10 @@ def unique(
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
         return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
     flat = ar.reshape(-1)
-    if return_inverse and not return_index and (found := _with_inverse(flat, ar.shape, return_counts, equal_nan)):
-        return found
+    if return_inverse and not return_index and flat.size and flat.device_name != "cpu":
+        found = _with_inverse(flat, ar.shape, return_counts, equal_nan)
+        if found is not None:
+            return found
     order = _core.argsort(flat) if return_index or return_inverse else None
     ordered = _core.sort(flat) if order is None else gather_flat(flat, order)
     mask = _changes(ordered, equal_nan)
@@ -53,10 +55,10 @@ _FEW = 1 << 22
 
 
 def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
-    """Values and inverse by searching for each element among the distinct ones, where that is fast and each element is
-    equal to one of them."""
+    """Values and inverse by searching for each element among the distinct ones; None where those are many, or elements
+    need not be equal to one of them."""
     kind = _dtypes.kind(flat.dtype_name)
-    if flat.device_name == "cpu" or not flat.size or kind == "c" or (kind == "f" and not equal_nan):
+    if kind == "c" or (kind == "f" and not equal_nan):
         return None
     ordered = _core.sort(flat)
     mask = _changes(ordered, equal_nan)

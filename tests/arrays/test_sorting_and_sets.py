@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import _sets
 from cuprous._sorting import topk
 from tests.support import REAL_DTYPES, assert_same, check, compare, sample
 
@@ -214,3 +215,16 @@ def test_sets_options() -> None:
     both: Any = lambda xp: xp.intersect1d(xp.asarray(a), xp.asarray(b), return_indices=True)  # noqa: E731
     compare(lambda: both(np), lambda: both(cp))
     compare(lambda: np.isin(a, b, invert=True), lambda: cp.isin(cp.asarray(a), cp.asarray(b), invert=True))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
+def test_inverses_by_search(dtype: str) -> None:
+    """What `unique` does on a GPU, on either device."""
+    a = np.array([3, 1, 3, 0, np.nan, 2, np.nan, 1]) if dtype == "float32" else np.array([3, 1, 3, 0, 2, 1])
+    a = a.astype(dtype)
+    values, inverse, counts = _sets._with_inverse(cp.asarray(a), a.shape, True, True)  # type: ignore[misc]
+    for ours, numpys in zip((values, inverse, counts), np.unique(a, False, True, True), strict=True):
+        assert ours.dtype == numpys.dtype
+        np.testing.assert_array_equal(ours.get(), numpys)
+    if dtype == "float32":
+        assert _sets._with_inverse(cp.asarray(a), a.shape, True, False) is None

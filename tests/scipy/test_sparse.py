@@ -269,3 +269,20 @@ def test_bad_input_is_refused_before_it_can_do_harm() -> None:
     ):  # fmt: skip
         with pytest.raises(error):
             bad()
+
+
+def test_products_with_more_places_than_fit_into_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuprous.scipy.sparse import _product
+
+    n, count = 70_000, 400
+    places = np.stack([np.sort(RNG.integers(0, n, count)), RNG.integers(0, 40, count)])
+    places[0, :2], places[0, -1] = 0, n - 1
+    left = scipy_sparse.coo_array((RNG.integers(1, 5, count).astype("f4"), places), (n, 40)).tocsr()
+    right = scipy_sparse.coo_array((RNG.integers(1, 5, count).astype("f4"), places[::-1] % n), (40, n)).tocsr()
+    want = left @ right
+    want.sort_indices()
+    for least in (_product._TERMS, 1):
+        monkeypatch.setattr(_product, "_TERMS", least)
+        got = (sparse.csr_array(left) @ sparse.csr_array(right)).get()
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(got, part), getattr(want, part))

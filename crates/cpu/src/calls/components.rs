@@ -42,11 +42,26 @@ pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result
 /// Trees of elements in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), paths halved).
 fn all<W: Copy + Into<u64>>(steps: &[i64], edges: &[W], root: &mut [i64]) {
     let (n, bits) = (root.len(), 8 * size_of::<W>());
+    let runs = steps.first() == Some(&1);
     for i in 0..n {
         root[i] = i as i64;
         let mut own = i;
         for (w, steps) in steps.chunks(bits).enumerate() {
             let mut word: u64 = edges[w * n + i].into();
+            if runs && w == 0 && word & 1 == 1 && i > 0 {
+                // Where the element before is joined by the same step, and what both are joined to is, all are.
+                own = unite(root, own, i - 1);
+                let before: u64 = edges[i - 1].into();
+                let mut both = word & before & !1;
+                word &= !1;
+                while both != 0 {
+                    let b = both.trailing_zeros() as usize;
+                    both &= both - 1;
+                    let at = steps.get(b).map_or(i, |&s| i.saturating_sub(s as usize));
+                    let joined: u64 = edges[at].into();
+                    word &= !(joined << b & 1 << b);
+                }
+            }
             while word != 0 {
                 let step = steps.get(word.trailing_zeros() as usize).copied().unwrap_or(0) as usize;
                 word &= word - 1;

@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import astype
+from cuprous._joining import concatenate
 from cuprous.scipy.sparse import _pattern
 
 ndarray = _core.ndarray
@@ -82,5 +83,33 @@ def sparse(a: Any, b: Any) -> Any:
         "multiply", astype(_pattern.take(first.data, owner), name), astype(_pattern.take(second.data, where), name)
     )
     rows = _pattern.take(_pattern.expand(first._pattern.starts, first.nnz), owner)
-    places = _pattern.keys(rows, _pattern.take(second._pattern.indices, where), (m, n))
-    return make._from_keys(*_pattern.merge_equal(places, values), (m, n))
+    columns = _pattern.take(second._pattern.indices, where)
+    height = (1 << 31) // n
+    if m <= height or not height or -(-m // height) > where.size // _TERMS:
+        return make._from_keys(*_pattern.merge_equal(_pattern.keys(rows, columns, (m, n)), values), (m, n))
+    return make._from_keys(*_merged_by_rows(rows, columns, values, (first, starts), height, (m, n)), (m, n))
+
+
+#: So many terms, and more, are worth a sort of their own.
+_TERMS = 1 << 16
+
+
+def _merged_by_rows(
+    rows: ndarray, columns: ndarray, values: ndarray, terms: tuple[Any, ndarray], height: int, shape: tuple[int, int]
+) -> tuple[ndarray, ndarray]:
+    """Terms, which come in the order of their rows, merged block by block of rows: places in a block fit into 32 bits,
+    which sort in half the time. `terms`: the left matrix, and where the terms of each of its values start."""
+    first, starts = terms
+    m, n = shape
+    bounds = [*range(0, m, height), m]
+    edges = _core.map("minimum", _core.iota((len(bounds),), (height,), 0), m)
+    cuts = _core.to_numpy(_pattern.take(starts, _pattern.take(first._pattern.starts, edges))).tolist()
+    places, sums = [], []
+    for row, low, high in zip(bounds, cuts, cuts[1:], strict=False):
+        if low == high:
+            continue
+        local = astype((rows[low:high] - row) * n + columns[low:high], "int32")
+        place, total = _pattern.merge_equal(local, values[low:high])
+        places.append(astype(place, "int64") + row * n)
+        sums.append(total)
+    return concatenate(places), concatenate(sums)
