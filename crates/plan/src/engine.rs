@@ -536,6 +536,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The device's name.
+    pub fn name(&self) -> &'static str {
+        self.device.name()
+    }
+
     /// Has the device such a routine?
     pub fn can(&self, op: &CallOp) -> bool {
         self.device.can(op)

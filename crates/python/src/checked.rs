@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use cuprous_core::{Buffer, Result};
+use cuprous_core::{Buffer, CallOp, Result};
 use cuprous_cpu::CpuDevice;
 use cuprous_cuda::Checker;
 use cuprous_plan::{Device, Executable, Program};
@@ -42,6 +42,10 @@ pub(crate) fn check_in_batches(py: Python<'_>, size: usize) -> PyResult<()> {
 impl Device for Checked {
     fn name(&self) -> &'static str {
         self.cpu.name()
+    }
+    // Without cuDNN, convolutions are products of windows: those are the kernels to be checked.
+    fn can(&self, call: &CallOp) -> bool {
+        !matches!(call, CallOp::Convolve(..)) && self.cpu.can(call)
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)
