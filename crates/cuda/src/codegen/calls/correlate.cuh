@@ -205,7 +205,8 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
         for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
     }
     const int64 top = first - origin;
-    if (top >= 0 && top + R + K - 1 <= n) {
+    // The weights of a later launch may lie far from their outputs.
+    if (top >= 0 && top + R + K - 1 <= n && first + R <= n) {
         const T* from = x + top * inner;
 #pragma unroll
         for (int r = 0; r < R + K - 1; r++) {
