@@ -13,6 +13,7 @@ from cuprous._args import ArrayLike, array, astype, ndarray
 from cuprous._creation import eye
 from cuprous._elementwise import imag, real
 from cuprous._indexing import take_along_axis
+from cuprous._joining import stack
 from cuprous._reductions import all as all_
 
 
@@ -55,7 +56,7 @@ class SVDResult(NamedTuple):
 _NOT_CONVERGED = "Eigenvalues did not converge"
 _NO_SVD = "SVD did not converge"
 #: The shorter side of a matrix from which on a GPU's library takes longer for singular vectors than what `_polar` does.
-_LIBRARY = 1024
+_LIBRARY = 512
 
 
 def linalg_error(text: str) -> Exception:
@@ -188,16 +189,25 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     shapes: list[tuple[int, ...]] = [(k,), (m, rows), (columns, n)] if compute_uv else [(k,)]
-    if compute_uv and a.ndim == 2 and k > _LIBRARY and a.device_name != "cpu":
-        from cuprous import _polar
-
-        if not bool(all_(_core.map("isfinite", a))):
-            raise linalg_error(_NO_SVD)
-        return SVDResult(*_polar.svd(a, full_matrices))
+    if compute_uv and k > _LIBRARY and a.size and a.device_name != "cpu":
+        return SVDResult(*_large_svd(a, full_matrices))
     name = "svdvals" if not compute_uv else "svd_full" if full_matrices else "svd"
     s, *vectors = results(name, a, shapes, _NO_SVD)
     s = _real(s)
     return SVDResult(vectors[0], s, vectors[1]) if compute_uv else s
+
+
+def _large_svd(a: ndarray, full: bool) -> tuple[ndarray, ...]:
+    from cuprous import _polar
+
+    if not bool(all_(_core.map("isfinite", a))):
+        raise linalg_error(_NO_SVD)
+    if a.ndim == 2:
+        return _polar.svd(a, full)
+    batch = a.shape[:-2]
+    matrices = a.reshape((math.prod(batch), *a.shape[-2:]))
+    parts = zip(*(_polar.svd(matrices[i], full) for i in range(matrices.shape[0])), strict=True)
+    return tuple(stack(part).reshape(batch + part[0].shape) for part in parts)
 
 
 def _hermitian_svd(a: ArrayLike, vectors: bool) -> Any:

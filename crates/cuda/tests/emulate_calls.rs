@@ -3,7 +3,7 @@
 mod common;
 
 use common::host::{self, Case};
-use cuprous_core::call::packed_mask;
+use cuprous_core::call::{Edge, packed_mask};
 use cuprous_core::{CallOp, DType, Layout};
 use cuprous_cuda::codegen::{Arch, CallTuning, Options, generate_call_tuned};
 use cuprous_plan::{Call, Epilogue};
@@ -209,5 +209,59 @@ fn components_of_random_edges() {
             }
         }
         assert_eq!(int64s(&cases[0].buffers[0]), root.iter().map(|&r| r as i64).collect::<Vec<_>>());
+    }
+}
+
+/// Launches that go on with the sums of the one before, near the edges and far from them.
+#[test]
+fn long_weights_along_an_axis() {
+    if !host::have_compiler() {
+        return;
+    }
+    for (shape, window) in [
+        ([58_i64, 65_i64], [249_i64, 1_i64]),
+        ([58, 65], [1, 249]),
+        ([300, 3], [249, 1]),
+        ([3, 300], [1, 249]),
+        ([20, 6], [93, 1]),
+    ] {
+        let (count, k) = ((shape[0] * shape[1]) as usize, (window[0] * window[1]) as usize);
+        let values: Vec<f64> = (0..count).map(|i| ((i * 7919 % 257) as f64 - 128.0) / 16.0).collect();
+        let weights: Vec<f64> = (0..k).map(|i| ((i * 31 % 17) as f64 - 8.0) / 64.0).collect();
+        let middle = (k / 2) as i64;
+        let axis = usize::from(window[0] == 1);
+        let origin = if axis == 0 { [middle, 0] } else { [0, middle] };
+        for edge in [Edge::Mirror, Edge::Reflect, Edge::Wrap] {
+            let op = CallOp::Correlate { edge, constant: 0, origin: origin.as_slice().into() };
+            let ins = [
+                (DType::F64, bytes(&values, f64::to_le_bytes), &shape[..]),
+                (DType::F64, bytes(&weights, f64::to_le_bytes), &window[..]),
+            ];
+            let mut cases = vec![case(op, &ins, DType::F64, &shape)];
+            host::run("emulate_long_weights", &mut cases);
+            let n = shape[axis];
+            let inside = |i: i64| match edge {
+                Edge::Wrap => i.rem_euclid(n),
+                Edge::Mirror => {
+                    let j = i.rem_euclid(2 * n - 2);
+                    j.min(2 * n - 2 - j)
+                }
+                _ => {
+                    let j = i.rem_euclid(2 * n);
+                    j.min(2 * n - 1 - j)
+                }
+            };
+            let got = cases[0].buffers[0].chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")));
+            for (i, got) in got.enumerate() {
+                let place = [i as i64 / shape[1], i as i64 % shape[1]];
+                let mut want = 0.0;
+                for (j, w) in weights.iter().enumerate() {
+                    let mut at = place;
+                    at[axis] = inside(place[axis] + j as i64 - middle);
+                    want += w * values[(at[0] * shape[1] + at[1]) as usize];
+                }
+                assert!((got - want).abs() < 1e-9, "{shape:?} {window:?} {edge:?} at {place:?}: {got} beside {want}");
+            }
+        }
     }
 }

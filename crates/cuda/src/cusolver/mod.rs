@@ -63,8 +63,6 @@ pub struct Cusolver {
     handle: cusolverDnHandle_t,
     params: cusolverDnParams_t,
     context: &'static Context,
-    /// Where `Xgesvdp` writes how far it moved the least singular values.
-    moved: Box<f64>,
 }
 
 // SAFETY: the handles may be used from any thread, and `&mut self` keeps threads apart.
@@ -79,8 +77,7 @@ impl Cusolver {
         let api = sys::cusolver()?;
         context.make_current()?;
         let what: &dyn Fn() -> String = &|| "a new handle".into();
-        let mut made =
-            Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context, moved: Box::new(0.0) };
+        let mut made = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
         // SAFETY: each call writes one handle; the context is current.
         unsafe {
             call!(api, what, cusolverDnCreate(&raw mut made.handle))?;

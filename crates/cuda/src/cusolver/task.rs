@@ -77,8 +77,6 @@ pub enum Task {
     Basis { rows: usize, columns: usize, reflectors: usize, gap: usize },
     /// `gesvd`, for rows ≥ columns: the matrix; singular values; U; Vᴴ.
     Svd { rows: usize, columns: usize, vectors: Vectors },
-    /// `gesvdp`, by polar decomposition: the matrix; singular values; U; V.
-    PolarSvd { rows: usize, columns: usize, vectors: Vectors },
     /// `syevd`: the Hermitian matrix, which becomes its eigenvectors; the eigenvalues.
     Eigh { n: usize, upper: bool, vectors: bool },
     /// `syevBatched`: as `Eigh`.
@@ -135,7 +133,7 @@ impl Problem {
             Task::Substitution { n, columns } => [n * n * element, n * 8, n * columns * element, 0],
             Task::Reflectors { rows, columns } => [rows * columns * element, rows.min(columns) * element, 0, 0],
             Task::Basis { gap, reflectors, .. } => [gap * element, reflectors * element, 0, 0],
-            Task::Svd { rows, columns, vectors } | Task::PolarSvd { rows, columns, vectors } => {
+            Task::Svd { rows, columns, vectors } => {
                 let width = if vectors == Vectors::Full { rows } else { columns };
                 [rows * columns * element, columns * real, rows * width * element, columns * columns * element]
             }
@@ -330,72 +328,6 @@ impl Cusolver {
                         ),
                         ()
                     )
-                }
-                Task::PolarSvd { rows, columns, vectors } => {
-                    let (job, thin) = (mode(vectors != Vectors::No), i32::from(vectors != Vectors::Full));
-                    let moved: *mut f64 = &raw mut *self.moved;
-                    match purpose {
-                        Purpose::Ask(room) => call!(
-                            api,
-                            what,
-                            cusolverDnXgesvdp_bufferSize(
-                                handle,
-                                params,
-                                job,
-                                thin,
-                                long(rows),
-                                long(columns),
-                                t,
-                                a,
-                                long(rows),
-                                real,
-                                b,
-                                t,
-                                c,
-                                long(rows),
-                                t,
-                                d,
-                                long(columns),
-                                t,
-                                &raw mut room.device,
-                                &raw mut room.host
-                            )
-                        ),
-                        Purpose::Run(workspace) => {
-                            let (host, on_host) = workspace.on_host();
-                            let Workspace { device, bytes, info, .. } = workspace;
-                            call!(
-                                api,
-                                what,
-                                cusolverDnXgesvdp(
-                                    handle,
-                                    params,
-                                    job,
-                                    thin,
-                                    long(rows),
-                                    long(columns),
-                                    t,
-                                    a,
-                                    long(rows),
-                                    real,
-                                    b,
-                                    t,
-                                    c,
-                                    long(rows),
-                                    t,
-                                    d,
-                                    long(columns),
-                                    t,
-                                    device,
-                                    bytes,
-                                    host,
-                                    on_host,
-                                    info,
-                                    moved
-                                )
-                            )
-                        }
-                    }
                 }
                 Task::Eigh { n, upper, vectors } => either!(
                     api,

@@ -142,7 +142,8 @@ impl Function {
         })
     }
 
-    /// Allows launches with up to `bytes` of dynamic shared memory; needed above 48 KiB.
+    /// Allows launches with up to `bytes` of dynamic shared memory, and more if that was allowed before; needed above
+    /// 48 KiB.
     ///
     /// # Errors
     /// More than `DeviceInfo::shared_per_block_optin` less the static part.
@@ -150,6 +151,12 @@ impl Function {
         let api = api()?;
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let mut allowed = 0;
+        // SAFETY: the call writes one int; the handle is valid by the type's rule.
+        unsafe { call!(api, cuFuncGetAttribute(&raw mut allowed, attribute, self.raw)) }?;
+        if allowed >= bytes {
+            return Ok(());
+        }
         // SAFETY: the handle is valid by the type's rule.
         unsafe { call!(api, cuFuncSetAttribute(self.raw, attribute, bytes)) }
     }

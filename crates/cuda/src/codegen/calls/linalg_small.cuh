@@ -206,8 +206,8 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
     auto reflect = [&](T* x, int x_ld, int columns, int j, int k, T tau) {
         const bool there = j < columns;
         x += there ? j : 0;
-        T dot = part == 0 ? x[k * x_ld] : whole<T>(0);
-        for (int i = k + 1 + part; i < m; i += G) dot = more(dot, s[i * ld + k], x[i * x_ld]);
+        T dot = there && part == 0 ? x[k * x_ld] : whole<T>(0);
+        for (int i = k + 1 + part; i < (there ? m : 0); i += G) dot = more(dot, s[i * ld + k], x[i * x_ld]);
 #pragma unroll
         for (int d = 1; d < G; d *= 2) {
             if constexpr (cplx<T>) {
