@@ -140,9 +140,10 @@ def test_a_hundred_images_more_than_fit_into_the_workspace() -> None:
     assert x.grad is not None and w.grad is not None
     few = torch.tensor(x.detach()[-3:].to_numpy()).requires_grad_()
     C.conv2d(few, w.detach()).sum().backward()
-    np.testing.assert_allclose(x.grad[-3:].to_numpy(), few.grad.to_numpy(), rtol=1e-5)
+    np.testing.assert_allclose(x.grad[-3:].to_numpy(), few.grad.to_numpy(), rtol=1e-5, atol=1e-5)
     windows = np.lib.stride_tricks.sliding_window_view(x.to_numpy(), (58, 58), (2, 3)).sum((0, 4, 5))
-    np.testing.assert_allclose(w.grad[0].to_numpy(), windows, rtol=1e-3, atol=0.1)
+    # 437,320 numbers are added up in single precision; an image less would be some 60 off.
+    np.testing.assert_allclose(w.grad[0].to_numpy(), windows, rtol=1e-3, atol=0.5)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex128", "int64"])
