@@ -1,11 +1,12 @@
 """B-splines: the coefficients of the spline through given values, and the weights of its pieces.
 
 The coefficients solve a recursion in SciPy (M. Unser, A. Aldroubi and M. Eden, IEEE PAMI 13 (1991)). Its impulse
-response falls by a factor of 0.43 or less an element, so that here it is a correlation with 93 weights or fewer.
+response falls by a factor of 0.43 or less an element, so that here it is a correlation with 95 weights or fewer.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -40,8 +41,9 @@ def _inverse(order: int) -> tuple[float, ...]:
     centre, *sides = _SAMPLES[order]
     angles = 2.0 * np.pi * np.arange(256) / 256
     response = np.fft.ifft(1.0 / (centre + 2.0 * sum(s * np.cos((k + 1) * angles) for k, s in enumerate(sides)))).real
-    # Beyond, there is only what the transform rounds.
-    reach = int(np.flatnonzero(np.abs(response[:128]) > 1e-16 * response[0])[-1])
+    # It falls as the powers of the filter's largest pole inside the circle; what the transform rounds does not.
+    poles = np.abs(np.roots([*sides[::-1], centre, *sides]))
+    reach = math.ceil(math.log(1e-17) / math.log(poles[poles < 1.0].max()))
     return tuple(float(v) for v in np.concatenate([response[reach:0:-1], response[: reach + 1]]))
 
 

@@ -205,7 +205,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
         for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
     }
     const int64 top = first - origin;
-    // The weights of a later launch may lie far from their outputs.
+    // Where these are some of the weights, what they read can be inside while the last outputs are not.
     if (top >= 0 && top + R + K - 1 <= n && first + R <= n) {
         const T* from = x + top * inner;
 #pragma unroll
