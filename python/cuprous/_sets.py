@@ -55,17 +55,17 @@ _FEW = 1 << 22
 
 
 def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
-    """Values and inverse by searching for each element among the distinct ones; None where those are many, or elements
-    need not be equal to one of them."""
+    """Values and inverse by searching for each element among the distinct ones, unless those are many; None where
+    elements need not be equal to one of them."""
     kind = _dtypes.kind(flat.dtype_name)
     if kind == "c" or (kind == "f" and not equal_nan):
         return None
     ordered = _core.sort(flat)
     mask = _changes(ordered, equal_nan)
     starts = flatnonzero(mask)
-    if starts.size > _FEW:
-        return None
     values = gather_flat(ordered, starts)
+    if starts.size > _FEW:
+        return (values, *_extras(_core.argsort(flat), mask, starts, shape, False, True, counts))
     inverse = _core.searchsorted(values, flat, False).reshape(shape)
     return (values, inverse, *_extras(None, mask, starts, shape, False, False, counts))
 

@@ -218,8 +218,10 @@ def test_sets_options() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
-def test_inverses_by_search(dtype: str) -> None:
+@pytest.mark.parametrize("few", [1 << 22, 2])
+def test_inverses_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `unique` does on a GPU, on either device."""
+    monkeypatch.setattr(_sets, "_FEW", few)
     a = np.array([3, 1, 3, 0, np.nan, 2, np.nan, 1]) if dtype == "float32" else np.array([3, 1, 3, 0, 2, 1])
     a = a.astype(dtype)
     values, inverse, counts = _sets._with_inverse(cp.asarray(a), a.shape, True, True)  # type: ignore[misc]

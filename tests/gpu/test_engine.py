@@ -201,3 +201,25 @@ def test_random_streams_equal_the_cpus() -> None:
     cp._core.set_device("cpu")
     for gpu, cpu in zip(on_gpu, draw(), strict=True):
         np.testing.assert_allclose(gpu, cpu, rtol=1e-14, atol=1e-300)
+
+
+def test_a_program_keeps_the_shared_memory_that_it_asked_for() -> None:
+    """The kernel of a larger matrix runs again after one of a smaller matrix was planned."""
+    for n in (70, 40, 70, 60, 70):
+        a = R.random((n, 20)) + 1j * R.random((n, 20))
+        q, r = cp.linalg.qr(cp.asarray(a))
+        np.testing.assert_allclose(cp.asnumpy(q) @ cp.asnumpy(r), a, atol=1e-12)
+
+
+def test_writes_of_long_correlations_stay_inside() -> None:
+    """Weights longer than a launch takes, far from outputs at the end of a line."""
+    from cuprous.scipy import ndimage
+
+    for n in (58, 125, 300):
+        after = cp.zeros(1000)
+        x, weights = R.random((n, 3)), R.random(249) / 249
+        got = ndimage.correlate1d(cp.asarray(x), cp.asarray(weights), 0)
+        padded = np.pad(x, ((124, 124), (0, 0)), "symmetric")
+        want = [[np.dot(padded[i : i + 249, c], weights) for c in range(3)] for i in range(n)]
+        np.testing.assert_allclose(cp.asnumpy(got), want, rtol=1e-10)
+        assert not cp.asnumpy(after).any()

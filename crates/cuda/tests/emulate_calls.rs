@@ -184,7 +184,7 @@ fn components_of_random_edges() {
             for (b, &step) in steps[..count].iter().enumerate() {
                 x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let likely = if b == 0 { 2 } else { 7 };
-                if (x >> 33) % likely == 0 && i as i64 >= step {
+                if (x >> 33).is_multiple_of(likely) && i as i64 >= step {
                     edges[b / 8 * n + i] |= 1 << (b % 8);
                 }
             }
