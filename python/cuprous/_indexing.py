@@ -6,6 +6,8 @@ multiplied by strides, plus those of the sliced axes. Reading is then a gather, 
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -45,6 +47,23 @@ def _bad_index(value: Any) -> IndexError:
         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
         f"valid indices, not {type(value).__name__}"
     )
+
+
+def at_home(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the first argument's device the default one while the function runs: offsets are made beside the array."""
+
+    @functools.wraps(function)
+    def inside(a: Any, *args: Any) -> Any:
+        before = _core.get_device()
+        if a.device_name == before:
+            return function(a, *args)
+        _core.set_device(a.device_name)
+        try:
+            return function(a, *args)
+        finally:
+            _core.set_device(before)
+
+    return inside
 
 
 def _is_basic(item: Any) -> bool:
@@ -268,6 +287,7 @@ def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
     return mask if mask.shape == a.shape[: mask.ndim] else None
 
 
+@at_home
 def getitem(a: ndarray, key: Any) -> ndarray:
     """`a[key]` for keys with index arrays, lists and masks: always a copy (the native type's hook)."""
     mask = _whole_mask(a, key)
@@ -295,6 +315,7 @@ def _value(a: ndarray, value: Any) -> Any:
     return source if source.dtype_name != "float64" or source.size else astype(source, a.dtype_name)
 
 
+@at_home
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
     value = _value(a, value)
@@ -365,6 +386,7 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
     return value if value.shape == shape else _core.broadcast_to(value, shape)
 
 
+@at_home
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
     """Writes (or folds) values at the places that any key names."""
     places = plan(a, key)

@@ -201,3 +201,13 @@ def test_sizes_by_name_and_ranges_as_indices() -> None:
     for make in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn):
         assert make(size=(2, 3)).shape == make(2, 3).shape == make((2, 3)).shape == (2, 3)
     assert torch.arange(5)[range(1, 3)].tolist() == [1, 2]
+
+
+def test_indices_may_be_lists_and_tensors_of_the_cpu() -> None:
+    x, places = torch.arange(6).reshape(3, 2), torch.tensor([2, 0], device="cpu")
+    assert x[places].tolist() == x[[2, 0]].tolist() == [[4, 5], [0, 1]]
+    assert x[places, [1, 0]].tolist() == [5, 0] and x[torch.tensor(1, device="cpu")].tolist() == [2, 3]
+    x[places] = 7
+    assert x.tolist() == [[7, 7], [2, 3], [7, 7]]
+    there = torch.arange(4, device="cpu")  # not the default device, where that is a GPU
+    assert there[[3, 1]].tolist() == [3, 1] and there[there > 1].tolist() == [2, 3]

@@ -13,17 +13,26 @@ from cuprous.torch._args import tensor_of, wrap_dim
 _gather, _scatter, _map = _core.t_gather, _core.t_scatter, _core.t_map
 
 
-def _plain(key: Any) -> Any:
-    """The key with arrays in place of tensors."""
+def _plain(key: Any, device: str) -> Any:
+    """The key with arrays in place of tensors, on the device of what is indexed.
+
+    Raises:
+        RuntimeError: for indices on a GPU into a tensor elsewhere.
+    """
     if isinstance(key, Tensor):
+        if key.device_name not in (device, "cpu"):
+            raise RuntimeError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({device}), "
+                f"but they are on {key.device_name}"
+            )
         array = key.as_array()
-        if array.dtype_name == "bool" or key.ndim or not _is_int(key):
-            return array
-        return int(array)
+        if array.dtype_name != "bool" and not key.ndim and _is_int(key):
+            return int(array)
+        return array if key.device_name == device else array.to_device(device)
     if isinstance(key, tuple):
-        return tuple(_plain(k) for k in key)
+        return tuple(_plain(k, device) for k in key)
     if isinstance(key, (list, range)):
-        return [_plain(k) for k in key]
+        return [_plain(k, device) for k in key]
     return key
 
 
@@ -31,9 +40,10 @@ def _is_int(t: Tensor) -> bool:
     return not (t.is_floating_point() or t.is_complex())
 
 
+@arrays.at_home
 def getitem(self: Tensor, key: Any) -> Tensor:
     """`self[key]` for keys with tensors, lists and masks: a copy."""
-    key = _plain(key)
+    key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
         return self[key]
     places = arrays.plan(self.as_array(), key)
@@ -49,10 +59,11 @@ def _strided_like(self: Tensor, view: Any) -> Tensor:
     return _core.t_strided(self, list(view.shape), list(view.element_strides), start)
 
 
+@arrays.at_home
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value` for all keys."""
     value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
-    key = _plain(key)
+    key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
         _core.t_update(self[key], value)
         return
@@ -86,7 +97,7 @@ def tensor_of_any(value: Any, like: Tensor) -> Tensor:
 
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes (or adds) values at index tensors."""
-    _write(self, tuple(_plain(i) for i in indices), values, "add" if accumulate else "set")
+    _write(self, tuple(_plain(i, self.device_name) for i in indices), values, "add" if accumulate else "set")
     return self
 
 
