@@ -28,7 +28,7 @@ def _plain(key: Any, device: str) -> Any:
         array = key.as_array()
         if array.dtype_name != "bool" and not key.ndim and _is_int(key):
             return int(array)
-        return array if key.device_name == device else array.to_device(device)
+        return array if key.device_name == device else key.to(device).as_array()
     if isinstance(key, tuple):
         return tuple(_plain(k, device) for k in key)
     if isinstance(key, (list, range)):
