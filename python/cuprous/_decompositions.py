@@ -189,24 +189,26 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     shapes: list[tuple[int, ...]] = [(k,), (m, rows), (columns, n)] if compute_uv else [(k,)]
-    if compute_uv and k > _LIBRARY and a.size and a.device_name != "cpu":
-        return SVDResult(*_large_svd(a, full_matrices))
+    if k > _LIBRARY and a.size and a.device_name != "cpu":
+        parts = _large_svd(a, full_matrices, compute_uv)
+        return SVDResult(*parts) if compute_uv else parts[0]
     name = "svdvals" if not compute_uv else "svd_full" if full_matrices else "svd"
     s, *vectors = results(name, a, shapes, _NO_SVD)
     s = _real(s)
     return SVDResult(vectors[0], s, vectors[1]) if compute_uv else s
 
 
-def _large_svd(a: ndarray, full: bool) -> tuple[ndarray, ...]:
+def _large_svd(a: ndarray, full: bool, vectors: bool) -> tuple[ndarray, ...]:
     from cuprous import _polar
 
     if not bool(all_(_core.map("isfinite", a))):
         raise linalg_error(_NO_SVD)
+    decompose: Any = (lambda x: _polar.svd(x, full)) if vectors else (lambda x: (_polar.values(x),))
     if a.ndim == 2:
-        return _polar.svd(a, full)
+        return tuple(decompose(a))
     batch = a.shape[:-2]
     matrices = a.reshape((math.prod(batch), *a.shape[-2:]))
-    parts = zip(*(_polar.svd(matrices[i], full) for i in range(matrices.shape[0])), strict=True)
+    parts = zip(*(decompose(matrices[i]) for i in range(matrices.shape[0])), strict=True)
     return tuple(stack(part).reshape(batch + part[0].shape) for part in parts)
 
 

@@ -16,7 +16,7 @@ import math
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
 from cuprous._creation import eye
-from cuprous._decompositions import adjoint, eigh, qr, results
+from cuprous._decompositions import adjoint, eigh, eigvalsh, qr, results
 from cuprous._joining import concatenate
 from cuprous._reductions import max as max_
 from cuprous._reductions import sum as sum_
@@ -62,6 +62,30 @@ def _unitary(a: ndarray, precision: str) -> ndarray:
     return x
 
 
+def _scaled(a: ndarray) -> tuple[ndarray, float]:
+    """In double precision with elements near 1, whose squares are far from the ends of the range, and the scale."""
+    largest = float(max_(_core.map("absolute", a)))
+    scale = 2.0 ** min(1000, max(-1000, math.frexp(largest)[1])) if largest else 1.0
+    return _core.cast(a * (1.0 / scale), _core.promote_types(a.dtype_name, "float64")), scale
+
+
+def _hermitian(core: ndarray, x: ndarray) -> ndarray:
+    h = adjoint(x) @ core
+    return (h + adjoint(h)) * 0.5
+
+
+def values(a: ndarray) -> ndarray:
+    """The singular values of a matrix of finite numbers, in falling order."""
+    m, n = a.shape
+    if m < n:
+        a, m, n = adjoint(a).copy(), n, m
+    real = _dtypes.component(a.dtype_name)
+    a, scale = _scaled(a)
+    core = qr(a, "r") if m > 2 * n else a
+    w = eigvalsh(_hermitian(core, _unitary(core, real)))
+    return _core.cast(_core.sort(_core.map("absolute", w))[::-1], real) * scale
+
+
 def svd(a: ndarray, full: bool) -> tuple[ndarray, ndarray, ndarray]:
     """U, the singular values in falling order, and Vᴴ of a matrix of finite numbers; `full`: all of U and of Vᴴ."""
     m, n = a.shape
@@ -69,15 +93,11 @@ def svd(a: ndarray, full: bool) -> tuple[ndarray, ndarray, ndarray]:
     if m < n:
         u, s, vh = svd(adjoint(a).copy(), full)
         return adjoint(vh), s, adjoint(u)
-    # Elements near 1 have squares far from the ends of the range.
-    largest = float(max_(_core.map("absolute", a)))
-    scale = 2.0 ** min(1000, max(-1000, math.frexp(largest)[1])) if largest else 1.0
-    a = _core.cast(a * (1.0 / scale), _core.promote_types(name, "float64"))
+    a, scale = _scaled(a)
     tall = qr(a) if m > 2 * n else None
     core = a if tall is None else tall.R
     x = _unitary(core, real)
-    h = adjoint(x) @ core
-    w, v = eigh((h + adjoint(h)) * 0.5)
+    w, v = eigh(_hermitian(core, x))
     w, v = w[::-1], v[:, ::-1]
     u = x @ v
     if tall is not None:

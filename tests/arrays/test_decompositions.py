@@ -139,6 +139,9 @@ def test_svd_by_polar_decomposition(dtype: str, kind: str) -> None:
             a = np.ones_like(a) if kind == "ones" else a * powers.get(kind, 1.0)
         a = a.astype(dtype)
         top = np.linalg.norm(a.astype("complex128"), 2) or 1.0
+        alone = _polar.values(cp.asarray(a)).get()
+        assert alone.dtype == a.real.dtype
+        near((alone / top).astype(alone.dtype), np.linalg.svd(a.astype("complex128"), compute_uv=False) / top)
         for full in (False, True):
             u, s, vh = (x.get() for x in _polar.svd(cp.asarray(a), full))
             assert (u.dtype, s.dtype, vh.dtype) == (a.dtype, a.real.dtype, a.dtype)

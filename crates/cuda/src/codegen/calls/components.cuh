@@ -30,11 +30,8 @@ template <class P> DEV void unite(P* parent, P a, P b) {
     }
 }
 
-// Every element's parent is the first one that it is joined to, or itself; with RUNS (bit 0 is the element before) that of
-// the run within its 32 elements, so that only the first of a run has another.
-template <class T, class P, int COUNT, bool RUNS>
-DEV void components_begin(const T* edges, P* parent, const int64* steps, int64 n) {
-    constexpr int BITS = 8 * sizeof(T);
+// Every element is its own root; with RUNS (bit 0 is the element before) that of the run within its 32 elements.
+template <class T, class P, bool RUNS> DEV void components_begin(const T* edges, P* parent, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x % 32;
     int first = lane;
@@ -43,15 +40,7 @@ DEV void components_begin(const T* edges, P* parent, const int64* steps, int64 n
         const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - lane));
         first = starts == 0 ? 0 : 31 - __clz(starts);
     }
-    if (i >= n) return;
-    int64 up = i - (lane - first);
-    if (up == i) {
-        const T own = edges[i];
-#pragma unroll
-        for (int b = 0; b < COUNT && b < BITS; b++)
-            if (up == i && (own >> b & 1) && i >= steps[b]) up = i - steps[b];
-    }
-    parent[i] = (P)up;
+    if (i < n) parent[i] = (P)(i - (lane - first));
 }
 
 // `right` has for each step which one leads to the element behind, or -1.

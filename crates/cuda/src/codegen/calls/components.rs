@@ -22,14 +22,11 @@ pub(super) fn components(call: &Call, steps: &[i64], made: &mut Made) {
     let right: Vec<i64> =
         steps.iter().map(|s| steps.iter().position(|r| s - r == 1).map_or(-1, |b| b as i64)).collect();
     let variant = format!("{}_{}{}", short(d), short(place), if runs { "_runs" } else { "" });
-    // An array of no elements is none.
-    let some = if count > 0 { steps } else { &[0] };
-    let begin = Launch::new(format!("components_begin_{variant}_{count}"), &[d], &[TEXT])
+    let begin = Launch::new(format!("components_begin_{variant}"), &[d], &[TEXT])
         .source("edges", c, edges)
         .pointer("parent", p, parent)
-        .ints("steps", some)
         .int("n", n)
-        .stage(&format!("components_begin<{c}, {p}, {count}, {runs}>"), blocks, THREADS, 0);
+        .stage(&format!("components_begin<{c}, {p}, {runs}>"), blocks, THREADS, 0);
     made.out.stages.push(begin);
     if count > 0 {
         let unite = Launch::new(format!("components_unite_{variant}_{count}"), &[d], &[TEXT])
