@@ -161,7 +161,7 @@ fn devices(checks: &mut Vec<Check>) -> Result<usize, ()> {
 }
 
 /// NVIDIA's libraries. Missing ones are broken only where there is a GPU that wants them.
-fn libraries(wanted: bool) -> [Check; 5] {
+fn libraries(wanted: bool) -> [Check; 6] {
     let describe = |name: &str, loaded: Result<String, sys::MissingLibrary>, file: &str| match loaded {
         Ok(version) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -207,12 +207,20 @@ fn libraries(wanted: bool) -> [Check; 5] {
         Err(error) => error.to_string(),
     });
     let cusparse_version = sys::cusparse().map(|_| "found".into());
+    let cudnn = match sys::cudnn() {
+        Ok(_) => describe("cuDNN", Ok("found".into()), "libcudnn.so"),
+        Err(missing) => {
+            let text = "not installed; on a GPU large convolutions are faster with it, and run without it";
+            Check::note("cuDNN", text).with_cure(missing.cure)
+        }
+    };
     [
         describe("NVRTC", nvrtc_version, "libnvrtc.so"),
         describe("cuBLASLt", cublaslt_version, "libcublasLt.so"),
         describe("cuFFT", cufft_version, "libcufft.so"),
         describe("cuSOLVER", cusolver_version, "libcusolver.so"),
         describe("cuSPARSE", cusparse_version, "libcusparse.so"),
+        cudnn,
     ]
 }
 
