@@ -225,6 +225,20 @@ pub(crate) fn scatter(
     settle(py, engine)
 }
 
+/// The fold of that name.
+pub(crate) fn fold_named(name: &str) -> PyResult<ReduceOp> {
+    Ok(match name {
+        "sum" => ReduceOp::Sum,
+        "prod" => ReduceOp::Prod,
+        "max" => ReduceOp::Max,
+        "min" => ReduceOp::Min,
+        "argmax" => ReduceOp::ArgMax,
+        "argmin" => ReduceOp::ArgMin,
+        "m2" => ReduceOp::M2,
+        _ => return Err(PyValueError::new_err(format!("no fold is called {name:?}"))),
+    })
+}
+
 #[pyfunction]
 #[pyo3(signature = (op, a, axes, keepdims = false))]
 pub(crate) fn reduce(
@@ -234,16 +248,7 @@ pub(crate) fn reduce(
     axes: Option<Vec<i64>>,
     keepdims: bool,
 ) -> PyResult<PyArray> {
-    let op = match op {
-        "sum" => ReduceOp::Sum,
-        "prod" => ReduceOp::Prod,
-        "max" => ReduceOp::Max,
-        "min" => ReduceOp::Min,
-        "argmax" => ReduceOp::ArgMax,
-        "argmin" => ReduceOp::ArgMin,
-        "m2" => ReduceOp::M2,
-        _ => return Err(PyValueError::new_err(format!("no fold is called {op:?}"))),
-    };
+    let op = fold_named(op)?;
     let array = &a.0;
     let ndim = array.layout.ndim();
     if ndim > 32 {

@@ -1,7 +1,7 @@
 //! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
 
 use cuprous_autograd::{Arg, Tensor, ops, optim, promote};
-use cuprous_core::{Dims, ReduceOp, Result, ScanOp, ScatterOp};
+use cuprous_core::{Dims, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,7 +11,7 @@ use super::{PyTensor, Value, finish, map, operand_argument};
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fun_argument};
+use crate::functions::{dtype_argument, fold_named, fun_argument};
 use crate::operand::settle;
 
 /// A tensor on an array's memory.
@@ -130,16 +130,7 @@ pub(crate) fn t_fold(
     dims: Option<Vec<i64>>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
-    let op = match op {
-        "sum" => ReduceOp::Sum,
-        "prod" => ReduceOp::Prod,
-        "max" => ReduceOp::Max,
-        "min" => ReduceOp::Min,
-        "argmax" => ReduceOp::ArgMax,
-        "argmin" => ReduceOp::ArgMin,
-        "m2" => ReduceOp::M2,
-        _ => return Err(PyValueError::new_err(format!("no fold is called {op:?}"))),
-    };
+    let op = fold_named(op)?;
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
