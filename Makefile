@@ -28,7 +28,7 @@ PROGRAMS ?= 100000
 SEED     ?= 0
 DEVICE   ?= cpu
 PTX      ?= compute_80,compute_90,compute_100
-TARGETS  ?= sm_80|sm_90|sm_100,$(PTX)
+TARGETS  ?= sm_80|sm_90|sm_100
 CARGO    ?= cargo
 # One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
 PROFILE  := --release

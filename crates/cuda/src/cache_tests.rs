@@ -36,6 +36,7 @@ fn the_key_depends_on_everything() {
     assert_ne!(base, CacheKey::new("a", &options, "13.4"));
     assert_ne!(base, CacheKey::new("a", &CompileOptions::new("sm_80"), "13.5"));
     assert_ne!(base, CacheKey::new("a", &CompileOptions { fmad: false, ..options.clone() }, "13.5"));
+    assert_ne!(base, CacheKey::new("a", &CompileOptions { untuned: true, ..options.clone() }, "13.5"));
     let extra = vec!["--use_fast_math".to_owned()];
     assert_ne!(base, CacheKey::new("a", &CompileOptions { extra, ..options }, "13.5"));
 }

@@ -9,9 +9,9 @@ use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::{Arch, Part, Stage};
-use crate::compile::{compile_options, plan_step};
+use crate::compile::{self, plan_step};
 use crate::error::{CudaError, Result, translate};
-use crate::nvrtc;
+use crate::nvrtc::{self, CompileOptions};
 
 /// Compiles the code of programs for targets, once each.
 ///
@@ -45,8 +45,8 @@ struct Kernel {
 }
 
 impl Checker {
-    /// A checker for targets: `sm_80,sm_90` for both, `sm_80|sm_90` for one of them, by the code; `compute_90` compiles
-    /// to PTX only, for an eighth of the time.
+    /// A checker for targets: `sm_80,sm_90` for both; `sm_80|sm_90` for both as well, but on to machine code for one of
+    /// them, by the code; `compute_90` to PTX only, for a quarter of the time.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
@@ -80,9 +80,12 @@ impl Checker {
                 let first = code(&alternatives[0])?;
                 let mut hash = DefaultHasher::new();
                 first.kernels.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
-                let target = &alternatives[(hash.finish() % alternatives.len() as u64) as usize];
-                for stage in code(target)?.kernels.stages {
-                    self.queue(target, stage)?;
+                let chosen = (hash.finish() % alternatives.len() as u64) as usize;
+                for (k, target) in alternatives.iter().enumerate() {
+                    let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
+                    for stage in code(target)?.kernels.stages {
+                        self.queue(&to, stage)?;
+                    }
                 }
             }
         }
@@ -110,7 +113,7 @@ impl Checker {
 
     /// Kernels of one target; where they do not compile together, each by itself.
     fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
-        let options = compile_options(target);
+        let options = options(target);
         if kernels.len() > 1 && nvrtc::compile(&together(kernels), "batch", &options).is_ok() {
             return kernels.iter().try_for_each(|kernel| self.remember(target, &kernel.stage, b"compiled with others"));
         }
@@ -129,7 +132,7 @@ impl Checker {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Did another process compile it? The keys differ from those of code to run.
+    /// Did another process compile it? The keys differ from those of code to run: the options do.
     fn is_known(&self, target: &str, stage: &Stage) -> Result<bool> {
         Ok(self.cache.get(&key(target, stage)?).is_some())
     }
@@ -140,9 +143,12 @@ impl Checker {
     }
 }
 
+fn options(target: &str) -> CompileOptions {
+    CompileOptions { untuned: true, ..compile::compile_options(target) }
+}
+
 fn key(target: &str, stage: &Stage) -> Result<CacheKey> {
-    let source = format!("{}\n// checked", stage.source());
-    Ok(CacheKey::new(&source, &compile_options(target), &nvrtc::identity()?))
+    Ok(CacheKey::new(&stage.source(), &options(target), &nvrtc::identity()?))
 }
 
 /// One translation unit: the preludes' parts once, and each kernel in a namespace of its own.

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// The environment variable that asks for it: targets such as `sm_80,sm_90`, or `sm_80|sm_90` for one of them.
+/// The environment variable that asks for it: targets such as `sm_80,sm_90`, or `sm_80|sm_90` for machine code of one of
+/// them and PTX of the others.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 
 /// Runs programs on the CPU and compiles them for GPUs as well; what does not compile is an error.
