@@ -200,6 +200,9 @@ def out_argument(m: Maker) -> None:
     )  # fmt: skip
     if name.startswith("negative") and root(m.env[a]) is root(m.env[target]):
         raise Reject  # NumPy 2.4 gets `negative(x, out=x)` wrong where x has large strides
+    own = m.env[a].dtype if name.startswith(("square", "negative")) else np.result_type(m.env[a], m.env[b])
+    if own.kind in "iu":
+        bound = bounds.wrapped(own, bound)  # whatever the target's dtype is, integers wrap around first
     mask = ""
     if m.r.random() < 0.3:
         mask = f", where={m.pick(lambda x: x.dtype.kind == 'b' and fits(x.shape, shape))}"
