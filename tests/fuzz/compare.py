@@ -14,11 +14,12 @@ EXACT = Bound(0, 0)
 
 
 class Mismatch(Exception):
-    """Cuprous and NumPy disagree. `gross` when no rounding could explain it."""
+    """Cuprous and NumPy disagree. `gross` when no rounding could explain it; `variant` tells which inputs it were."""
 
-    def __init__(self, text: str, gross: bool) -> None:
+    def __init__(self, text: str, gross: bool, variant: int = 0) -> None:
         super().__init__(text)
         self.gross = gross
+        self.variant = variant
 
 
 def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: Bound) -> None:
@@ -92,6 +93,6 @@ def check(program: Program, cp: ModuleType, modes: tuple[str, ...] = ("single", 
                 for variant, outcome in enumerate(kept):
                     compare_outcomes(program, expected[variant], outcome, cp)
         except Mismatch as error:
-            raise Mismatch(f"[{mode}, run {variant + 1}] {error}", error.gross) from error.__cause__
+            raise Mismatch(f"[{mode}, run {variant + 1}] {error}", error.gross, variant) from error.__cause__
         finally:
             cp._core.set_replay("auto")

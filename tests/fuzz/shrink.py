@@ -80,7 +80,7 @@ def literal(array: np.ndarray) -> str:
 def as_python(program: Program, error: Mismatch, modes: tuple[str, ...]) -> str:
     """A script that shows the difference."""
     used = "\n".join(program.lines)
-    inputs = {name: value for name, value in program.data(0).items() if name in used}
+    inputs = {name: value for name, value in program.data(error.variant).items() if name in used}
     arrays = [name for name, value in inputs.items() if isinstance(value, np.ndarray)]
     scalars = [name for name in inputs if name not in arrays]
     body = "\n".join(f"    {line}" for line in program.lines) or "    pass"
