@@ -117,7 +117,7 @@ def test_limits() -> None:
         np.testing.assert_allclose(ours, getattr(theirs, name)(*operands), rtol=1e-9, err_msg=name)
     assert float(special.stdtr(np.inf, 1.0)) == pytest.approx(float(theirs.ndtr(1.0)), rel=1e-14)
     assert float(special.betainc(2.0, np.inf, 0.3)) == 1.0
-    assert float(special.poch(-3.0, 2.0)) == 6.0
+    assert float(special.poch(-3.0, 2.0)) == pytest.approx(6.0, rel=1e-15)
     for at in (0.0, np.inf, -np.inf, np.nan):
         for name in ("sici", "fresnel"):
             ours = [float(v) for v in getattr(special, name)(at)]
