@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
+use crate::codegen::user::{self, UserCode};
 use crate::codegen::{Arch, Part, Stage};
 use crate::compile::{self, plan_step};
 use crate::error::{CudaError, Result, translate};
@@ -87,6 +88,29 @@ impl Checker {
                         self.queue(&to, stage)?;
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles a user's kernel for each target, or lets it wait.
+    ///
+    /// # Errors
+    /// The first kernel that does not compile, of those that waited too.
+    pub fn check_user(
+        &self,
+        module: &cuprous_kernel::Module,
+        options: &cuprous_kernel::Options,
+    ) -> cuprous_core::Result<()> {
+        let UserCode { name, prelude, code } = user::generate(module, options);
+        let mut hash = DefaultHasher::new();
+        code.hash(&mut hash);
+        let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
+        for alternatives in &self.targets {
+            let chosen = (hash.finish() % alternatives.len() as u64) as usize;
+            for (k, target) in alternatives.iter().enumerate() {
+                let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
+                self.queue(&to, stage.clone()).map_err(translate)?;
             }
         }
         Ok(())

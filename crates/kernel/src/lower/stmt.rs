@@ -1,0 +1,438 @@
+//! Statements.
+
+use cuprous_core::{DType, Fun};
+
+use super::walk::{Loop, Thing, Walk};
+use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, StmtKind as Py, Value};
+use crate::diagnostic::Result;
+use crate::ir::{self, Expr, Kind, StmtKind};
+use crate::types::{INT, Ty};
+
+impl Walk<'_, '_> {
+    /// Statements; what comes after one that never goes on is not looked at.
+    pub(super) fn body(&mut self, body: &[Stmt]) -> Result<()> {
+        for stmt in body {
+            self.pos = stmt.pos;
+            self.stmt(stmt)?;
+            if matches!(stmt.kind, Py::Return(_) | Py::Break | Py::Continue | Py::Raise(_)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
+        match &stmt.kind {
+            Py::Assign { targets, value } => {
+                let value = self.eval(value)?;
+                match &targets[..] {
+                    [target] => self.assign(target, value),
+                    all => {
+                        let value = self.hold_thing(value);
+                        all.iter().try_for_each(|target| self.assign(target, value.clone()))
+                    }
+                }
+            }
+            Py::AugAssign { target, op, value } => self.aug_assign(target, *op, value),
+            Py::If { test, body, orelse } => {
+                let test = self.test(test)?;
+                self.choose(test, |walk| walk.body(body), |walk| walk.body(orelse))
+            }
+            Py::While { test, body, orelse } => self.while_loop(test, body, orelse),
+            Py::For { target, iter, body, orelse } => {
+                let thing = self.eval(iter)?;
+                self.for_loop(target, thing, body, orelse)
+            }
+            Py::Return(value) => self.give_back(value.as_ref()),
+            Py::Expr(e) => {
+                // A docstring, or an expression for its effect.
+                if !matches!(e.kind, ExprKind::Value(_)) {
+                    self.eval(e)?;
+                }
+                Ok(())
+            }
+            Py::Assert { test, message } => {
+                let test = self.test(test)?;
+                let text = message.clone().unwrap_or_else(|| "assertion failed".into());
+                self.choose(
+                    test,
+                    |_| Ok(()),
+                    |walk| {
+                        walk.push(StmtKind::Raise(format!("AssertionError: {text}")));
+                        Ok(())
+                    },
+                )
+            }
+            Py::Raise(text) => {
+                self.push(StmtKind::Raise(text.clone()));
+                Ok(())
+            }
+            Py::Break => {
+                if let Some(Loop { completed: Some(flag) }) = self.loops.last() {
+                    let flag = *flag;
+                    self.push(StmtKind::Assign(flag, Expr::bool(false)));
+                }
+                self.push(StmtKind::Break);
+                Ok(())
+            }
+            Py::Continue => {
+                self.push(StmtKind::Continue);
+                Ok(())
+            }
+            Py::Pass => Ok(()),
+            Py::Unsupported { what, instead } => Err(self.lacks(what, instead.as_deref())),
+        }
+    }
+
+    pub(super) fn lacks(&self, what: &str, instead: Option<&str>) -> Box<crate::Diagnostic> {
+        let error = self.unsupported(format!("{what} is not supported in kernels"));
+        match instead {
+            Some(instead) => error.hint(instead),
+            None => error,
+        }
+    }
+
+    /// A truth value, or a constant one.
+    pub(super) fn test(&mut self, e: &Ast) -> Result<Expr> {
+        let thing = self.eval(e)?;
+        if let Thing::Value(Value::Str(text)) = &thing {
+            return Ok(Expr::bool(!text.is_empty()));
+        }
+        let value = self.value(thing)?;
+        self.truth(value)
+    }
+
+    /// An `if`; of a constant one only the way taken is looked at.
+    fn choose(
+        &mut self,
+        test: Expr,
+        then: impl FnOnce(&mut Self) -> Result<()>,
+        orelse: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(known) = test.as_int() {
+            return if known != 0 { then(self) } else { orelse(self) };
+        }
+        let pos = self.pos;
+        let ((), then) = self.block(then)?;
+        let ((), orelse) = self.block(orelse)?;
+        self.pos = pos;
+        if then.is_empty() && !orelse.is_empty() {
+            let test = Expr::new(crate::types::BOOL, Kind::Not(Box::new(test)));
+            self.push(StmtKind::If { test, then: orelse, orelse: Vec::new() });
+        } else if !then.is_empty() || !orelse.is_empty() {
+            self.push(StmtKind::If { test, then, orelse });
+        }
+        Ok(())
+    }
+
+    fn give_back(&mut self, value: Option<&Ast>) -> Result<()> {
+        let value = match value {
+            Some(e) => {
+                let thing = self.eval(e)?;
+                self.value(thing)?
+            }
+            None => Expr::new(Ty::None, Kind::Nothing),
+        };
+        if value.ty == Ty::Unknown {
+            return Ok(());
+        }
+        let known = self.compiler.instances[self.instance].ret.clone();
+        let Some(ty) = known.unify(&value.ty) else {
+            return Err(self
+                .typing(format!("{} returns both {known} and {}", self.function.name, value.ty))
+                .hint("return values of one type on every way out"));
+        };
+        self.compiler.instances[self.instance].ret = ty.clone();
+        let value = self.cast(value, &ty)?;
+        self.push(StmtKind::Return((ty != Ty::None).then_some(value)));
+        Ok(())
+    }
+
+    // --- assignment
+
+    fn hold_thing(&mut self, thing: Thing) -> Thing {
+        match thing {
+            Thing::Expr(e) => Thing::Expr(self.fixed("t", e)),
+            other => other,
+        }
+    }
+
+    /// Assigns to a name, an element, or the names of a tuple.
+    pub(super) fn assign(&mut self, target: &Ast, value: Thing) -> Result<()> {
+        match &target.kind {
+            ExprKind::Name(name) => {
+                let Some(web) = self.web(name) else { return Ok(()) };
+                match value {
+                    Thing::Value(v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_))) => {
+                        self.bind_static(web, v)
+                    }
+                    Thing::Value(v @ Value::Other(_)) => self.bind_static(web, v),
+                    other => {
+                        let value = self.value(other)?;
+                        self.bind(web, value)
+                    }
+                }
+            }
+            ExprKind::Tuple(targets) => self.unpack(targets, value),
+            ExprKind::Subscript { value: array, index } => {
+                self.pos = target.pos;
+                self.store(array, index, value)
+            }
+            ExprKind::Attribute { name, .. } => {
+                Err(self.unsupported(format!("the attribute {name:?} cannot be assigned to in a kernel")))
+            }
+            ExprKind::Unsupported { what, instead } => Err(self.lacks(what, instead.as_deref())),
+            _ => Err(self.unsupported("this cannot be assigned to")),
+        }
+    }
+
+    fn unpack(&mut self, targets: &[Ast], value: Thing) -> Result<()> {
+        let value = self.value(value)?;
+        let items: Vec<Expr> = match (&value.ty, value.kind) {
+            (Ty::Unknown, _) => return Ok(()),
+            // All items are computed before the first name changes: `a, b = b, a`.
+            (Ty::Tuple(..), Kind::Tuple(items)) => items.into_iter().map(|e| self.fixed("t", e)).collect(),
+            (Ty::Tuple(types, _), kind) => {
+                let held = self.fixed("t", Expr::new(value.ty.clone(), kind));
+                let item = |(k, ty): (usize, &Ty)| Expr::new(ty.clone(), Kind::Item(Box::new(held.clone()), k));
+                types.iter().enumerate().map(item).collect()
+            }
+            (ty, _) => {
+                return Err(self
+                    .typing(format!("{ty} cannot be unpacked"))
+                    .hint("tuples can; of an array name the elements: x, y = a[0], a[1]"));
+            }
+        };
+        if items.len() != targets.len() {
+            let (have, want) = (items.len(), targets.len());
+            return Err(self.typing(format!("{have} values cannot be unpacked into {want} names")));
+        }
+        targets.iter().zip(items).try_for_each(|(target, item)| self.assign(target, Thing::Expr(item)))
+    }
+
+    fn aug_assign(&mut self, target: &Ast, op: BinOp, value: &Ast) -> Result<()> {
+        if let ExprKind::Subscript { value: array, index } = &target.kind {
+            // Array and indices are evaluated once.
+            let (array, indices) = self.place(array, index)?;
+            let Some((array, indices)) = array.zip(indices) else { return Ok(()) };
+            let array = self.fixed("t", array);
+            let indices: Vec<Expr> = indices.into_iter().map(|e| self.fixed("t", e)).collect();
+            let old = self.load(array.clone(), indices.clone())?;
+            let old = self.hold("t", old);
+            let right = self.eval(value)?;
+            let right = self.value(right)?;
+            self.pos = target.pos;
+            let new = self.binary(op, old, right)?;
+            return self.store_element(array, indices, new);
+        }
+        let old = self.eval(target)?;
+        let both = self.in_order([None, Some(value)], |walk, item| match item {
+            None => Ok(old.clone()),
+            Some(e) => walk.eval(e),
+        })?;
+        let mut both = both.into_iter();
+        let (Some(left), Some(right)) = (both.next(), both.next()) else { return Ok(()) };
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        let new = self.binary(op, left, right)?;
+        self.assign(target, Thing::Expr(new))
+    }
+
+    // --- loops
+
+    /// The body of a loop, with what `break` has to say to an `else`.
+    fn turn(
+        &mut self,
+        orelse: &[Stmt],
+        body: impl FnOnce(&mut Self) -> Result<()>,
+        make: impl FnOnce(Vec<ir::Stmt>) -> StmtKind,
+    ) -> Result<()> {
+        let pos = self.pos;
+        let completed = (!orelse.is_empty()).then(|| {
+            let flag = self.variable("completed", crate::types::BOOL);
+            self.push(StmtKind::Assign(flag, Expr::bool(true)));
+            flag
+        });
+        self.loops.push(Loop { completed });
+        let written = self.block(body);
+        self.loops.pop();
+        let ((), body) = written?;
+        self.pos = pos;
+        self.push(make(body));
+        if let Some(flag) = completed {
+            let ((), then) = self.block(|walk| walk.body(orelse))?;
+            let test = Expr::new(crate::types::BOOL, Kind::Var(flag));
+            self.push(StmtKind::If { test, then, orelse: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn while_loop(&mut self, test: &Ast, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        let (value, before) = self.block(|walk| walk.test(test))?;
+        if before.is_empty() {
+            return self.turn(orelse, |walk| walk.body(body), |body| StmtKind::While { test: value, body });
+        }
+        // The test needs statements: it becomes the beginning of each turn. Its `break` is no break of the program's.
+        let whole = |walk: &mut Self| {
+            walk.append(before);
+            let stop = Expr::new(crate::types::BOOL, Kind::Not(Box::new(value)));
+            let line = walk.pos.line;
+            let then = vec![ir::Stmt { line, kind: StmtKind::Break }];
+            walk.push(StmtKind::If { test: stop, then, orelse: Vec::new() });
+            walk.body(body)
+        };
+        self.turn(orelse, whole, |body| StmtKind::While { test: Expr::bool(true), body })
+    }
+
+    fn for_loop(&mut self, target: &Ast, over: Thing, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        match over {
+            Thing::Range(range) => {
+                let [start, stop, step] = *range;
+                if [&start, &stop, &step].iter().any(|e| e.ty == Ty::Unknown) {
+                    return self.walk_unknown(body, orelse);
+                }
+                let stop = self.fixed("stop", stop);
+                let step = self.fixed("step", step);
+                let ty = start.ty.clone();
+                // A counter that only the loop changes and reads is the variable itself.
+                if let ExprKind::Name(name) = &target.kind
+                    && let Some(web) = self.web(name)
+                    && self.webs.private[web]
+                {
+                    self.bounds[web] = super::Bound::Ty(ty.clone());
+                    let var = self.var_of(web);
+                    self.vars[var].ty = ty;
+                    return self.turn(
+                        orelse,
+                        |walk| walk.body(body),
+                        |body| StmtKind::For { var, start, stop, step, body },
+                    );
+                }
+                let var = self.variable("i", ty.clone());
+                let item = Expr::new(ty, Kind::Var(var));
+                let whole = |walk: &mut Self| {
+                    walk.assign(target, Thing::Expr(item))?;
+                    walk.body(body)
+                };
+                self.turn(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
+            }
+            over => {
+                let Some(count) = self.count(&over)? else { return self.walk_unknown(body, orelse) };
+                let over = self.fix_items(over)?;
+                let stop = self.fixed("count", count);
+                let var = self.variable("k", INT);
+                let at = Expr::new(INT, Kind::Var(var));
+                let whole = |walk: &mut Self| {
+                    let item = walk.item_at(&over, &at)?;
+                    walk.assign(target, item)?;
+                    walk.body(body)
+                };
+                let (start, step) = (Expr::int(0), Expr::int(1));
+                self.turn(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
+            }
+        }
+    }
+
+    /// Types of variables inside may be found even where what is looped over is not known yet.
+    fn walk_unknown(&mut self, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        self.turn(&[], |walk| walk.body(body), |body| StmtKind::While { test: Expr::bool(true), body })?;
+        self.body(orelse)
+    }
+
+    /// How many items there are; `None` where that is not known yet.
+    fn count(&mut self, over: &Thing) -> Result<Option<Expr>> {
+        Ok(match over {
+            Thing::Range(range) => {
+                let [start, stop, step] = &**range;
+                if [start, stop, step].iter().any(|e| e.ty == Ty::Unknown) {
+                    return Ok(None);
+                }
+                // max(0, ceil((stop - start) / step)), as -((start - stop) // step).
+                let cast = |walk: &mut Self, e: &Expr| walk.cast_dtype(e.clone(), DType::I64);
+                let (start, stop, step) = (cast(self, start)?, cast(self, stop)?, cast(self, step)?);
+                let fun = |fun, args| Expr::new(INT, Kind::Fun(fun, DType::I64, args));
+                let length = fun(Fun::FloorDivide, vec![fun(Fun::Subtract, vec![start, stop]), step]);
+                Some(fun(Fun::Maximum, vec![Expr::int(0), fun(Fun::Negative, vec![length])]))
+            }
+            Thing::Enumerate(inner, _) => self.count(inner)?,
+            Thing::Zip(all) => {
+                let mut least: Option<Expr> = None;
+                for one in all {
+                    let Some(n) = self.count(one)? else { return Ok(None) };
+                    least = Some(match least {
+                        Some(m) => Expr::new(INT, Kind::Fun(Fun::Minimum, DType::I64, vec![m, n])),
+                        None => n,
+                    });
+                }
+                Some(least.unwrap_or_else(|| Expr::int(0)))
+            }
+            Thing::Expr(e) => match &e.ty {
+                Ty::Unknown => None,
+                Ty::Array(a) if a.ndim > 0 => Some(Expr::new(INT, Kind::Extent(Box::new(e.clone()), 0))),
+                Ty::Tuple(items, _) => Some(Expr::int(items.len() as i64)),
+                ty => return Err(self.typing(format!("{ty} cannot be looped over"))),
+            },
+            Thing::Value(v @ (Value::Tuple(..) | Value::Array(_))) => {
+                let e = self.value(Thing::Value(v.clone()))?;
+                self.count(&Thing::Expr(e))?
+            }
+            other => {
+                let what = match other {
+                    Thing::Value(v) => super::walk::describe(v),
+                    _ => "this".into(),
+                };
+                return Err(self.typing(format!("{what} cannot be looped over")));
+            }
+        })
+    }
+
+    /// What is looped over is evaluated once, before the loop.
+    fn fix_items(&mut self, over: Thing) -> Result<Thing> {
+        Ok(match over {
+            Thing::Expr(e) => Thing::Expr(self.fixed("items", e)),
+            Thing::Range(range) => {
+                let [start, stop, step] = *range;
+                let all = [self.fixed("start", start), stop, self.fixed("step", step)];
+                Thing::Range(Box::new(all))
+            }
+            Thing::Enumerate(inner, start) => {
+                Thing::Enumerate(Box::new(self.fix_items(*inner)?), Box::new(self.fixed("start", *start)))
+            }
+            Thing::Zip(all) => Thing::Zip(all.into_iter().map(|t| self.fix_items(t)).collect::<Result<_>>()?),
+            Thing::Value(v) => {
+                let e = self.value(Thing::Value(v))?;
+                Thing::Expr(self.fixed("items", e))
+            }
+            other => other,
+        })
+    }
+
+    /// The item at a place that is less than the count.
+    fn item_at(&mut self, over: &Thing, at: &Expr) -> Result<Thing> {
+        Ok(match over {
+            Thing::Range(range) => {
+                let [start, _, step] = &**range;
+                let ty = start.ty.clone();
+                let d = ty.scalar().unwrap_or(DType::I64);
+                let at = self.cast(at.clone(), &ty)?;
+                let far = Expr::new(ty.clone(), Kind::Fun(Fun::Multiply, d, vec![at, step.clone()]));
+                Thing::Expr(Expr::new(ty, Kind::Fun(Fun::Add, d, vec![start.clone(), far])))
+            }
+            Thing::Enumerate(inner, start) => {
+                let number = self.binary(BinOp::Add, (**start).clone(), at.clone())?;
+                let item = self.item_at(inner, at)?;
+                let item = self.value(item)?;
+                Thing::Expr(super::walk::tuple(vec![number, item], None))
+            }
+            Thing::Zip(all) => {
+                let mut items = Vec::new();
+                for one in all {
+                    let item = self.item_at(one, at)?;
+                    items.push(self.value(item)?);
+                }
+                Thing::Expr(super::walk::tuple(items, None))
+            }
+            Thing::Expr(e) => Thing::Expr(self.element(e.clone(), at.clone())?),
+            Thing::Value(_) | Thing::Method(..) => Thing::Expr(Expr::unknown()),
+        })
+    }
+}
