@@ -384,7 +384,9 @@ impl Walk<'_, '_> {
                 Ty::Scalar(_) => vec![value],
                 Ty::Tuple(items, _) if items.iter().all(|t| t.scalar().is_some()) => self.items(value),
                 ty => {
-                    return Err(self.typing(format!("{ty} cannot be printed from a kernel")).hint("print its elements"));
+                    return Err(self
+                        .typing(format!("{ty} cannot be printed from a kernel"))
+                        .hint("print its elements"));
                 }
             };
             for (k, value) in values.into_iter().enumerate() {
