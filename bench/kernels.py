@@ -6,6 +6,7 @@ median of batches of launches with one wait at the end, as the caller sees it.
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Callable
@@ -44,6 +45,11 @@ def with_parameters(cuda: Module, count: int, body: str) -> Any:
     return cuda.jit(space["kernel"])
 
 
+def indexed(kernel: Any, args: list[Any]) -> None:
+    """A launch as programs write it."""
+    kernel[1, 32](*args)
+
+
 def launches(cuda: Module) -> dict[str, float]:
     """Cost of launches in microseconds."""
     arrays = [cuda.to_device(np.ones(16, np.float32)) for _ in range(16)]
@@ -53,12 +59,9 @@ def launches(cuda: Module) -> dict[str, float]:
         configured = kernel[1, 32]
         what = f"{count} {'scalars' if count == 256 else 'arrays'}"
         calls = 2000 if count < 256 else 200
-        results[what] = per_call(lambda c=configured, a=args: c(*a), cuda.synchronize, calls)  # type: ignore[misc]
-        results[what + ", kernel[g, b](…)"] = per_call(
-            lambda k=kernel, a=args: k[1, 32](*a),
-            cuda.synchronize,
-            calls,  # type: ignore[misc]
-        )
+        results[what] = per_call(functools.partial(configured, *args), cuda.synchronize, calls)
+        whole = functools.partial(indexed, kernel, args)
+        results[what + ", kernel[g, b](…)"] = per_call(whole, cuda.synchronize, calls)
     return results
 
 

@@ -190,7 +190,7 @@ def enumerates(a, b):
     s = 0
     for i, x in enumerate(range(a, a + 4), 10):
         s += i * x
-    for x, y in zip(range(5), range(b, b + 3)):
+    for x, y in zip(range(5), range(b, b + 3)):  # noqa: B905
         s += x * y
     return s
 
@@ -210,7 +210,7 @@ def membership(a, b):
 
 
 def conversions(a, b):
-    return float(a) / 3 + int(b * 1.7) + bool(a) + np.float32(0.5) * 2
+    return float(a) / 3 + int(b * 1.7) + bool(a) + np.float64(0.5) * 2
 
 
 def dead_code(a, b):
@@ -229,9 +229,10 @@ def early_return(a, b):
 
 
 INTEGERS = [
-    arithmetic, true_division, floor_division, powers, bits, comparisons, chained, logic, operands_that_decide, branches,
-    loops, while_loop, counter_after_loop, swap, tuples, tuple_by_index, constants, a_name_twice, grows, builtins, divmods,
-    enumerates, inner_function, membership, conversions, dead_code, early_return,
+    arithmetic, true_division, floor_division, powers, bits, comparisons, chained, logic, operands_that_decide,
+    branches, loops, while_loop, counter_after_loop, swap, tuples, tuple_by_index, named_tuple, constants,
+    a_name_twice, grows, builtins, divmods, enumerates, inner_function, membership, conversions, dead_code,
+    early_return,
 ]  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_lanes_of_a_warp() -> None:
         votes[t, 0] = cuda.ballot_sync(0xFFFFFFFF, t % 2)
         votes[t, 1] = cuda.all_sync(0xFFFFFFFF, t >= 0) + 2 * cuda.any_sync(0xFFFFFFFF, t == 33)
         votes[t, 2] = cuda.match_any_sync(0xFFFFFFFF, t % 4)
-        mask, same = cuda.match_all_sync(0xFFFFFFFF, 7)
+        _mask, same = cuda.match_all_sync(0xFFFFFFFF, 7)
         votes[t, 3] = same
         moved[t] = cuda.shfl_xor_sync(0xFFFFFFFF, t, 1) * 100 + cuda.shfl_up_sync(0xFFFFFFFF, t, 1)
 

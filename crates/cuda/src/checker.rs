@@ -116,6 +116,20 @@ impl Checker {
         Ok(())
     }
 
+    /// Compiles CUDA C++ of a user's for each target.
+    ///
+    /// # Errors
+    /// It does not compile.
+    pub fn check_source(&self, source: &str, name: &str, extra: &[String]) -> cuprous_core::Result<()> {
+        for target in self.targets.iter().filter_map(|alternatives| alternatives.first()) {
+            let mut options = CompileOptions::new(target.as_str());
+            (options.plain, options.untuned) = (true, true);
+            options.extra.extend_from_slice(extra);
+            nvrtc::compile(source, name, &options).map_err(translate)?;
+        }
+        Ok(())
+    }
+
     fn queue(&self, target: &str, stage: Stage) -> Result<()> {
         let mut state = self.lock();
         if !state.seen.insert(format!("{target}\n{}", stage.source())) {

@@ -166,6 +166,8 @@ pub struct Row {
     pub effect: bool,
     /// Whether threads wait there for one another.
     pub waits: bool,
+    /// Whether the name alone is the value: `cuda.threadIdx.x`.
+    pub place: bool,
 }
 
 use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
@@ -179,7 +181,7 @@ const MASK: i64 = 0xffff_ffff;
 
 macro_rules! rows {
     ($($name:literal ($($param:expr),*) $([$($default:expr),*])? -> $ret:expr, $types:expr, $cuda:literal, $host:literal
-       $($flag:ident)*;)*) => {
+       $($flag:ident)?;)*) => {
         /// The rows.
         pub static ROWS: &[Row] = &[$(Row {
             name: $name,
@@ -189,35 +191,46 @@ macro_rules! rows {
             types: $types,
             cuda: $cuda,
             host: $host,
-            effect: flags!(effect $($flag)*),
-            waits: flags!(waits $($flag)*),
+            effect: flags!(effect $($flag)?),
+            waits: flags!(waits $($flag)?),
+            place: flags!(place $($flag)?),
         }),*];
     };
 }
 macro_rules! flags {
-    (effect) => { false };
-    (effect effect $($rest:ident)*) => { true };
-    (effect waits $($rest:ident)*) => { true };
-    (waits) => { false };
-    (waits waits $($rest:ident)*) => { true };
-    (waits effect $($rest:ident)*) => { flags!(waits $($rest)*) };
+    // What waits has an effect too.
+    (effect effect) => {
+        true
+    };
+    (effect waits) => {
+        true
+    };
+    (waits waits) => {
+        true
+    };
+    (place place) => {
+        true
+    };
+    ($flag:ident $($other:ident)?) => {
+        false
+    };
 }
 
 rows! {
     // --- where a thread stands
-    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x";
-    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y";
-    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z";
-    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x";
-    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y";
-    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z";
-    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x";
-    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y";
-    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z";
-    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x";
-    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y";
-    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z";
-    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid";
+    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" place;
+    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" place;
+    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" place;
+    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" place;
+    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" place;
+    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" place;
+    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" place;
+    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" place;
+    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" place;
+    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" place;
+    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" place;
+    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" place;
+    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" place;
     // --- waiting
     "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
     "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" waits;

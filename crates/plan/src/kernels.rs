@@ -38,6 +38,36 @@ pub trait UserKernel: Send + Sync {
     fn source(&self) -> String;
 }
 
+/// A kernel of a module of the device's own language.
+pub trait RawKernel: Send + Sync {
+    /// Submits it. Each argument starts in `args` where `starts` says.
+    ///
+    /// # Errors
+    /// The shape is beyond the device's limits, or the device failed.
+    fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()>;
+
+    /// As [`UserKernel::facts`].
+    ///
+    /// # Errors
+    /// The device failed.
+    fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+}
+
+/// A module of the device's own language.
+pub trait RawModule: Send + Sync {
+    /// A kernel by its name.
+    ///
+    /// # Errors
+    /// There is none.
+    fn kernel(&self, name: &str) -> Result<Arc<dyn RawKernel>>;
+
+    /// Address and size of a variable.
+    ///
+    /// # Errors
+    /// There is none.
+    fn global(&self, name: &str) -> Result<(u64, usize)>;
+}
+
 /// A compiled kernel, shared.
 pub type KernelRef = Arc<dyn UserKernel>;
 

@@ -22,6 +22,6 @@ pub mod spec;
 pub use device::{Device, Executable};
 pub use engine::{Engine, Replay, Stats};
 pub use kernel::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
-pub use kernels::{KernelRef, Launch, UserKernel};
+pub use kernels::{KernelRef, Launch, RawKernel, RawModule, UserKernel};
 pub use program::{BufferInfo, Place, Program, Step};
 pub use record::Operand;

@@ -62,6 +62,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tensor::PyNode>()?;
     m.add_class::<kernel::Kernel>()?;
     m.add_class::<kernel::Launcher>()?;
+    m.add_class::<kernel::NativeModule>()?;
+    m.add_class::<kernel::NativeKernel>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;

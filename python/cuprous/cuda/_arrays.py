@@ -176,7 +176,7 @@ def select_device(device_id: int) -> Device:
 def close() -> None:
     """Lets go of cached programs and memory; the primary context stays, since others share it."""
     _core.synchronize()
-    _core.trim_memory()
+    _core.trim_memory(_core.get_device())
 
 
 class MemoryInfo(tuple[int, int]):

@@ -48,10 +48,40 @@ const = _Group("cuda.const", "array_like")
 atomic = _Group("cuda.atomic", "add sub and_ or_ xor inc dec exch max min nanmax nanmin cas compare_and_swap")
 
 #: Everything else, by name.
-FUNCTIONS = (
-    "grid gridsize syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp threadfence threadfence_block "
-    "threadfence_system nanosleep activemask lanemask_lt all_sync any_sync eq_sync ballot_sync shfl_sync shfl_up_sync "
-    "shfl_down_sync shfl_xor_sync match_any_sync match_all_sync popc brev clz ffs selp fma cbrt rsqrt sinpi cospi"
-).split()
+FUNCTIONS = [
+    "grid",
+    "gridsize",
+    "syncthreads",
+    "syncthreads_count",
+    "syncthreads_and",
+    "syncthreads_or",
+    "syncwarp",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
+    "nanosleep",
+    "activemask",
+    "lanemask_lt",
+    "all_sync",
+    "any_sync",
+    "eq_sync",
+    "ballot_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_down_sync",
+    "shfl_xor_sync",
+    "match_any_sync",
+    "match_all_sync",
+    "popc",
+    "brev",
+    "clz",
+    "ffs",
+    "selp",
+    "fma",
+    "cbrt",
+    "rsqrt",
+    "sinpi",
+    "cospi",
+]
 for _name in FUNCTIONS:
     globals()[_name] = _Intrinsic(f"cuda.{_name}")

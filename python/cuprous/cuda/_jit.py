@@ -21,11 +21,11 @@ class Dispatcher(_core.Kernel):
     def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
         parameters = inspect.signature(function).parameters.values()
         params = [(p.name, [] if p.default is p.empty else [p.default]) for p in parameters]
-        self = super().__new__(cls, function, params, **options)
-        self.device = device  # type: ignore[attr-defined]
-        self.__name__ = function.__name__  # type: ignore[attr-defined]
+        self: Any = super().__new__(cls, function, params, **options)
+        self.device = device
+        self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self.__wrapped__ = function  # type: ignore[attr-defined]
+        self.__wrapped__ = function
         self.__module__ = function.__module__
         return self
 
@@ -169,8 +169,8 @@ def jit(
     """Makes a function a kernel, or with `device=True` one that kernels call.
 
     Args:
-        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a list of
-            them, for which it is compiled at once.
+        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a
+            list of them, for which it is compiled at once.
         device: kernels call it; it may return a value.
         inline, forceinline: accepted; the compiler decides.
         cache: accepted; compiled code is always kept on disk.

@@ -141,7 +141,7 @@ class Event:
         """Waits for it."""
         self._native.synchronize()
 
-    def elapsed_time(self, end: Event) -> float:
+    def elapsed_time(self, end: Any) -> float:
         """Milliseconds from here to a later event."""
         return get_elapsed_time(self, end)
 

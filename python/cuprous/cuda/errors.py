@@ -28,5 +28,6 @@ NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
-    "CudaSupportError", "KernelError", "KernelRuntimeError", "LoweringError", "NumbaError", "TypingError", "UnsupportedError",
+    "CudaSupportError", "KernelError", "KernelRuntimeError", "LoweringError", "NumbaError", "TypingError",
+    "UnsupportedError",
 ]  # fmt: skip

@@ -139,26 +139,11 @@ int8, int16, int32, int64 = map(_scalar, ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = map(_scalar, ("uint8", "uint16", "uint32", "uint64"))
 float16, bfloat16, float32, float64 = map(_scalar, ("float16", "bfloat16", "float32", "float64"))
 complex64, complex128 = map(_scalar, ("complex64", "complex128"))
-_BY_NAME = {
-    t.name: t
-    for t in (
-        boolean,
-        int8,
-        int16,
-        int32,
-        int64,
-        uint8,
-        uint16,
-        uint32,
-        uint64,
-        float16,
-        bfloat16,
-        float32,
-        float64,
-        complex64,
-        complex128,
-    )  # fmt: skip
-}
+_SCALARS = (
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64,
+    complex128,
+)  # fmt: skip
+_BY_NAME = {t.name: t for t in _SCALARS}
 
 b1 = bool_ = boolean
 i1, i2, i4, i8 = int8, int16, int32, int64

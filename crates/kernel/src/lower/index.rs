@@ -301,7 +301,7 @@ impl Walk<'_, '_> {
 
     pub(super) fn attribute(&mut self, base: Thing, name: &str) -> Result<Thing> {
         let base = match base {
-            Thing::Value(Value::Builtin(outer)) => return Ok(Thing::Value(Value::Builtin(format!("{outer}.{name}")))),
+            Thing::Value(Value::Builtin(outer)) => return self.known(Value::Builtin(format!("{outer}.{name}"))),
             Thing::Value(Value::Other(what)) => {
                 return Err(self.typing(format!("{what} has no attribute {name:?} that a kernel can use")));
             }

@@ -5,8 +5,10 @@
 //! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far.
 
 mod call;
+mod compare;
 mod expr;
 mod index;
+mod loops;
 mod special;
 mod stmt;
 mod walk;
@@ -118,13 +120,16 @@ impl<'a> Compiler<'a> {
         let mut bounds = vec![Bound::Unset; webs.names.len()];
         for _ in 0..MAX_WALKS {
             let before = (bounds.clone(), self.instances[this].ret.clone());
-            let code = Walk::new(self, this, body, &webs, &mut bounds).run()?;
+            let (code, unset) = Walk::new(self, this, body, &webs, &mut bounds).run()?;
             if before == (bounds.clone(), self.instances[this].ret.clone()) {
                 let ret = &mut self.instances[this].ret;
                 if *ret == Ty::Unknown {
                     // No way out gives a value.
                     *ret = Ty::None;
                     continue;
+                }
+                if let Some(error) = unset {
+                    return Err(error);
                 }
                 self.instances[this].code = Some(ir::Function { ret: self.instances[this].ret.clone(), ..code });
                 self.depth -= 1;

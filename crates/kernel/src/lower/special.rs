@@ -49,7 +49,12 @@ impl Walk<'_, '_> {
                     None => return Err(self.typing("enumerate takes something to loop over")),
                 }
             }
-            "zip" => Thing::Zip(args.to_vec()),
+            "zip" => {
+                if named.iter().any(|(n, t)| *n != "strict" || !is_false(t)) {
+                    return Err(self.unsupported("zip takes no keyword arguments in kernels"));
+                }
+                Thing::Zip(args.to_vec())
+            }
             "min" | "max" => self.extreme(name, args)?,
             "round" => {
                 takes(1..=2)?;
@@ -400,4 +405,8 @@ impl Walk<'_, '_> {
         self.push(StmtKind::Print(parts));
         Ok(Thing::Value(Value::None))
     }
+}
+
+fn is_false(thing: &Thing) -> bool {
+    matches!(thing, Thing::Value(Value::Number(Number::Bool(false))))
 }

@@ -55,6 +55,8 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) pos: Pos,
     /// Nesting of expressions.
     pub(super) depth: usize,
+    /// The first variable that was read without a type, and where.
+    unset: Option<(String, Pos)>,
 }
 
 impl<'c, 'a> Walk<'c, 'a> {
@@ -80,15 +82,21 @@ impl<'c, 'a> Walk<'c, 'a> {
             loops: Vec::new(),
             pos,
             depth: 0,
+            unset: None,
         }
     }
 
-    pub(super) fn run(mut self) -> Result<ir::Function> {
+    /// The function as it is with what is known so far, and what is wrong with it if nothing more becomes known.
+    pub(super) fn run(mut self) -> Result<(ir::Function, Option<Box<Diagnostic>>)> {
         self.declare()?;
         let function = self.function;
         self.body(&function.body)?;
         let body = self.blocks.pop().unwrap_or_default();
-        Ok(ir::Function {
+        let unset = self.unset.take().map(|(name, pos)| {
+            self.pos = pos;
+            self.typing(format!("variable {name:?} is used before it is assigned"))
+        });
+        let function = ir::Function {
             name: identifier(&function.name),
             file: function.file.clone(),
             lines: function.lines.clone(),
@@ -99,7 +107,8 @@ impl<'c, 'a> Walk<'c, 'a> {
             body,
             arrays: self.arrays,
             writes: BTreeSet::new(),
-        })
+        };
+        Ok((function, unset))
     }
 
     /// Variables for parameters and webs. A parameter that is assigned to has a variable beside, whose type may be wider.
@@ -246,7 +255,10 @@ impl<'c, 'a> Walk<'c, 'a> {
         };
         Ok(match &self.bounds[web] {
             Bound::Static(value) => Thing::Value(value.clone()),
-            Bound::Unset => Thing::Expr(Expr::unknown()),
+            Bound::Unset => {
+                self.unset.get_or_insert_with(|| (name.text.clone(), self.pos));
+                Thing::Expr(Expr::unknown())
+            }
             Bound::Ty(ty) => Thing::Expr(Expr::new(ty.clone(), Kind::Var(self.var_of[web]))),
         })
     }

@@ -24,8 +24,8 @@ const TUPLE: u32 = 4 << 24;
 pub(super) enum Arg<'py> {
     None,
     Number(Number, DType),
-    /// One of our arrays.
-    Array(Array),
+    /// One of our arrays, and whether it may be written.
+    Array(Array, bool),
     /// A NumPy array: object, address, dtype, extents, strides in bytes, writable.
     Host {
         object: Bound<'py, PyAny>,
@@ -95,7 +95,7 @@ impl<'py> Arg<'py> {
     fn ours(array: Array, key: &mut Key) -> Arg<'py> {
         let layout = &array.layout;
         key.push(array_key(layout.dtype, layout.ndim(), layout_order(layout), true));
-        Arg::Array(array)
+        Arg::Array(array, true)
     }
 
     #[cold]
@@ -165,7 +165,10 @@ impl<'py> Arg<'py> {
         match self {
             Arg::None => Ty::None,
             Arg::Number(_, d) => Ty::Scalar(*d),
-            Arg::Array(a) => Ty::Array(ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout))),
+            Arg::Array(a, mutable) => {
+                let ty = ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout));
+                Ty::Array(ArrayTy { mutable: *mutable, ..ty })
+            }
             Arg::Host { dtype, shape, strides, writable, .. } => {
                 let order = order(shape, strides, dtype.size() as i64);
                 Ty::Array(ArrayTy { mutable: *writable, ..ArrayTy::new(*dtype, shape.len(), order) })
@@ -177,7 +180,7 @@ impl<'py> Arg<'py> {
     /// The arrays in it, in order.
     pub(super) fn arrays<'a>(&'a self, f: &mut dyn FnMut(&'a Array)) {
         match self {
-            Arg::Array(a) => f(a),
+            Arg::Array(a, _) => f(a),
             Arg::Tuple(items, _) => items.iter().for_each(|item| item.arrays(f)),
             _ => {}
         }
@@ -242,9 +245,12 @@ impl Packed {
                 self.put(at, &scalar.0[..to.size()]);
                 true
             }
-            (Ty::Array(wanted), Arg::Array(a)) => {
+            (Ty::Array(wanted), Arg::Array(a, mutable)) => {
                 let layout = &a.layout;
-                if wanted.dtype() != Some(layout.dtype) || wanted.ndim as usize != layout.ndim() {
+                if wanted.dtype() != Some(layout.dtype)
+                    || wanted.ndim as usize != layout.ndim()
+                    || (wanted.mutable && !mutable)
+                {
                     return false;
                 }
                 if wanted.order != Order::A && wanted.order != layout_order(layout) {

@@ -8,7 +8,7 @@ use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use super::args::{Arg, Key, Packed, key_of};
@@ -50,20 +50,28 @@ pub(crate) struct Launcher {
 }
 
 /// A number of blocks or threads, or up to three.
-fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
+pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     let wrong = || PyTypeError::new_err(format!("{what} must be an int or a tuple of up to three, got {object}"));
     let number = |o: &Bound<'_, PyAny>| -> PyResult<u32> {
-        let n: i64 = o.call_method0("__index__").and_then(|n| n.extract()).map_err(|_| wrong())?;
+        let n = match o.extract::<i64>() {
+            Ok(n) => n,
+            Err(_) => o.call_method0("__index__").and_then(|n| n.extract()).map_err(|_| wrong())?,
+        };
         u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
     };
     let mut all = [1; 3];
-    match object.try_iter() {
-        Err(_) => all[0] = number(object)?,
-        Ok(items) => {
-            for (k, item) in items.enumerate() {
-                *all.get_mut(k).ok_or_else(wrong)? = number(&item?)?;
-            }
+    if let Ok(n) = object.cast_exact::<PyInt>() {
+        all[0] = number(n)?;
+    } else if let Ok(items) = object.cast::<PyTuple>() {
+        for (k, item) in items.iter().enumerate() {
+            *all.get_mut(k).ok_or_else(wrong)? = number(&item)?;
         }
+    } else if let Ok(items) = object.try_iter() {
+        for (k, item) in items.enumerate() {
+            *all.get_mut(k).ok_or_else(wrong)? = number(&item?)?;
+        }
+    } else {
+        all[0] = number(object)?;
     }
     Ok(all)
 }
@@ -229,7 +237,9 @@ impl Kernel {
         }
         let mut first: Option<&Array> = None;
         for arg in &list {
-            arg.arrays(&mut |a| drop(first.get_or_insert(a)));
+            arg.arrays(&mut |a| {
+                first.get_or_insert(a);
+            });
         }
         let engine = match first {
             Some(array) => devices::of(array),
@@ -292,7 +302,7 @@ impl Kernel {
 /// For each of our arrays in an argument, whether it may be written.
 fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
-        Arg::Array(_) => {
+        Arg::Array(..) => {
             slots.push(writes.get(*next).copied().unwrap_or(true));
             *next += 1;
         }
@@ -312,13 +322,14 @@ fn to_device<'py>(
     back: &mut Vec<(usize, Bound<'py, PyAny>)>,
 ) -> PyResult<()> {
     match arg {
-        Arg::Array(_) => *count += 1,
-        Arg::Host { object, .. } => {
+        Arg::Array(..) => *count += 1,
+        Arg::Host { object, writable, .. } => {
+            let writable = *writable;
             let device = devices::name(engine);
             let copy = crate::numpy::from_numpy(py, object, Some(&device))?;
             back.push((*count, object.clone()));
             *count += 1;
-            *arg = Arg::Array(copy.0);
+            *arg = Arg::Array(copy.0, writable);
         }
         Arg::Tuple(items, _) => {
             for item in items {

@@ -35,14 +35,12 @@ impl<'py> Translation<'py> {
         if object.is_instance(&self.enum_class)? {
             return self.value(&object.getattr("value")?);
         }
-        if object.is_instance_of::<PyBool>()
+        let is_number = object.is_instance_of::<PyBool>()
             || object.is_instance_of::<PyInt>()
             || object.is_instance_of::<PyFloat>()
-            || object.is_instance_of::<PyComplex>()
-        {
-            if let Some(value) = number(object)? {
-                return Ok(value);
-            }
+            || object.is_instance_of::<PyComplex>();
+        if is_number && let Some(value) = number(object)? {
+            return Ok(value);
         }
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Value::Str(text.to_str()?.to_owned()));

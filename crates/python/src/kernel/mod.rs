@@ -3,7 +3,9 @@
 mod args;
 mod dispatch;
 mod entity;
+mod names;
 mod parse;
+mod raw;
 mod types;
 
 use cuprous_kernel::Diagnostic;
@@ -11,6 +13,7 @@ use cuprous_kernel::diagnostic::Class;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
+pub(crate) use raw::{NativeKernel, NativeModule};
 
 /// The builtins that kernels know, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]
