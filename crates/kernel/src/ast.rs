@@ -212,6 +212,8 @@ pub enum Value {
     Builtin(String),
     /// A function of the same [`Source`].
     Function(usize),
+    /// A class of named tuples, by the names.
+    NamedTuple(Arc<[String]>),
     /// An array of the host whose contents are copied into the code.
     Array(Arc<ConstArray>),
     /// Anything else, by a description for messages.

@@ -234,6 +234,7 @@ pub enum Kind {
 
 /// An entry of a subscript that makes a view.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "views are few")]
 pub enum Index {
     /// One place of the axis, which goes away.
     At(Expr),

@@ -32,13 +32,12 @@ struct Walk {
     /// Union-find over occurrences.
     parent: Vec<u32>,
     used: Vec<bool>,
-    /// For assignments: 0 for a plain one, else 1 + the loop whose counter it is.
-    counter_of: Vec<u32>,
+    /// For assignments: 0 for a plain one, else the loop whose counter it is.
+    counter_of: Vec<usize>,
     defined: Vec<bool>,
     /// (use, the loops around it).
-    uses: Vec<(u32, Vec<u32>)>,
-    loops: Vec<u32>,
-    next_loop: u32,
+    uses: Vec<(u32, Vec<usize>)>,
+    loops: Vec<usize>,
     /// What reaches the ends of the loops around: by `continue`, by `break`.
     exits: Vec<(Reach, Reach)>,
 }
@@ -53,7 +52,6 @@ pub fn webs(function: &Function) -> Webs {
         defined: vec![false; n],
         uses: Vec::new(),
         loops: Vec::new(),
-        next_loop: 0,
         exits: Vec::new(),
     };
     let mut reach = Reach::new();
@@ -159,7 +157,7 @@ impl Walk {
         id
     }
 
-    fn define(&mut self, name: &Name, counter_of: u32, reach: &mut Reach) {
+    fn define(&mut self, name: &Name, counter_of: usize, reach: &mut Reach) {
         self.defined[name.id as usize] = true;
         self.counter_of[name.id as usize] = counter_of;
         reach.insert(name.text.clone(), BTreeSet::from([name.id]));
@@ -183,7 +181,7 @@ impl Walk {
         }
     }
 
-    fn target(&mut self, e: &Expr, counter_of: u32, reach: &mut Reach) {
+    fn target(&mut self, e: &Expr, counter_of: usize, reach: &mut Reach) {
         match &e.kind {
             ExprKind::Name(name) => self.define(name, counter_of, reach),
             ExprKind::Tuple(items) => items.iter().for_each(|item| self.target(item, 0, reach)),
@@ -231,8 +229,8 @@ impl Walk {
             }
             StmtKind::For { target, iter, body, orelse } => {
                 self.uses(iter, reach);
-                self.next_loop += 1;
-                let this = self.next_loop;
+                // The same number in every round.
+                let this = std::ptr::from_ref(stmt) as usize;
                 self.turns(reach, |walk, reach| {
                     let skipped = reach.clone();
                     walk.loops.push(this);
@@ -296,7 +294,7 @@ impl Walk {
         let n = self.parent.len();
         let mut web_of_root: HashMap<u32, usize> = HashMap::new();
         let mut result = Webs { of: vec![None; n], names: Vec::new(), private: Vec::new(), assignments: Vec::new() };
-        let mut counters: Vec<Option<u32>> = Vec::new();
+        let mut counters: Vec<Option<usize>> = Vec::new();
         for id in 0..n as u32 {
             if !self.used[id as usize] && !self.defined[id as usize] {
                 continue;

@@ -48,6 +48,7 @@ from cuprous.cuda._intrinsics import (
     warpsize,
 )
 from cuprous.cuda._jit import jit
+from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 
 
@@ -62,11 +63,12 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Stream",
+    "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Reduce", "Stream",
     "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context", "default_stream",
     "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event", "event_elapsed_time",
     "external_stream", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
     "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid", "legacy_default_stream",
     "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like",
-    "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx", "to_device", "types", "warpsize",
+    "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx", "to_device", "types",
+    "warpsize",
 ]  # fmt: skip

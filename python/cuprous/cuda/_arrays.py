@@ -23,7 +23,11 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> n
 
 
 def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> ndarray:
-    """An array on the default device, with arbitrary contents."""
+    """An array on the default device, with arbitrary contents.
+
+    Raises:
+        NotImplementedError: for `strides`.
+    """
     from cuprous._creation import empty
 
     if strides is not None:
@@ -38,7 +42,11 @@ def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
 
 
 def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
-    """A NumPy array. Copies of any host memory go through pinned buffers of the engine's own."""
+    """A NumPy array. Copies of any host memory go through pinned buffers of the engine's own.
+
+    Raises:
+        NotImplementedError: for `strides`.
+    """
     import numpy as np
 
     if strides is not None:

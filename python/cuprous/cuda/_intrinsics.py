@@ -27,6 +27,9 @@ class _Group:
         for member in members.split():
             setattr(self, member, _Intrinsic(f"{name}.{member}"))
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self._group} has no {name!r}")
+
     def __repr__(self) -> str:
         return f"<{self._group} of kernels>"
 
@@ -85,3 +88,8 @@ FUNCTIONS = [
 ]
 for _name in FUNCTIONS:
     globals()[_name] = _Intrinsic(f"cuda.{_name}")
+
+
+def __getattr__(name: str) -> Any:
+    """Never found: this says to type checkers that there are more names than are written out."""
+    raise AttributeError(f"module 'cuprous.cuda._intrinsics' has no attribute {name!r}")

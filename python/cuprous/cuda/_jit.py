@@ -179,6 +179,7 @@ def jit(
         max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
 
     Raises:
+        TypeError: for other options, and for a signature that is none.
         NotImplementedError: for `link`, `debug=True`, `opt=False` and `boundscheck=True`.
         TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
     """

@@ -75,7 +75,7 @@ impl UserKernel for CpuKernel {
         }
         let dynamic = launch.shared as usize;
         // Several tasks a core even out blocks that take longer.
-        let tasks = blocks.min(8 * std::thread::available_parallelism().map_or(1, |n| n.get()));
+        let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = std::sync::Mutex::new(None);
         with_threads(|| {
             each(tasks, |task| {

@@ -84,7 +84,8 @@ impl Body<'_, '_, '_> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
         let start = self.one(start)?;
         let stop = self.one(stop)?;
-        let known = step.as_int();
+        // A step that is never negative counts up.
+        let known = step.as_int().or_else(|| self.sizes.natural(step).then_some(1));
         let step = self.one(step)?;
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());

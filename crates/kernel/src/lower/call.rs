@@ -1,10 +1,12 @@
 //! Calls: functions of the tables, functions of the user, types as conversions.
 
+use std::sync::Arc;
+
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
 use super::Arg;
-use super::walk::{Thing, Walk};
+use super::walk::{Thing, Walk, tuple};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{AtomicOp, Expr, Kind};
@@ -28,6 +30,7 @@ impl Walk<'_, '_> {
         match callee {
             Thing::Value(Value::Builtin(name)) => self.builtin(&name, given, named),
             Thing::Value(Value::Function(function)) => self.call_function(function, given, named),
+            Thing::Value(Value::NamedTuple(names)) => self.named_tuple(names, given, named),
             Thing::Value(Value::Type(ty)) => {
                 self.no_keywords(&ty.to_string(), &named)?;
                 self.convert(&ty, given)
@@ -40,6 +43,20 @@ impl Walk<'_, '_> {
                     .hint("functions of the user need @cuda.jit(device=True) or no decorator, and their source text"))
             }
         }
+    }
+
+    fn named_tuple(&mut self, names: Arc<[String]>, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+        let mut items = self.values(given)?;
+        for name in names.iter().skip(items.len()) {
+            let Some((_, thing)) = named.iter().find(|(n, _)| n == name) else {
+                return Err(self.typing(format!("the named tuple is missing {name:?}")));
+            };
+            items.push(self.value(thing.clone())?);
+        }
+        if items.len() != names.len() || named.iter().any(|(n, _)| !names.iter().any(|name| name == n)) {
+            return Err(self.typing(format!("the named tuple has {} items", names.len())));
+        }
+        Ok(Thing::Expr(tuple(items, Some(names))))
     }
 
     pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Thing)]) -> Result<()> {
@@ -271,9 +288,10 @@ impl Walk<'_, '_> {
         let (mut types, mut values) = (Vec::new(), Vec::new());
         for thing in slots.into_iter().flatten() {
             let (arg, value) = match thing {
-                Thing::Value(v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_))) => {
-                    (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing))
-                }
+                Thing::Value(
+                    v
+                    @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
+                ) => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
                 other => {
                     let value = self.value(other)?;
                     if value.ty.is_unknown() {

@@ -123,9 +123,9 @@ impl Walk<'_, '_> {
 
     fn compared(&mut self, thing: Thing) -> Result<Expr> {
         match thing {
-            Thing::Value(v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_))) => {
-                Err(self.typing(format!("{} is compared with something else", describe(&v))))
-            }
+            Thing::Value(
+                v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
+            ) => Err(self.typing(format!("{} is compared with something else", describe(&v)))),
             other => self.value(other),
         }
     }

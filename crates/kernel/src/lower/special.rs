@@ -193,7 +193,7 @@ impl Walk<'_, '_> {
         let is_small = types.iter().zip(&values).all(small) && types.iter().any(|d| d.size() <= 4);
         let d = if is_small {
             DType::I32
-        } else if types.iter().any(|d| *d == DType::U64) {
+        } else if types.contains(&DType::U64) {
             DType::U64
         } else {
             DType::I64

@@ -45,7 +45,8 @@ impl Walk<'_, '_> {
             Py::Expr(e) => {
                 // A docstring, or an expression for its effect.
                 if !matches!(e.kind, ExprKind::Value(_)) {
-                    self.eval(e)?;
+                    let thing = self.eval(e)?;
+                    self.forget(&thing);
                 }
                 Ok(())
             }
@@ -161,9 +162,13 @@ impl Walk<'_, '_> {
             ExprKind::Name(name) => {
                 let Some(web) = self.web(name) else { return Ok(()) };
                 match value {
-                    Thing::Value(v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_))) => {
-                        self.bind_static(web, v)
-                    }
+                    Thing::Value(
+                        v @ (Value::Str(_)
+                        | Value::Type(_)
+                        | Value::Builtin(_)
+                        | Value::Function(_)
+                        | Value::NamedTuple(_)),
+                    ) => self.bind_static(web, v),
                     Thing::Value(v @ Value::Other(_)) => self.bind_static(web, v),
                     other => {
                         let value = self.value(other)?;
@@ -189,7 +194,18 @@ impl Walk<'_, '_> {
         let items: Vec<Expr> = match (&value.ty, value.kind) {
             (Ty::Unknown, _) => return Ok(()),
             // All items are computed before the first name changes: `a, b = b, a`.
-            (Ty::Tuple(..), Kind::Tuple(items)) => items.into_iter().map(|e| self.fixed("t", e)).collect(),
+            (Ty::Tuple(..), Kind::Tuple(items)) => {
+                let mut changed = Vec::new();
+                let mut plain = true;
+                for target in targets {
+                    match &target.kind {
+                        ExprKind::Name(name) => changed.extend(self.web(name).map(|web| self.var_of(web))),
+                        _ => plain = false,
+                    }
+                }
+                plain &= !items.iter().any(|e| self.mentions(e, &changed));
+                items.into_iter().map(|e| if plain { e } else { self.fixed("t", e) }).collect()
+            }
             (Ty::Tuple(types, _), kind) => {
                 let held = self.fixed("t", Expr::new(value.ty.clone(), kind));
                 let item = |(k, ty): (usize, &Ty)| Expr::new(ty.clone(), Kind::Item(Box::new(held.clone()), k));

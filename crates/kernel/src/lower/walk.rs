@@ -410,6 +410,25 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.hold("t", e)
     }
 
+    /// Nobody wants the value that was just held: what was done for it stands for its effect.
+    pub(super) fn forget(&mut self, thing: &Thing) {
+        let Some(last) = self.blocks.last_mut().and_then(|block| block.last_mut()) else { return };
+        if let (Thing::Expr(Expr { kind: Kind::Var(v), .. }), StmtKind::Assign(var, value)) = (thing, &mut last.kind)
+            && v == var
+            && value.has_effect()
+        {
+            let value = std::mem::replace(value, Expr::unknown());
+            last.kind = StmtKind::Eval(value);
+        }
+    }
+
+    /// Whether a value is made of variables.
+    pub(super) fn mentions(&self, e: &Expr, vars: &[VarId]) -> bool {
+        let mut found = matches!(e.kind, Kind::Var(v) if vars.contains(&v)) || matches!(e.kind, Kind::Load(..));
+        e.parts(&mut |part| found |= self.mentions(part, vars));
+        found
+    }
+
     /// Values of some expressions, in order. What comes before one that needs statements of its own is held first.
     pub(super) fn in_order<T>(
         &mut self,
@@ -491,6 +510,7 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Type(ty) => format!("the type {ty}"),
         Value::Builtin(name) => format!("the function {name}"),
         Value::Function(_) => "a function".into(),
+        Value::NamedTuple(_) => "a class of named tuples".into(),
         Value::Array(_) => "an array".into(),
         Value::Other(what) => what.clone(),
     }

@@ -101,6 +101,9 @@ impl<'py> Translation<'py> {
             return Ok(scalar_type(*d));
         }
         let module: String = class.getattr("__module__")?.extract().unwrap_or_default();
+        if let Ok(fields) = class.getattr("_fields").and_then(|f| f.extract::<Vec<String>>()) {
+            return Ok(Value::NamedTuple(fields.into()));
+        }
         if module == "builtins" {
             return Ok(Value::Builtin(name));
         }

@@ -37,6 +37,16 @@ impl Writer<'_> {
         self.text(e).0
     }
 
+    /// Where C++ converts a number to the type that stands there: integers need no suffix.
+    pub(super) fn value(&mut self, e: &Expr) -> String {
+        match (&e.kind, e.dtype()) {
+            (Kind::Const(Number::Int(n)), Some(d)) if d.is_int() && i128::from(n.unsigned_abs() as i64) < 1 << 31 => {
+                n.to_string()
+            }
+            _ => self.expr(e),
+        }
+    }
+
     /// As an operand of something that holds so tightly.
     fn operand(&mut self, e: &Expr, hold: Hold) -> String {
         let (text, own) = self.text(e);
@@ -134,7 +144,7 @@ impl Writer<'_> {
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
         let natural = indices.iter().all(|i| self.sizes.natural(i));
         let base = self.operand(array, Hold::Whole);
-        let at: Vec<String> = indices.iter().map(|i| self.expr(i)).collect();
+        let at: Vec<String> = indices.iter().map(|i| self.value(i)).collect();
         format!("{base}{}({})", if natural { "" } else { ".at" }, at.join(", "))
     }
 
@@ -143,12 +153,12 @@ impl Writer<'_> {
         let mut entries = vec![self.expr(array)];
         for index in indices {
             entries.push(match index {
-                Index::At(e) => format!("place_at{{{}}}", self.expr(e)),
+                Index::At(e) => format!("place_at{{{}}}", self.value(e)),
                 Index::New => "new_axis{}".into(),
                 Index::Slice(None, None, None) => "whole_axis".into(),
                 Index::Slice(start, stop, step) => {
                     let mut bound = |e: &Option<Expr>, missing: &str| match e {
-                        Some(e) => self.expr(e),
+                        Some(e) => self.value(e),
                         None => missing.into(),
                     };
                     let (start, stop, step) = (bound(start, "MISSING"), bound(stop, "MISSING"), bound(step, "1"));

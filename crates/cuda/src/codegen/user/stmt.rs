@@ -201,7 +201,7 @@ impl Writer<'_> {
                     }
                     return;
                 }
-                let text = self.expr(value);
+                let text = self.value(value);
                 let name = self.names[*var].clone();
                 let declares = self.places.at.get(&address(stmt)).is_some_and(|v| v.contains(var));
                 let ty = if declares { format!("{} ", self.ctype(&function.vars[*var].ty)) } else { String::new() };
@@ -209,7 +209,7 @@ impl Writer<'_> {
             }
             StmtKind::Store { array, indices, value } => {
                 let place = self.element(array, indices);
-                let text = self.expr(value);
+                let text = self.value(value);
                 code.line(format!("{place} = {text};"));
             }
             StmtKind::Eval(value) => {
@@ -223,7 +223,7 @@ impl Writer<'_> {
             }
             StmtKind::For { var, start, stop, step, body } => {
                 let name = self.names[*var].clone();
-                let (from, end) = (self.expr(start), self.expr(stop));
+                let (from, end) = (self.value(start), self.value(stop));
                 let ty = if self.places.counters.contains(&address(stmt)) {
                     format!("{} ", self.ctype(&function.vars[*var].ty))
                 } else {
@@ -234,6 +234,9 @@ impl Writer<'_> {
                     Some(-1) => (format!("{name} > {end}"), format!("{name}--")),
                     Some(n) if n > 0 => (format!("{name} < {end}"), format!("{name} += {n}")),
                     Some(n) => (format!("{name} > {end}"), format!("{name} -= {}", n.unsigned_abs())),
+                    None if self.sizes.natural(step) => {
+                        (format!("{name} < {end}"), format!("{name} += {}", self.expr(step)))
+                    }
                     None => {
                         let step = self.expr(step);
                         (
