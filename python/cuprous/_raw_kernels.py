@@ -125,7 +125,13 @@ class RawModule:
         return self._module
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first use."""
+        """Compiles now instead of at the first use.
+
+        Raises:
+            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
+        """
+        if log_stream is not None:
+            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
         self._native()
 
     def get_function(self, name: str) -> RawKernel:
@@ -197,7 +203,13 @@ class RawKernel:
         return self._kernel
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first launch."""
+        """Compiles now instead of at the first launch.
+
+        Raises:
+            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
+        """
+        if log_stream is not None:
+            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
         self.kernel  # noqa: B018
 
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:

@@ -204,16 +204,14 @@ class MemoryInfo(tuple[int, int]):
 
 
 class Context:
-    """The primary context of the current GPU."""
+    """The primary context of a GPU."""
 
-    @property
-    def device(self) -> Device:
-        """Its GPU."""
-        return gpus.current
+    def __init__(self, device: Device) -> None:
+        self.device = device
 
     def get_memory_info(self) -> MemoryInfo:
         """Free and total bytes of the GPU's memory."""
-        return MemoryInfo(gpus.current.mem_info)
+        return MemoryInfo(self.device.mem_info)
 
     def synchronize(self) -> None:
         """Submits what is recorded and waits for it."""
@@ -225,8 +223,8 @@ class Context:
 
 
 def current_context(devnum: int | None = None) -> Context:
-    """The primary context of the current GPU."""
-    return Context()
+    """The primary context of a GPU, the current one if no number is given."""
+    return Context(gpus.current if devnum is None else Device(devnum))
 
 
 def detect() -> bool:
