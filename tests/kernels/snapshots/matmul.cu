@@ -9,10 +9,8 @@ extern "C" __global__ void matmul(array<float, 2> a, array<float, 2> b, array<fl
     // N: sb = cuda.shared.array((TPB, TPB), float32)
     array<float, 2> sb = shared_1;
     // N: x, y = cuda.grid(2)
-    int64 t = (int64)blockIdx.x * (int64)blockDim.x + (int64)threadIdx.x;
-    int64 t_2 = (int64)blockIdx.y * (int64)blockDim.y + (int64)threadIdx.y;
-    int64 x = t;
-    int64 y = t_2;
+    int64 x = (int64)blockIdx.x * (int64)blockDim.x + (int64)threadIdx.x;
+    int64 y = (int64)blockIdx.y * (int64)blockDim.y + (int64)threadIdx.y;
     // N: tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     int32 tx = (int)threadIdx.x;
     int32 ty = (int)threadIdx.y;
@@ -27,8 +25,7 @@ extern "C" __global__ void matmul(array<float, 2> a, array<float, 2> b, array<fl
         // N: cuda.syncthreads()
         __syncthreads();
         // N: for j in range(TPB):
-        for (int64 i = 0ll; i < 16ll; i++) {
-            int64 j = i;
+        for (int64 j = 0; j < 16; j++) {
             // N: total += sa[ty, j] * sb[j, tx]
             total = total + sa((int64)ty, j) * sb(j, (int64)tx);
         }

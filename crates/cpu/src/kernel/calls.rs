@@ -132,7 +132,7 @@ impl Body<'_, '_, '_> {
         let of_warp = row.params.first() == Some(&Slot::Is(DType::U32));
         let (mask, at) = if of_warp { (values[0], 1) } else { (none, 0) };
         let (brought, d) = match (values.get(at), args.get(at).and_then(Expr::dtype)) {
-            (Some(&value), Some(d)) => (self.to_bits(value), Some(d)),
+            (Some(&value), Some(d)) => (self.as_bits(value), Some(d)),
             _ => (zero, None),
         };
         let lane = values.get(at + 1).copied().unwrap_or(none);
@@ -150,13 +150,13 @@ impl Body<'_, '_, '_> {
         let answer = ask(self, row.host)?;
         Ok(match row.ret {
             Slot::Nothing => Values::new(),
-            Slot::T => smallvec![self.from_bits(answer, d.unwrap_or(DType::I64))],
-            Slot::Is(d) => smallvec![self.from_bits(answer, d)],
+            Slot::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
+            Slot::Is(d) => smallvec![self.of_bits(answer, d)],
             Slot::IntBool => Values::new(),
         })
     }
 
-    fn to_bits(&mut self, value: Value) -> Value {
+    fn as_bits(&mut self, value: Value) -> Value {
         let t = self.b.func.dfg.value_type(value);
         let int = match t {
             types::F32 => self.b.ins().bitcast(types::I32, cranelift_codegen::ir::MemFlagsData::new(), value),
@@ -166,7 +166,7 @@ impl Body<'_, '_, '_> {
         self.resize(int, types::I64, false)
     }
 
-    fn from_bits(&mut self, bits: Value, d: DType) -> Value {
+    fn of_bits(&mut self, bits: Value, d: DType) -> Value {
         match d {
             DType::F64 => self.b.ins().bitcast(types::F64, cranelift_codegen::ir::MemFlagsData::new(), bits),
             DType::F32 => {

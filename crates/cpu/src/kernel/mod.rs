@@ -44,7 +44,7 @@ impl CpuKernel {
     pub(crate) fn new(module: &Module) -> Result<Arc<CpuKernel>> {
         let bytes = |space: Space| -> usize {
             let arrays = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == space);
-            arrays.map(|a| code::array_bytes(a)).sum()
+            arrays.map(code::array_bytes).sum()
         };
         let local = bytes(Space::Local);
         if local > MAX_LOCAL {
