@@ -26,16 +26,26 @@ pub(super) enum Arg<'py> {
     Number(Number, DType),
     /// One of our arrays, and whether it may be written.
     Array(Array, bool),
-    /// A NumPy array: object, address, dtype, extents, strides in bytes, writable.
-    Host {
-        object: Bound<'py, PyAny>,
-        address: u64,
-        dtype: DType,
-        shape: Vec<i64>,
-        strides: Vec<i64>,
-        writable: bool,
-    },
+    /// A NumPy array. Boxed, so that numbers, of which there may be hundreds, stay small.
+    Host(Box<HostArray<'py>>),
     Tuple(Vec<Arg<'py>>, Option<std::sync::Arc<[String]>>),
+}
+
+/// A NumPy array.
+pub(super) struct HostArray<'py> {
+    pub(super) object: Bound<'py, PyAny>,
+    address: u64,
+    dtype: DType,
+    shape: Vec<i64>,
+    /// In bytes.
+    strides: Vec<i64>,
+    pub(super) writable: bool,
+}
+
+impl HostArray<'_> {
+    fn order(&self) -> Order {
+        order(&self.shape, &self.strides, self.dtype.size() as i64)
+    }
 }
 
 /// How elements lie, by their strides in bytes.
@@ -156,8 +166,10 @@ impl<'py> Arg<'py> {
         let strides: Vec<i64> = object.getattr("strides")?.extract()?;
         let data = object.getattr("__array_interface__")?.get_item("data")?;
         let (address, read_only): (u64, bool) = data.extract()?;
-        key.push(array_key(d, shape.len(), order(&shape, &strides, d.size() as i64), !read_only));
-        Ok(Arg::Host { object: object.clone(), address, dtype: d, shape, strides, writable: !read_only })
+        let writable = !read_only;
+        let array = HostArray { object: object.clone(), address, dtype: d, shape, strides, writable };
+        key.push(array_key(d, array.shape.len(), array.order(), writable));
+        Ok(Arg::Host(Box::new(array)))
     }
 
     /// Its type, as a kernel for it alone would have it.
@@ -169,9 +181,8 @@ impl<'py> Arg<'py> {
                 let ty = ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout));
                 Ty::Array(ArrayTy { mutable: *mutable, ..ty })
             }
-            Arg::Host { dtype, shape, strides, writable, .. } => {
-                let order = order(shape, strides, dtype.size() as i64);
-                Ty::Array(ArrayTy { mutable: *writable, ..ArrayTy::new(*dtype, shape.len(), order) })
+            Arg::Host(a) => {
+                Ty::Array(ArrayTy { mutable: a.writable, ..ArrayTy::new(a.dtype, a.shape.len(), a.order()) })
             }
             Arg::Tuple(items, names) => Ty::Tuple(items.iter().map(Arg::ty).collect(), names.clone()),
         }
@@ -269,23 +280,22 @@ impl Packed {
                 }
                 true
             }
-            (Ty::Array(wanted), Arg::Host { address, dtype, shape, strides, writable, .. }) => {
-                let have = order(shape, strides, dtype.size() as i64);
-                if wanted.dtype() != Some(*dtype)
-                    || wanted.ndim as usize != shape.len()
-                    || (wanted.order != Order::A && wanted.order != have)
-                    || (wanted.mutable && !writable)
+            (Ty::Array(wanted), Arg::Host(a)) => {
+                if wanted.dtype() != Some(a.dtype)
+                    || wanted.ndim as usize != a.shape.len()
+                    || (wanted.order != Order::A && wanted.order != a.order())
+                    || (wanted.mutable && !a.writable)
                 {
                     return false;
                 }
-                self.put(at, &address.to_ne_bytes());
-                let axes = shape.len().max(1);
+                self.put(at, &a.address.to_ne_bytes());
+                let axes = a.shape.len().max(1);
                 for k in 0..axes {
-                    self.word(at + 8 + 8 * k, shape.get(k).copied().unwrap_or(1));
+                    self.word(at + 8 + 8 * k, a.shape.get(k).copied().unwrap_or(1));
                 }
                 if wanted.order != Order::C {
                     for k in 0..axes {
-                        self.word(at + 8 + 8 * (axes + k), strides.get(k).copied().unwrap_or(0));
+                        self.word(at + 8 + 8 * (axes + k), a.strides.get(k).copied().unwrap_or(0));
                     }
                 }
                 true

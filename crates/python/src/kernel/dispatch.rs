@@ -231,7 +231,7 @@ impl Kernel {
             &bound
         };
         let mut key = Key::new();
-        let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::new();
+        let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
         for object in args.iter_borrowed() {
             list.push(Arg::new(&object, &mut key)?);
         }
@@ -306,7 +306,7 @@ fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[
             slots.push(writes.get(*next).copied().unwrap_or(true));
             *next += 1;
         }
-        Arg::Host { .. } => *next += 1,
+        Arg::Host(_) => *next += 1,
         Arg::Tuple(items, _) => items.iter().for_each(|item| note(item, writes, next, slots)),
         Arg::None | Arg::Number(..) => {}
     }
@@ -323,11 +323,11 @@ fn to_device<'py>(
 ) -> PyResult<()> {
     match arg {
         Arg::Array(..) => *count += 1,
-        Arg::Host { object, writable, .. } => {
-            let writable = *writable;
+        Arg::Host(host) => {
+            let writable = host.writable;
             let device = devices::name(engine);
-            let copy = crate::numpy::from_numpy(py, object, Some(&device))?;
-            back.push((*count, object.clone()));
+            let copy = crate::numpy::from_numpy(py, &host.object, Some(&device))?;
+            back.push((*count, host.object.clone()));
             *count += 1;
             *arg = Arg::Array(copy.0, writable);
         }
