@@ -197,8 +197,8 @@ def modules() -> dict[str, tuple[Module, Any]]:
 
     found: dict[str, tuple[Module, Any]] = {"cuprous": (cuda, cuda.types.float32)}
     # numba-cuda 0.30 asks for a name that NumPy 2.5 has taken away.
-    if not hasattr(np, "row_stack"):
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
+    if "row_stack" not in vars(np):
+        setattr(np, "row_stack", np.vstack)  # noqa: B010
     try:
         import numba.cuda
 
