@@ -25,6 +25,23 @@ _ORDERED = "all work is in order on one stream"
 
 #: Parameters that no code reads, each with the reason why the result cannot depend on them.
 HINTS = {
+    "_raw_kernels.__call__.stream": _ORDERED,
+    "_reduction_kernel.__call__.stream": _ORDERED,
+    "_reduction_kernel.__init__.reduce_dims": "a choice between ways to one result",
+    "_user_kernels.__call__.stream": _ORDERED,
+    "_user_kernels.__init__.reduce_dims": "a choice between ways to one result",
+    "cuda._arrays.device_array.stream": _ORDERED,
+    "cuda._arrays.device_array_like.stream": _ORDERED,
+    "cuda._arrays.pinned.arylist": "every copy goes through pinned memory",
+    "cuda._jit.__call__.args": "always an error, which says how to launch",
+    "cuda._jit.__call__.kwargs": "always an error, which says how to launch",
+    "cuda._jit.__init__.args": "taken by __new__",
+    "cuda._jit.__init__.options": "taken by __new__",
+    "cuda._jit.jit.cache": "compiled code is always kept",
+    "cuda._jit.jit.forceinline": "a choice between ways to one result",
+    "cuda._jit.jit.inline": "a choice between ways to one result",
+    "cuda._reduce.__call__.stream": _ORDERED,
+    "cuda._stream.wait.stream": _ORDERED,
     "_creation.array_.subok": _SUBCLASSES,
     "_creation.copy.subok": _SUBCLASSES,
     "_manipulation.broadcast_to.subok": _SUBCLASSES,

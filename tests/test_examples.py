@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 #: program -> (arguments, texts of its output)
 PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
+    "seeds/000_add_numbers.py": ([], ["[ 0.  2.  4.  6.  8. 10. 12. 14. 16. 18.]"]),
     "seeds/000_arange_add.py": ([], ["[ 0  2  4  6  8 10 12 14 16 18]"]),
     "seeds/001_matmul.py": ([], ["CPU time:", "GPU time:"]),
     "seeds/001_training.py": ([], ["Training time on "]),

@@ -223,6 +223,8 @@ from cuprous._products import (
     vdot,
 )  # fmt: skip
 from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from cuprous._raw_kernels import RawKernel, RawModule
+from cuprous._reduction_kernel import ReductionKernel
 from cuprous._reductions import (
     all,
     amax,
@@ -369,6 +371,7 @@ from cuprous._ufuncs import (
     true_divide,
     trunc,
 )  # fmt: skip
+from cuprous._user_kernels import ElementwiseKernel
 from cuprous._windows import bartlett, blackman, hamming, hanning, kaiser, packbits, unpackbits
 
 __version__ = "0.1.0"
@@ -395,7 +398,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "__array_api_version__",
+    "ElementwiseKernel", "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "RawKernel",
+    "RawModule", "ReductionKernel", "__array_api_version__",
     "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin",
     "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
     "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around",

@@ -99,6 +99,26 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
         _core.synchronize()
 
 
+def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
+    """Numba's word for `get`: a NumPy array with the elements, `ary` where it is given."""
+    return get(self, stream if hasattr(stream, "synchronize") else None, out=ary)
+
+
+def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
+    """Numba's word for `array[...] = ary`: copies elements of a NumPy or device array of the same shape into this one.
+
+    Raises:
+        ValueError: for another shape.
+    """
+    from cuprous._convert import convert
+
+    wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
+    source = convert(ary)
+    if source.shape != self.shape:
+        raise ValueError(f"[copy_to_device] shapes {source.shape} and {self.shape} differ")
+    _core.update(self, source if source.device_name == self.device_name else _core.to_device(source, self.device_name))
+
+
 # --- NumPy's protocols
 
 

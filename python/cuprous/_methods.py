@@ -408,6 +408,7 @@ _METHODS: dict[str, Any] = {
     "tofile": tofile, "dump": dump, "dumps": dumps, "byteswap": byteswap, "partition": partition,
     "clip": clip, "compress": compress, "repeat": repeat, "to_device": to_device,
     "get": _interop.get, "set": _interop.set,
+    "copy_to_host": _interop.copy_to_host, "copy_to_device": _interop.copy_to_device,
     "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
-use cuprous_plan::{Device, Executable, Program, Step};
+use cuprous_plan::{Device, Executable, KernelRef, Program, Step};
 
 use crate::alloc;
 use crate::blocked::blocked;
 use crate::call::Routine;
 use crate::calls;
 use crate::compile::{Code, lower};
+use crate::kernel::CpuKernel;
 use crate::run::Env;
 use crate::source;
 use crate::threads::{self, with_threads};
@@ -111,6 +112,10 @@ impl Device for CpuDevice {
             let _ = write!(text, "step {k}: {part}");
         }
         Ok(text)
+    }
+
+    fn user_kernel(&self, module: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
+        Ok(CpuKernel::new(module)?)
     }
 
     fn trim(&self) {

@@ -13,6 +13,7 @@ mod compile;
 mod device;
 mod frame;
 mod isa;
+mod kernel;
 #[allow(dead_code, reason = "the table of functions is wider than any one caller")]
 mod math;
 mod run;

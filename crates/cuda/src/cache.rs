@@ -47,7 +47,7 @@ impl CacheKey {
         add(source.as_bytes());
         add(options.arch.as_bytes());
         add(nvrtc.as_bytes());
-        add(&[options.fmad.into(), options.untuned.into()]);
+        add(&[options.fmad.into(), options.untuned.into(), options.plain.into()]);
         options.extra.iter().for_each(|argument| add(argument.as_bytes()));
         CacheKey(hash.finalize().into())
     }

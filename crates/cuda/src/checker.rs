@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
+use crate::codegen::user::{self, UserCode};
 use crate::codegen::{Arch, Part, Stage};
 use crate::compile::{self, plan_step};
 use crate::error::{CudaError, Result, translate};
@@ -88,6 +89,43 @@ impl Checker {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Compiles a user's kernel for each target, or lets it wait.
+    ///
+    /// # Errors
+    /// The first kernel that does not compile, of those that waited too.
+    pub fn check_user(
+        &self,
+        module: &cuprous_kernel::Module,
+        options: &cuprous_kernel::Options,
+    ) -> cuprous_core::Result<()> {
+        let UserCode { name, prelude, code } = user::generate(module, options);
+        let mut hash = DefaultHasher::new();
+        code.hash(&mut hash);
+        let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
+        for alternatives in &self.targets {
+            let chosen = (hash.finish() % alternatives.len() as u64) as usize;
+            for (k, target) in alternatives.iter().enumerate() {
+                let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
+                self.queue(&to, stage.clone()).map_err(translate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles CUDA C++ of a user's for each target.
+    ///
+    /// # Errors
+    /// It does not compile.
+    pub fn check_source(&self, source: &str, name: &str, extra: &[String]) -> cuprous_core::Result<()> {
+        for target in self.targets.iter().filter_map(|alternatives| alternatives.first()) {
+            let mut options = CompileOptions::new(target.as_str());
+            (options.plain, options.untuned) = (true, true);
+            options.extra.extend_from_slice(extra);
+            nvrtc::compile(source, name, &options).map_err(translate)?;
         }
         Ok(())
     }

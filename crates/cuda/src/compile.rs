@@ -136,6 +136,21 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
         .collect()
 }
 
+/// Device code of a source: from memory or disk, else compiled.
+pub(crate) fn cubin(gpu: &Gpu, source: &str, name: &str, options: &CompileOptions) -> Result<Arc<[u8]>> {
+    let key = CacheKey::new(source, options, &nvrtc::identity()?);
+    if let Some(cubin) = gpu.cache.get(&key) {
+        Counters::add(&gpu.counters.kernels_from_disk, 1);
+        return Ok(cubin);
+    }
+    Counters::add(&gpu.counters.kernels_compiled, 1);
+    // A device newer than NVRTC gets code for the newest target that NVRTC knows.
+    let options = CompileOptions { arch: nvrtc::best_arch((gpu.arch.major, gpu.arch.minor))?, ..options.clone() };
+    let cubin = nvrtc::compile(source, name, &options)?.cubin;
+    gpu.cache.put(&key, &cubin);
+    Ok(cubin.into())
+}
+
 /// A readable listing of a program's code.
 pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
     let mut text = String::new();

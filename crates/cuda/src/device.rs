@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::{Buffer, CallOp, Error, Memory};
 use cuprous_plan::device::Mark;
-use cuprous_plan::{Device, Executable, Program};
+use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
 use crate::cache::DiskCache;
 use crate::codegen::Arch;
@@ -20,6 +20,7 @@ use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
 use crate::staging::Staging;
+use crate::user::{CudaKernel, CudaModule};
 
 /// One GPU. All its work runs in order on one stream.
 pub struct CudaDevice(Arc<Gpu>);
@@ -257,6 +258,25 @@ impl Device for CudaDevice {
 
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
         Ok(compile::source(&self.0, program))
+    }
+
+    fn user_kernel(
+        &self,
+        module: &cuprous_kernel::Module,
+        options: &cuprous_kernel::Options,
+    ) -> cuprous_core::Result<KernelRef> {
+        let kernel = CudaKernel::new(&self.0, module, options).map_err(translate)?;
+        Ok(Arc::new(kernel))
+    }
+
+    fn raw_module(
+        &self,
+        code: &[u8],
+        binary: bool,
+        name: &str,
+        options: &[String],
+    ) -> cuprous_core::Result<Arc<dyn RawModule>> {
+        Ok(Arc::new(CudaModule::new(&self.0, code, binary, name, options).map_err(translate)?))
     }
 
     fn trim(&self) {

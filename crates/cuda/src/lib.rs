@@ -19,6 +19,7 @@ mod routines;
 mod run;
 pub mod staging;
 mod status;
+mod user;
 
 #[cfg(test)]
 mod gpu_tests;

@@ -22,13 +22,15 @@ pub struct CompileOptions {
     pub extra: Vec<String>,
     /// The code is not to be run, only to be compiled: in less than half the time.
     pub untuned: bool,
+    /// The source is a user's own, which may use anything; what `extra` says goes before our defaults.
+    pub plain: bool,
 }
 
 impl CompileOptions {
     /// The defaults for a target: `--fmad=true`, nothing extra.
     #[must_use]
     pub fn new(arch: impl Into<String>) -> Self {
-        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), untuned: false }
+        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), untuned: false, plain: false }
     }
 
     /// Whether the target is PTX, which no device runs by itself.
@@ -39,17 +41,23 @@ impl CompileOptions {
     /// The options as NVRTC gets them.
     #[must_use]
     pub fn arguments(&self, nvrtc: (u32, u32)) -> Vec<String> {
-        let mut list = vec![format!("--gpu-architecture={}", self.arch), "--std=c++17".into()];
+        let says = |what: &str| self.extra.iter().any(|e| e.trim_start_matches('-').starts_with(what));
+        let mut list = vec![format!("--gpu-architecture={}", self.arch)];
+        if !(self.plain && says("std")) {
+            list.push("--std=c++17".into());
+        }
         list.push("-default-device".into());
         // Leaves out built-in texture and heap functions: 5 ms of 31. Older versions refuse the option.
-        if nvrtc >= (12, 8) {
+        if nvrtc >= (12, 8) && !self.plain {
             list.push("--minimal".into());
         }
         // Sixteen kernels: 240 instead of 530 ms, and as PTX 65 instead of 250.
         if self.untuned && nvrtc >= (12, 9) {
             list.push("--Ofast-compile=max".into());
         }
-        list.push(format!("--fmad={}", self.fmad));
+        if !(self.plain && says("fmad")) {
+            list.push(format!("--fmad={}", self.fmad));
+        }
         list.extend(self.extra.iter().cloned());
         list
     }

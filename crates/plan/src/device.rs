@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 
+use crate::kernels::{KernelRef, RawModule};
 use crate::program::Program;
 
 /// A place where programs run. All work given to a device by one engine runs in the order given.
@@ -36,6 +37,22 @@ pub trait Device: Send + Sync {
 
     /// The code that was or would be generated for a program, readable.
     fn source(&self, program: &Program) -> Result<String>;
+
+    /// Compiles a user's kernel.
+    fn user_kernel(&self, module: &cuprous_kernel::Module, options: &cuprous_kernel::Options) -> Result<KernelRef> {
+        let _ = (module, options);
+        Err(Error::not_implemented(format!("[cuda.jit] kernels do not run on {}", self.name())))
+    }
+
+    /// Compiles a module of the device's own language: on a GPU CUDA C++, with these options for the compiler. `binary`
+    /// is device code instead of source.
+    fn raw_module(&self, code: &[u8], binary: bool, name: &str, options: &[String]) -> Result<Arc<dyn RawModule>> {
+        let _ = (code, binary, options);
+        Err(Error::not_implemented(format!(
+            "[{name}] CUDA C++ runs on a GPU only, and the device is {}; kernels written in Python (cuda.jit) run here too",
+            self.name()
+        )))
+    }
 
     /// Lets go of cached free memory and compiled leftovers.
     fn trim(&self) {}

@@ -172,7 +172,7 @@ impl Engine {
 
     /// The calling thread's tape.
     #[inline]
-    fn tape(self: &Arc<Engine>) -> u32 {
+    pub(crate) fn tape(self: &Arc<Engine>) -> u32 {
         if self.tracking.load(Relaxed) {
             cuprous_core::tape::note_place();
         }
@@ -210,7 +210,7 @@ impl Engine {
 
     /// Sees to it that an operand is not pending on another thread's tape.
     #[inline]
-    fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
+    pub(crate) fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
         // SAFETY: the caller has the state, so the lock is held.
         match unsafe { array.storage.head() } {
             Some(head) if head.tape != tape => self.run_tape(state, head.tape),
@@ -221,7 +221,7 @@ impl Engine {
     }
 
     #[inline]
-    fn check(&self, array: &Array) -> Result<()> {
+    pub(crate) fn check(&self, array: &Array) -> Result<()> {
         if array.storage.device != self.id {
             return Err(Error::value(format!(
                 "an array on another device was mixed with arrays on {}. Move it first, for example with \
@@ -452,7 +452,7 @@ impl Engine {
 
     /// Before a write to `a`'s storage: copies the contents that somebody still wants to see.
     #[inline]
-    fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
+    pub(crate) fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
         let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
         let dtype = if a.storage.bytes.is_multiple_of(a.dtype().size()) { a.dtype() } else { DType::U8 };
         let whole = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
@@ -618,7 +618,7 @@ impl Engine {
 
     /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
     /// rest is computed; where it fails otherwise, its pending values are given up. Memory from before is untouched.
-    fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
+    pub(crate) fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
         let State { tapes, programs, journal, replay, stats, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {

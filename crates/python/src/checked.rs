@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use cuprous_core::{Buffer, CallOp, Result};
 use cuprous_cpu::CpuDevice;
 use cuprous_cuda::Checker;
-use cuprous_plan::{Device, Executable, Program};
+use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -63,6 +63,16 @@ impl Device for Checked {
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         self.checker.check(program)?;
         self.cpu.compile(program)
+    }
+    fn user_kernel(&self, module: &cuprous_kernel::Module, options: &cuprous_kernel::Options) -> Result<KernelRef> {
+        self.checker.check_user(module, options)?;
+        self.cpu.user_kernel(module, options)
+    }
+    fn raw_module(&self, code: &[u8], binary: bool, name: &str, options: &[String]) -> Result<Arc<dyn RawModule>> {
+        if !binary {
+            self.checker.check_source(&String::from_utf8_lossy(code), name, options)?;
+        }
+        self.cpu.raw_module(code, binary, name, options)
     }
     fn source(&self, program: &Program) -> Result<String> {
         self.cpu.source(program)

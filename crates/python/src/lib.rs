@@ -10,6 +10,7 @@ mod functions;
 mod hooks;
 mod index;
 mod interop;
+mod kernel;
 mod numpy;
 mod operand;
 mod operators;
@@ -59,6 +60,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<counter::Counter>()?;
     m.add_class::<tensor::PyTensor>()?;
     m.add_class::<tensor::PyNode>()?;
+    m.add_class::<kernel::Kernel>()?;
+    m.add_class::<kernel::Launcher>()?;
+    m.add_class::<kernel::NativeModule>()?;
+    m.add_class::<kernel::NativeKernel>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
@@ -84,6 +89,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
+        kernel: kernel_builtins;
         tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype
             t_set_default_dtype t_cast t_to_device t_contiguous t_fold t_scan t_strided t_reshape t_permute t_expand t_gather t_scatter t_update
             t_join t_adam t_matmul t_linear t_convolution set_convolution_tf32 has_cudnn t_backward t_grad t_custom t_mark t_checkpoint

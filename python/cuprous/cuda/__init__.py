@@ -1,14 +1,74 @@
-"""CuPy's `cupy.cuda`: devices, streams, events, the runtime's words and memory pools."""
+"""The names of `cupy.cuda` (devices, streams, memory pools, the runtime's words) and of `numba.cuda` (kernels)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from cuprous._core import OutOfMemoryError
 from cuprous._device import MemoryPool, PinnedMemoryPool
-from cuprous.cuda import memory, runtime
+from cuprous.cuda import _intrinsics, errors, memory, runtime, types
+from cuprous.cuda._arrays import (
+    as_cuda_array,
+    close,
+    current_context,
+    default_stream,
+    defer_cleanup,
+    detect,
+    device_array,
+    device_array_like,
+    event,
+    event_elapsed_time,
+    external_stream,
+    from_cuda_array_interface,
+    get_current_device,
+    gpus,
+    is_cuda_array,
+    legacy_default_stream,
+    list_devices,
+    per_thread_default_stream,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    select_device,
+    stream,
+    synchronize,
+    to_device,
+)
 from cuprous.cuda._device import Device, get_device_id, is_available
+from cuprous.cuda._intrinsics import (
+    atomic,
+    blockDim,
+    blockIdx,
+    const,
+    gridDim,
+    laneid,
+    local,
+    shared,
+    threadIdx,
+    warpsize,
+)
+from cuprous.cuda._jit import jit
+from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 
+
+def __getattr__(name: str) -> Any:
+    """Names that kernels call, and types: `cuda.syncthreads`, `cuda.float32`."""
+    if name in _intrinsics.FUNCTIONS:
+        return getattr(_intrinsics, name)
+    found = getattr(types, name, None)
+    if isinstance(found, types.Type):
+        return found
+    raise AttributeError(f"module 'cuprous.cuda' has no attribute {name!r}")
+
+
 __all__ = [
-    "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Stream",
-    "get_current_stream", "get_device_id", "get_elapsed_time", "is_available", "memory", "runtime",
+    "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Reduce", "Stream",
+    "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context", "default_stream",
+    "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event", "event_elapsed_time",
+    "external_stream", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
+    "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid", "legacy_default_stream",
+    "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like",
+    "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx", "to_device", "types",
+    "warpsize",
 ]  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from cuprous import _core
@@ -47,6 +49,12 @@ class _StreamBase:
 
     def __exit__(self, *exc: Any) -> None:
         _stack().pop()
+
+    @contextlib.contextmanager
+    def auto_synchronize(self) -> Iterator[Any]:
+        """Waits for the stream at the end of the block."""
+        yield self
+        self.synchronize()
 
     def record(self, event: Event | None = None) -> Event:
         """Records an event after all work so far, and returns it."""
@@ -132,6 +140,18 @@ class Event:
     def synchronize(self) -> None:
         """Waits for it."""
         self._native.synchronize()
+
+    def elapsed_time(self, end: Any) -> float:
+        """Milliseconds from here to a later event."""
+        return get_elapsed_time(self, end)
+
+    def query(self) -> bool:
+        """Whether it has been reached."""
+        return self._native.query()
+
+    def wait(self, stream: Any = None) -> None:
+        """Later work of every stream comes after it."""
+        self.synchronize()
 
     @property
     def done(self) -> bool:

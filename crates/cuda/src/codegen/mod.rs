@@ -11,6 +11,7 @@ mod reduce;
 mod text;
 mod tile;
 mod types;
+pub mod user;
 
 use cuprous_plan::kernel::Kernel;
 

@@ -50,6 +50,12 @@ parts! {
     Block "block.cuh",
     /// Atomic combinations.
     Atomics "atomics.cuh",
+    /// Arrays of user kernels.
+    Kernel "kernel.cuh",
+    /// Atomic operations of user kernels.
+    UserAtomics "user_atomics.cuh",
+    /// A warp's vote on a value.
+    MatchAll "match_all.cuh",
 }
 
 /// The parts that a kernel needs.
@@ -80,7 +86,8 @@ impl Parts {
             Part::Reject => &[Part::Random, Part::Math, Part::Normal],
             Part::Folds => &[Part::Limits],
             Part::Block => &[Part::Folds],
-            Part::Atomics => &[Part::Arith],
+            Part::Atomics | Part::UserAtomics => &[Part::Arith],
+            Part::MatchAll => &[Part::Kernel],
             _ => &[],
         };
         for &p in below {

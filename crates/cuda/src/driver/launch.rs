@@ -94,6 +94,8 @@ pub struct FunctionInfo {
     pub local: u32,
     /// Threads of a block at most.
     pub max_threads: u32,
+    /// Constant memory known at compile time, in bytes.
+    pub constant: u32,
 }
 
 /// How a kernel is launched.
@@ -139,6 +141,7 @@ impl Function {
             static_shared: get(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             local: get(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             max_threads: get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            constant: get(Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
         })
     }
 

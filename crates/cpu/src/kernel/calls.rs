@@ -1,0 +1,244 @@
+//! Calls: of functions, of what only devices have, of atomic operations.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use cranelift_module::Module as _;
+use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
+use cuprous_kernel::ir::{AtomicOp, Expr};
+use cuprous_kernel::table::{Row, Slot};
+use cuprous_kernel::types::Ty;
+use smallvec::smallvec;
+
+use super::code::Body;
+use super::fibers::OPS;
+use super::jit::by_memory;
+use super::values::{Values, parts, register};
+
+impl Body<'_, '_, '_> {
+    pub(super) fn call(&mut self, callee: usize, args: &[Expr]) -> Result<Values> {
+        let mut given: Vec<Value> = vec![self.env];
+        let place = self.thread.map(|var| self.b.use_var(var));
+        given.extend(place);
+        let ret = self.shared.ir.functions[callee].ret.clone();
+        let memory = by_memory(&ret).then(|| {
+            let bytes = 8 * parts(&ret).len() as u32;
+            let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4));
+            self.b.ins().stack_addr(types::I64, slot, 0)
+        });
+        given.extend(memory);
+        for arg in args {
+            given.extend(self.expr(arg)?);
+        }
+        let id = self.shared.functions[callee];
+        let function = self.shared.jit.declare_func_in_func(id, self.b.func);
+        let call = self.b.ins().call(function, &given);
+        Ok(match memory {
+            None => self.b.inst_results(call).into(),
+            Some(from) => {
+                let types = parts(&ret);
+                let all = types.iter().enumerate();
+                all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), from, 8 * k as i32)).collect()
+            }
+        })
+    }
+
+    pub(super) fn builtin(&mut self, row: &'static Row, args: &[Expr], ty: &Ty) -> Result<Values> {
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.one(arg)?);
+        }
+        let place = |what: &str| {
+            let (what, axis) = what.split_once('.')?;
+            let axis = ["x", "y", "z"].iter().position(|&a| a == axis)?;
+            Some((["@blockIdx", "@blockDim", "@gridDim", "@threadIdx"].iter().position(|&w| w == what)?, axis))
+        };
+        if let Some((what, axis)) = place(row.host) {
+            return Ok(smallvec![if what == 3 { self.b.use_var(self.thread[axis]) } else { self.places[what][axis] }]);
+        }
+        if OPS.contains(&row.host) {
+            return self.wait(row, &values, args);
+        }
+        Ok(match row.host {
+            "@nothing" => Values::new(),
+            "@fence" => {
+                self.b.ins().fence();
+                Values::new()
+            }
+            "@laneid" => smallvec![self.lane()],
+            "@lanemask_lt" => {
+                let lane = self.lane();
+                let one = self.b.ins().iconst(types::I32, 1);
+                let bit = self.b.ins().ishl(one, lane);
+                smallvec![self.b.ins().iadd_imm_s(bit, -1)]
+            }
+            "@activemask" => {
+                // The lanes that the block has threads for.
+                let linear = self.linear();
+                let [x, y, z] = self.places[1];
+                let all = self.b.ins().imul(x, y);
+                let all = self.b.ins().imul(all, z);
+                let first = self.b.ins().band_imm_s(linear, -32);
+                let left = self.b.ins().isub(all, first);
+                let full = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, 32);
+                let one = self.b.ins().iconst(types::I32, 1);
+                let bit = self.b.ins().ishl(one, left);
+                let some = self.b.ins().iadd_imm_s(bit, -1);
+                let every = self.b.ins().iconst(types::I32, 0xffff_ffff);
+                smallvec![self.b.ins().select(full, every, some)]
+            }
+            "popc" => smallvec![self.b.ins().popcnt(values[0])],
+            "brev" => smallvec![self.b.ins().bitrev(values[0])],
+            "clz" => smallvec![self.b.ins().clz(values[0])],
+            "ffs" => {
+                let t = self.b.func.dfg.value_type(values[0]);
+                let at = self.b.ins().ctz(values[0]);
+                let at = self.b.ins().iadd_imm_s(at, 1);
+                let zero = self.b.ins().icmp_imm_s(IntCC::Equal, values[0], 0);
+                let none = self.b.ins().iconst(t, 0);
+                let at = self.b.ins().select(zero, none, at);
+                smallvec![self.resize(at, types::I32, false)]
+            }
+            name => {
+                let d = args.first().and_then(Expr::dtype).unwrap_or(DType::F64);
+                let letters = match d {
+                    DType::F32 => "f32",
+                    _ => "f64",
+                };
+                let ret = parts(ty).first().copied();
+                self.call_library(&format!("{name}_{letters}"), &values, ret)?.into_iter().collect()
+            }
+        })
+    }
+
+    /// The thread's number in its block.
+    fn linear(&mut self) -> Value {
+        let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
+        let [width, height, _] = self.places[1];
+        let row = self.b.ins().imul(z, height);
+        let row = self.b.ins().iadd(row, y);
+        let start = self.b.ins().imul(row, width);
+        self.b.ins().iadd(start, x)
+    }
+
+    fn lane(&mut self) -> Value {
+        let linear = self.linear();
+        self.b.ins().band_imm_s(linear, 31)
+    }
+
+    /// Waits for other threads: what is brought, and what comes back, travel as 64 bits.
+    fn wait(&mut self, row: &'static Row, values: &[Value], args: &[Expr]) -> Result<Values> {
+        let zero = self.b.ins().iconst(types::I64, 0);
+        let none = self.b.ins().iconst(types::I32, 0);
+        let of_warp = row.params.first() == Some(&Slot::Is(DType::U32));
+        let (mask, at) = if of_warp { (values[0], 1) } else { (none, 0) };
+        let (brought, d) = match (values.get(at), args.get(at).and_then(Expr::dtype)) {
+            (Some(&value), Some(d)) => (self.as_bits(value), Some(d)),
+            _ => (zero, None),
+        };
+        let lane = values.get(at + 1).copied().unwrap_or(none);
+        let ask = |body: &mut Self, name: &str| -> Result<Value> {
+            let op = OPS.iter().position(|&o| o == name).unwrap_or(0);
+            let op = body.b.ins().iconst(types::I32, op as i64);
+            let answer = body.call_library("host_wait", &[body.env, op, mask, brought, lane], Some(types::I64))?;
+            answer.ok_or_else(|| Error::runtime("[kernel] no answer"))
+        };
+        if row.ret == Slot::IntBool {
+            let lanes = ask(self, "@match_all_sync_mask")?;
+            let same = ask(self, row.host)?;
+            return Ok(smallvec![self.resize(lanes, types::I32, false), self.resize(same, types::I8, false)]);
+        }
+        let answer = ask(self, row.host)?;
+        Ok(match row.ret {
+            Slot::Nothing => Values::new(),
+            Slot::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
+            Slot::Is(d) => smallvec![self.of_bits(answer, d)],
+            Slot::IntBool => Values::new(),
+        })
+    }
+
+    fn as_bits(&mut self, value: Value) -> Value {
+        let t = self.b.func.dfg.value_type(value);
+        let int = match t {
+            types::F32 => self.b.ins().bitcast(types::I32, cranelift_codegen::ir::MemFlagsData::new(), value),
+            types::F64 => self.b.ins().bitcast(types::I64, cranelift_codegen::ir::MemFlagsData::new(), value),
+            _ => value,
+        };
+        self.resize(int, types::I64, false)
+    }
+
+    fn of_bits(&mut self, bits: Value, d: DType) -> Value {
+        match d {
+            DType::F64 => self.b.ins().bitcast(types::F64, cranelift_codegen::ir::MemFlagsData::new(), bits),
+            DType::F32 => {
+                let bits = self.b.ins().ireduce(types::I32, bits);
+                self.b.ins().bitcast(types::F32, cranelift_codegen::ir::MemFlagsData::new(), bits)
+            }
+            d => self.resize(bits, register(d), false),
+        }
+    }
+
+    pub(super) fn atomic(&mut self, op: AtomicOp, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
+        let place = self.element(array, indices)?;
+        let d = operands.first().and_then(Expr::dtype).unwrap_or(DType::I64);
+        let mut values = Vec::new();
+        for operand in operands {
+            values.push(self.expr(operand)?);
+        }
+        if d.is_complex() {
+            let (part, size) = (d.component(), d.component().size() as i64);
+            let mut olds = Values::new();
+            for k in 0..2 {
+                let at = self.b.ins().iadd_imm_s(place, k * size);
+                olds.push(self.atomic_call(op, part, at, values[0][k as usize])?);
+            }
+            return Ok(olds);
+        }
+        let value = values[0][0];
+        let int = d.is_int();
+        let signed = d.kind() == Sort::Int;
+        let flags = Self::trusted();
+        let t = register(d);
+        let rmw = match op {
+            AtomicOp::Add => Some(AtomicRmwOp::Add),
+            AtomicOp::Sub => Some(AtomicRmwOp::Sub),
+            AtomicOp::And => Some(AtomicRmwOp::And),
+            AtomicOp::Or => Some(AtomicRmwOp::Or),
+            AtomicOp::Xor => Some(AtomicRmwOp::Xor),
+            AtomicOp::Exch => Some(AtomicRmwOp::Xchg),
+            AtomicOp::Max | AtomicOp::Nanmax => Some(if signed { AtomicRmwOp::Smax } else { AtomicRmwOp::Umax }),
+            AtomicOp::Min | AtomicOp::Nanmin => Some(if signed { AtomicRmwOp::Smin } else { AtomicRmwOp::Umin }),
+            AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Cas => None,
+        };
+        if let (Some(rmw), true) = (rmw, int) {
+            return Ok(smallvec![self.b.ins().atomic_rmw(t, flags, rmw, place, value)]);
+        }
+        if op == AtomicOp::Cas {
+            let wide = if d.size() == 4 { types::I32 } else { types::I64 };
+            let cast = |body: &mut Self, v: Value, to| {
+                let plain = cranelift_codegen::ir::MemFlagsData::new();
+                if int { v } else { body.b.ins().bitcast(to, plain, v) }
+            };
+            let (old, new) = (cast(self, value, wide), cast(self, values[1][0], wide));
+            let seen = self.b.ins().atomic_cas(flags, place, old, new);
+            return Ok(smallvec![cast(self, seen, t)]);
+        }
+        Ok(smallvec![self.atomic_call(op, d, place, value)?])
+    }
+
+    fn atomic_call(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Result<Value> {
+        let letters = match d {
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::U32 => "u32",
+            _ => "u64",
+        };
+        let name = format!("atomic_{}_{letters}", op.name());
+        let old = self.call_library(&name, &[place, value], Some(register(d)))?;
+        old.ok_or_else(|| Error::runtime("[kernel] no old value"))
+    }
+
+    /// An operation that this back end writes as several.
+    pub(super) fn several(&mut self, fun: Fun) -> Error {
+        Error::not_implemented(format!("[kernel] {} is not supported on the CPU yet", fun.op().name))
+    }
+}

@@ -1,0 +1,339 @@
+//! One function on its way to machine code: entry, variables, arguments, exits.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_module::{Linkage, Module as _};
+use cuprous_core::{Error, Result};
+use cuprous_kernel::ir::{self, LocalArray, Space};
+use cuprous_kernel::size::Sizes;
+use cuprous_kernel::types::Ty;
+use smallvec::SmallVec;
+
+use super::host::offset;
+use super::jit::{Shared, by_memory};
+use super::values::{Values, parts};
+
+/// Bytes of an array declared in a kernel, so that the next one may begin after it.
+pub(super) fn array_bytes(array: &LocalArray) -> usize {
+    let count: i64 = array.shape.iter().product();
+    (count.max(1) as usize * array.dtype.size()).next_multiple_of(128.max(array.align as usize))
+}
+
+/// See the module.
+pub(super) struct Body<'b, 's, 'm> {
+    pub(super) b: FunctionBuilder<'b>,
+    pub(super) shared: &'s mut Shared<'m>,
+    pub(super) function: &'m ir::Function,
+    number: usize,
+    vars: Vec<SmallVec<[Variable; 4]>>,
+    pub(super) sizes: Sizes,
+    /// The environment's address.
+    pub(super) env: Value,
+    /// The thread's place in its block.
+    pub(super) thread: [Variable; 3],
+    /// The block's place in the grid, threads of a block, blocks: loaded once.
+    pub(super) places: [[Value; 3]; 3],
+    /// Registers of the arrays that the function declares.
+    pub(super) arrays: Vec<Values>,
+    /// For the loops around: where `continue` goes, where `break` goes.
+    pub(super) loops: Vec<(Block, Block)>,
+    /// Where `return` goes in a kernel.
+    next_thread: Option<Block>,
+    /// Where results go, where there are several.
+    results: Option<Value>,
+    /// Room for operands and results of functions that work in memory.
+    pub(super) scratch: Option<[cranelift_codegen::ir::StackSlot; 4]>,
+}
+
+impl<'b, 's, 'm> Body<'b, 's, 'm> {
+    pub(super) fn new(mut b: FunctionBuilder<'b>, shared: &'s mut Shared<'m>, number: usize) -> Self {
+        let function = &shared.ir.functions[number];
+        let vars = function.vars.iter().map(|v| parts(&v.ty).iter().map(|&t| b.declare_var(t)).collect()).collect();
+        let thread = [(); 3].map(|()| b.declare_var(types::I32));
+        let none = Value::from_u32(0);
+        Body {
+            b,
+            shared,
+            function,
+            number,
+            vars,
+            sizes: Sizes::of(function),
+            env: none,
+            thread,
+            places: [[none; 3]; 3],
+            arrays: Vec::new(),
+            loops: Vec::new(),
+            next_thread: None,
+            results: None,
+            scratch: None,
+        }
+    }
+
+    /// Memory that is there and aligned.
+    pub(super) fn trusted() -> MemFlagsData {
+        MemFlagsData::trusted()
+    }
+
+    /// The whole function.
+    pub(super) fn write(&mut self) -> Result<()> {
+        let entry = self.b.create_block();
+        self.b.append_block_params_for_function_params(entry);
+        self.b.switch_to_block(entry);
+        let params: Vec<Value> = self.b.block_params(entry).to_vec();
+        if self.number == 0 { self.write_kernel(&params) } else { self.write_function(&params) }
+    }
+
+    fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
+        self.env = params[1];
+        self.load_places();
+        self.load_arguments(params[0]);
+        self.declare_arrays()?;
+        if self.shared.ir.barriers {
+            for (var, &value) in self.thread.into_iter().zip(&params[2..]) {
+                self.b.def_var(var, value);
+            }
+            let end = self.b.create_block();
+            self.next_thread = Some(end);
+            self.clear_variables();
+            self.block(&self.function.body)?;
+            self.b.ins().jump(end, &[]);
+            self.b.switch_to_block(end);
+            self.b.ins().return_(&[]);
+            return Ok(());
+        }
+        // Three loops over the block's threads around the body.
+        let dims = self.places[1];
+        let mut latches = Vec::new();
+        let zero = self.b.ins().iconst(types::I32, 0);
+        for axis in (0..3).rev() {
+            let (head, body, next, end) =
+                (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
+            self.b.def_var(self.thread[axis], zero);
+            self.b.ins().jump(head, &[]);
+            self.b.switch_to_block(head);
+            let at = self.b.use_var(self.thread[axis]);
+            let more = self.b.ins().icmp(IntCC::SignedLessThan, at, dims[axis]);
+            self.b.ins().brif(more, body, &[], end, &[]);
+            self.b.switch_to_block(body);
+            latches.push((axis, head, next, end));
+        }
+        self.next_thread = latches.last().map(|l| l.2);
+        self.clear_variables();
+        self.block(&self.function.body)?;
+        for &(axis, head, next, end) in latches.iter().rev() {
+            self.b.ins().jump(next, &[]);
+            self.b.switch_to_block(next);
+            let at = self.b.use_var(self.thread[axis]);
+            let at = self.b.ins().iadd_imm_s(at, 1);
+            self.b.def_var(self.thread[axis], at);
+            self.b.ins().jump(head, &[]);
+            self.b.switch_to_block(end);
+        }
+        self.b.ins().return_(&[]);
+        Ok(())
+    }
+
+    fn write_function(&mut self, params: &[Value]) -> Result<()> {
+        self.env = params[0];
+        for (var, &value) in self.thread.into_iter().zip(&params[1..4]) {
+            self.b.def_var(var, value);
+        }
+        let mut rest = params[4..].iter().copied();
+        if by_memory(&self.function.ret) {
+            self.results = rest.next();
+        }
+        for k in 0..self.function.params {
+            for var in self.vars[k].clone() {
+                if let Some(value) = rest.next() {
+                    self.b.def_var(var, value);
+                }
+            }
+        }
+        self.load_places();
+        self.declare_arrays()?;
+        self.clear_variables();
+        self.block(&self.function.body)?;
+        // Ways that end without `return`, in Python with None.
+        let zeros: Values = parts(&self.function.ret).iter().map(|&t| self.zero(t)).collect();
+        self.give_back(&zeros);
+        Ok(())
+    }
+
+    fn load_places(&mut self) {
+        for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
+            for axis in 0..3 {
+                let flags = Self::trusted().with_readonly().with_can_move();
+                self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
+            }
+        }
+    }
+
+    /// Arguments as [`cuprous_kernel::abi`] lays them out.
+    fn load_arguments(&mut self, from: Value) {
+        let tys: Vec<Ty> = self.function.vars[..self.function.params].iter().map(|v| v.ty.clone()).collect();
+        let (starts, _) = cuprous_kernel::abi::offsets(&tys);
+        for (k, (ty, start)) in tys.iter().zip(starts).enumerate() {
+            let values = self.load_value(ty, from, start as i32);
+            self.set(k, &values);
+        }
+    }
+
+    /// A value of any type from memory.
+    pub(super) fn load_value(&mut self, ty: &Ty, from: Value, start: i32) -> Values {
+        let mut values = Values::new();
+        match ty {
+            Ty::Tuple(items, _) => {
+                let mut at = 0;
+                for item in items {
+                    let (size, align) = cuprous_kernel::abi::size_align(item);
+                    at = usize::next_multiple_of(at, align);
+                    values.extend(self.load_value(item, from, start + at as i32));
+                    at += size;
+                }
+            }
+            ty => {
+                for (k, t) in parts(ty).into_iter().enumerate() {
+                    let at = start + k as i32 * t.bytes() as i32;
+                    values.push(self.b.ins().load(t, Self::trusted(), from, at));
+                }
+            }
+        }
+        values
+    }
+
+    /// Where the function's own arrays lie.
+    fn declare_arrays(&mut self) -> Result<()> {
+        let mut shared = self.shared.shared_starts[self.number];
+        for array in &self.function.arrays {
+            let mut values = Values::new();
+            match array.space {
+                Space::Shared => {
+                    let base = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::SHARED);
+                    values.push(self.b.ins().iadd_imm_s(base, shared as i64));
+                    shared += array_bytes(array);
+                }
+                Space::Dynamic => {
+                    values.push(self.b.ins().load(types::I64, Self::trusted(), self.env, offset::DYNAMIC));
+                    let bytes = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::DYNAMIC_BYTES);
+                    values.push(self.b.ins().udiv_imm_u(bytes, array.dtype.size() as i64));
+                }
+                Space::Local => {
+                    let bytes =
+                        u32::try_from(array_bytes(array)).map_err(|_| Error::memory("a local array is too large"))?;
+                    let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
+                    let slot = self.b.create_sized_stack_slot(slot);
+                    values.push(self.b.ins().stack_addr(types::I64, slot, 0));
+                }
+            }
+            for &n in &array.shape {
+                values.push(self.b.ins().iconst(types::I64, n));
+            }
+            self.arrays.push(values);
+        }
+        Ok(())
+    }
+
+    pub(super) fn zero(&mut self, t: Type) -> Value {
+        match t {
+            types::F32 => self.b.ins().f32const(0.0),
+            types::F64 => self.b.ins().f64const(0.0),
+            t => self.b.ins().iconst(t, 0),
+        }
+    }
+
+    /// Variables start at zero in each thread.
+    fn clear_variables(&mut self) {
+        for k in self.function.params..self.vars.len() {
+            let types = parts(&self.function.vars[k].ty);
+            for (var, t) in self.vars[k].clone().into_iter().zip(types) {
+                let zero = self.zero(t);
+                self.b.def_var(var, zero);
+            }
+        }
+    }
+
+    /// Assigns a variable.
+    pub(super) fn set(&mut self, k: usize, values: &[Value]) {
+        for (var, &value) in self.vars[k].clone().into_iter().zip(values) {
+            self.b.def_var(var, value);
+        }
+    }
+
+    /// A variable's value.
+    pub(super) fn get(&mut self, k: usize) -> Values {
+        self.vars[k].clone().into_iter().map(|var| self.b.use_var(var)).collect()
+    }
+
+    /// Leaves the function, or goes on with the next thread. What follows is written to a block that nobody reaches.
+    pub(super) fn give_back(&mut self, values: &[Value]) {
+        match (self.next_thread, self.results) {
+            (Some(next), _) => {
+                self.b.ins().jump(next, &[]);
+            }
+            (None, Some(to)) => {
+                let mut at = 0;
+                for &value in values {
+                    self.b.ins().store(Self::trusted(), value, to, at);
+                    at += 8;
+                }
+                self.b.ins().return_(&[]);
+            }
+            (None, None) => {
+                self.b.ins().return_(values);
+            }
+        }
+        self.unreached();
+    }
+
+    /// A block for code that nobody reaches.
+    pub(super) fn unreached(&mut self) {
+        let block = self.b.create_block();
+        self.b.switch_to_block(block);
+    }
+
+    /// A function of the run-time library.
+    pub(super) fn library(&mut self, name: &str, params: &[Type], ret: Option<Type>) -> Result<FuncRef> {
+        let id = match self.shared.library.get(name) {
+            Some(&id) => id,
+            None => {
+                let mut s = Signature::new(CallConv::SystemV);
+                s.params.extend(params.iter().map(|&t| AbiParam::new(t)));
+                s.returns.extend(ret.map(AbiParam::new));
+                let id = self
+                    .shared
+                    .jit
+                    .declare_function(name, Linkage::Import, &s)
+                    .map_err(|e| Error::runtime(format!("[kernel] {name}: {e}")))?;
+                self.shared.library.insert(name.into(), id);
+                id
+            }
+        };
+        Ok(self.shared.jit.declare_func_in_func(id, self.b.func))
+    }
+
+    /// Calls a function of the run-time library.
+    pub(super) fn call_library(&mut self, name: &str, args: &[Value], ret: Option<Type>) -> Result<Option<Value>> {
+        let types: Vec<Type> = args.iter().map(|&v| self.b.func.dfg.value_type(v)).collect();
+        let function = self.library(name, &types, ret)?;
+        let call = self.b.ins().call(function, args);
+        Ok(self.b.inst_results(call).first().copied())
+    }
+
+    /// Addresses of three operands and a result in memory, 16 bytes each.
+    pub(super) fn scratch(&mut self) -> [Value; 4] {
+        let slots = match self.scratch {
+            Some(slots) => slots,
+            None => {
+                let made = [(); 4]
+                    .map(|()| self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4)));
+                self.scratch = Some(made);
+                made
+            }
+        };
+        slots.map(|slot| self.b.ins().stack_addr(types::I64, slot, 0))
+    }
+}

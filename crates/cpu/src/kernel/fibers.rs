@@ -1,0 +1,232 @@
+//! Threads that wait for one another, as coroutines of one core.
+//!
+//! A thread runs until it waits, then the next one does. When all are waiting or done, those that wait for the same
+//! thing, the block or lanes of a warp, get their answers and go on. Threads that are done are waited for by nobody.
+
+use std::cell::{Cell, RefCell};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use cuprous_core::{Error, Result};
+
+use super::host::Env;
+use super::jit::Code;
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// An index of [`OPS`].
+    pub(super) op: i32,
+    /// Lanes of the warp that take part.
+    pub(super) mask: u32,
+    /// What the thread brings.
+    pub(super) value: u64,
+    /// Another lane, or a distance.
+    pub(super) lane: u32,
+}
+
+/// The operations, by the names that rows of the table of builtins give; the first four are the block's.
+pub(super) const OPS: [&str; 16] = [
+    "@syncthreads",
+    "@syncthreads_count",
+    "@syncthreads_and",
+    "@syncthreads_or",
+    "@syncwarp",
+    "@all_sync",
+    "@any_sync",
+    "@eq_sync",
+    "@ballot_sync",
+    "@shfl_sync",
+    "@shfl_up_sync",
+    "@shfl_down_sync",
+    "@shfl_xor_sync",
+    "@match_any_sync",
+    "@match_all_sync",
+    "@match_all_sync_mask",
+];
+/// Operations of the whole block.
+const OF_BLOCK: i32 = 4;
+
+/// Threads of a warp.
+const WARP: usize = 32;
+/// A thread's stack without its arrays.
+const STACK: usize = 64 << 10;
+
+type Thread = Coroutine<u64, Request, (), DefaultStack>;
+
+/// The running block.
+pub(super) struct Block {
+    /// The thread that runs.
+    yielder: Cell<*const Yielder<u64, Request>>,
+}
+
+/// Waits, and gives the answer.
+pub(super) fn wait(block: *const Block, request: Request) -> u64 {
+    // SAFETY: called by a thread of that block, whose yielder was set when it was resumed.
+    unsafe { (*(*block).yielder.get()).suspend(request) }
+}
+
+thread_local! {
+    /// Stacks that are free, with their size.
+    static STACKS: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
+}
+
+fn stack(bytes: usize) -> Result<DefaultStack> {
+    let free = STACKS.with_borrow_mut(|(size, free)| {
+        if *size != bytes {
+            *size = bytes;
+            free.clear();
+        }
+        free.pop()
+    });
+    match free {
+        Some(stack) => Ok(stack),
+        None => DefaultStack::new(bytes)
+            .map_err(|e| Error::memory(format!("[kernel] no memory for the stack of a thread: {e}"))),
+    }
+}
+
+/// Runs the threads of a block.
+pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<()> {
+    let block = Block { yielder: Cell::new(std::ptr::null()) };
+    env.fibers = &raw const block;
+    let [x, y, z] = env.dims;
+    let environment = std::ptr::from_mut(env) as usize;
+    let shared = std::ptr::from_ref(&block) as usize;
+    let (function, start) = (code.entry(), args.as_ptr() as usize);
+    let mut threads: Vec<Thread> = Vec::new();
+    for place in 0..x * y * z {
+        let (tx, ty, tz) = (place % x, place / x % y, place / x / y);
+        let bytes = (STACK + 2 * local).next_multiple_of(1 << 16);
+        threads.push(Coroutine::with_stack(stack(bytes)?, move |yielder, _| {
+            // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
+            unsafe {
+                (*(shared as *const Block)).yielder.set(yielder);
+                function(start as *const u8, environment as *mut Env, tx, ty, tz);
+            }
+        }));
+    }
+    let mut states: Vec<State> = vec![State::Ready(0); threads.len()];
+    // A thread finds its yielder again where it was before it waited.
+    let mut yielders: Vec<*const Yielder<u64, Request>> = vec![std::ptr::null(); threads.len()];
+    let mut fault = None;
+    loop {
+        for (k, thread) in threads.iter_mut().enumerate() {
+            if let State::Ready(answer) = states[k] {
+                block.yielder.set(yielders[k]);
+                states[k] = match thread.resume(answer) {
+                    CoroutineResult::Yield(request) => State::Waits(request),
+                    CoroutineResult::Return(()) => State::Done,
+                };
+                yielders[k] = block.yielder.get();
+            }
+        }
+        if states.iter().all(|s| matches!(s, State::Done)) {
+            break;
+        }
+        if !answer(&mut states) {
+            fault.get_or_insert_with(|| {
+                Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
+            });
+            // They must come to an end: each gets an answer as if it were alone.
+            states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
+        }
+    }
+    env.fibers = std::ptr::null();
+    STACKS.with_borrow_mut(|(_, free)| free.extend(threads.into_iter().map(Thread::into_stack)));
+    fault.map_or(Ok(()), Err)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Goes on with that answer.
+    Ready(u64),
+    Waits(Request),
+    Done,
+}
+
+/// Answers those who can go on; false where nobody can.
+fn answer(states: &mut [State]) -> bool {
+    let mut moved = false;
+    for warp in states.chunks_mut(WARP) {
+        moved |= answer_warp(warp);
+    }
+    if moved {
+        return true;
+    }
+    let mut votes = [0u64; 2];
+    let mut op = None;
+    for state in states.iter() {
+        match state {
+            State::Waits(request) if request.op < OF_BLOCK && *op.get_or_insert(request.op) == request.op => {
+                votes[usize::from(request.value != 0)] += 1;
+            }
+            State::Done => {}
+            _ => return false,
+        }
+    }
+    let result = match op {
+        Some(1) => votes[1],
+        Some(2) => u64::from(votes[0] == 0),
+        Some(3) => u64::from(votes[1] > 0),
+        _ => 0,
+    };
+    states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(result));
+    true
+}
+
+/// Lanes of a warp that all wait for the same operation of the same lanes get their answers.
+fn answer_warp(warp: &mut [State]) -> bool {
+    let mut moved = false;
+    for lane in 0..warp.len() {
+        let State::Waits(first) = warp[lane] else { continue };
+        if first.op < OF_BLOCK {
+            continue;
+        }
+        let takes_part = |k: usize| first.mask >> k & 1 == 1 && !matches!(warp[k], State::Done);
+        let lanes: Vec<usize> = (0..warp.len()).filter(|&k| takes_part(k)).collect();
+        let requests: Option<Vec<Request>> = lanes
+            .iter()
+            .map(|&k| match warp[k] {
+                State::Waits(r) if r.op == first.op && r.mask == first.mask => Some(r),
+                _ => None,
+            })
+            .collect();
+        let Some(requests) = requests.filter(|r| !r.is_empty()) else { continue };
+        let bits = |f: &dyn Fn(&Request) -> bool| -> u64 {
+            lanes.iter().zip(&requests).filter(|(_, r)| f(r)).map(|(&k, _)| 1u64 << k).sum()
+        };
+        let value_of = |k: usize| lanes.iter().position(|&l| l == k).map(|at| requests[at].value);
+        let all = bits(&|_| true);
+        for (&k, request) in lanes.iter().zip(&requests) {
+            let source = match OPS[first.op as usize] {
+                "@shfl_sync" => Some((request.lane % 32) as usize),
+                "@shfl_up_sync" => k.checked_sub(request.lane as usize),
+                "@shfl_down_sync" => Some(k + request.lane as usize),
+                "@shfl_xor_sync" => Some(k ^ request.lane as usize),
+                _ => None,
+            };
+            let same = || bits(&|r| r.value == request.value);
+            let result = match OPS[first.op as usize] {
+                "@all_sync" => u64::from(bits(&|r| r.value != 0) == all),
+                "@any_sync" => u64::from(bits(&|r| r.value != 0) != 0),
+                "@eq_sync" => u64::from([0, all].contains(&bits(&|r| r.value != 0))),
+                "@ballot_sync" => bits(&|r| r.value != 0),
+                "@match_any_sync" => same(),
+                "@match_all_sync" => u64::from(same() == all),
+                "@match_all_sync_mask" => {
+                    if same() == all {
+                        all
+                    } else {
+                        0
+                    }
+                }
+                // A lane that is not there leaves the own value.
+                _ => source.and_then(value_of).unwrap_or(request.value),
+            };
+            warp[k] = State::Ready(result);
+        }
+        moved = true;
+    }
+    moved
+}

@@ -1,0 +1,173 @@
+//! From a module to machine code.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::{CodegenError, Context};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use cuprous_core::{Error, Result};
+use cuprous_kernel::Module;
+use cuprous_kernel::types::Ty;
+
+use super::code::Body;
+use super::host::{self, Env};
+use super::values;
+
+/// The function of one thread: arguments, environment, place in the block.
+type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
+/// The function of a block.
+type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env);
+
+/// Machine code.
+pub(super) struct Code {
+    module: Option<JITModule>,
+    start: *const u8,
+    /// Its intermediate form, for people.
+    pub(super) listing: String,
+    /// Its size.
+    pub(super) bytes: usize,
+    /// Strings that the code prints.
+    _texts: Vec<Box<str>>,
+}
+
+// SAFETY: the code is read only once it is made.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// The code of one thread.
+    pub(super) fn entry(&self) -> Entry {
+        // SAFETY: made with this signature where the kernel's threads wait.
+        unsafe { std::mem::transmute(self.start) }
+    }
+
+    /// Runs a block.
+    ///
+    /// # Safety
+    /// The code is a block's, and the arguments are those that it was made for.
+    pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env) {
+        // SAFETY: by the function's contract.
+        unsafe {
+            let run: BlockEntry = std::mem::transmute(self.start);
+            run(args.as_ptr(), env);
+        }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: nobody runs the code any more: whoever does holds this value.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// What code generation of one function shares with the others.
+pub(super) struct Shared<'m> {
+    pub(super) jit: JITModule,
+    pub(super) ir: &'m Module,
+    /// The functions after the kernel.
+    pub(super) functions: Vec<FuncId>,
+    /// Functions of the run-time library, as they come to be used.
+    pub(super) library: HashMap<String, FuncId>,
+    pub(super) constants: Vec<DataId>,
+    pub(super) texts: Vec<Box<str>>,
+    /// Where the static shared arrays of each function begin.
+    pub(super) shared_starts: Vec<usize>,
+}
+
+fn failed(error: ModuleError) -> Error {
+    let text = match error {
+        ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
+        other => other.to_string(),
+    };
+    Error::runtime(format!("an internal error of the kernel compiler, please report it: {text}"))
+}
+
+/// Compiles a module.
+pub(super) fn compile(ir: &Module) -> Result<Code> {
+    let flags = [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
+    let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
+    builder.symbols(host::symbols());
+    let mut shared = Shared {
+        jit: JITModule::new(builder),
+        ir,
+        functions: Vec::new(),
+        library: HashMap::new(),
+        constants: Vec::new(),
+        texts: Vec::new(),
+        shared_starts: Vec::new(),
+    };
+    for (k, array) in ir.constants.iter().enumerate() {
+        let name = format!("constant_{k}");
+        let id = shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(failed)?;
+        let mut data = DataDescription::new();
+        data.define(array.bytes.clone().into_boxed_slice());
+        data.set_align(16);
+        shared.jit.define_data(id, &data).map_err(failed)?;
+        shared.constants.push(id);
+    }
+    let mut start = 0;
+    for (k, function) in ir.functions.iter().enumerate() {
+        let signature = signature(ir, k);
+        let name = format!("function_{k}");
+        shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(failed)?);
+        shared.shared_starts.push(start);
+        let own = function.arrays.iter().filter(|a| a.space == cuprous_kernel::ir::Space::Shared);
+        start += own.map(super::code::array_bytes).sum::<usize>();
+    }
+    let (mut context, mut frontend) = (Context::new(), FunctionBuilderContext::new());
+    let (mut listing, mut bytes) = (String::new(), 0);
+    for k in 0..ir.functions.len() {
+        let id = shared.functions[k];
+        context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature(ir, k));
+        let config = shared.jit.target_config();
+        let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
+        body.write()?;
+        body.b.seal_all_blocks();
+        body.b.finalize(config);
+        listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
+        shared.jit.define_function(id, &mut context).map_err(failed)?;
+        bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        shared.jit.clear_context(&mut context);
+    }
+    shared.jit.finalize_definitions().map_err(failed)?;
+    let start = shared.jit.get_finalized_function(shared.functions[0]);
+    Ok(Code { start, module: Some(shared.jit), listing, bytes, _texts: shared.texts })
+}
+
+/// The kernel's threads: see [`Entry`]. Other functions: environment, place in the block, where results go if there are
+/// several values, arguments.
+fn signature(ir: &Module, k: usize) -> Signature {
+    let mut s = Signature::new(CallConv::SystemV);
+    let function = &ir.functions[k];
+    if k == 0 {
+        s.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
+        if ir.barriers {
+            s.params.extend([AbiParam::new(types::I32); 3]);
+        }
+        return s;
+    }
+    s.params.push(AbiParam::new(types::I64));
+    s.params.extend([AbiParam::new(types::I32); 3]);
+    let results = values::parts(&function.ret);
+    if results.len() > 1 {
+        s.params.push(AbiParam::new(types::I64));
+    } else {
+        s.returns.extend(results.iter().map(|&t| AbiParam::new(t)));
+    }
+    for var in &function.vars[..function.params] {
+        s.params.extend(values::parts(&var.ty).iter().map(|&t| AbiParam::new(t)));
+    }
+    s
+}
+
+/// Whether a function gives its results through memory.
+pub(super) fn by_memory(ret: &Ty) -> bool {
+    values::parts(ret).len() > 1
+}

@@ -1,0 +1,124 @@
+//! User kernels as native code.
+//!
+//! A kernel whose threads do not wait for one another becomes one function that loops over a block's threads. Where they
+//! wait (barriers, exchanges within a warp), it becomes the function of one thread, and each thread of a block is a
+//! coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its shared memory and its
+//! warps are that core's alone, and only atomic operations must be atomic.
+
+mod calls;
+mod code;
+mod expr;
+mod fibers;
+mod fun;
+mod host;
+mod jit;
+mod stmt;
+mod values;
+mod view;
+
+use std::sync::Arc;
+
+use cuprous_core::{Error, Result};
+use cuprous_kernel::Module;
+use cuprous_kernel::ir::Space;
+use cuprous_plan::kernels::{Launch, UserKernel};
+
+use crate::threads::{each, with_threads};
+use host::Env;
+
+/// A compiled kernel.
+pub(crate) struct CpuKernel {
+    code: jit::Code,
+    /// Whether the code is that of one thread.
+    waits: bool,
+    /// Bytes of static shared memory, and of a thread's own arrays.
+    shared: usize,
+    local: usize,
+}
+
+/// What a thread's own arrays may take.
+const MAX_LOCAL: usize = 256 << 10;
+
+impl CpuKernel {
+    /// Compiles a kernel.
+    pub(crate) fn new(module: &Module) -> Result<Arc<CpuKernel>> {
+        let bytes = |space: Space| -> usize {
+            let arrays = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == space);
+            arrays.map(code::array_bytes).sum()
+        };
+        let local = bytes(Space::Local);
+        if local > MAX_LOCAL {
+            return Err(Error::memory(format!(
+                "[kernel] the arrays of a thread take {local} bytes; on the CPU they may take {MAX_LOCAL}"
+            )));
+        }
+        let code = jit::compile(module)?;
+        Ok(Arc::new(CpuKernel { code, waits: module.barriers, shared: bytes(Space::Shared), local }))
+    }
+}
+
+/// Memory of a block, aligned to 128.
+fn shared_memory(bytes: usize) -> Vec<u128> {
+    vec![0; bytes.div_ceil(16) + 8]
+}
+
+impl UserKernel for CpuKernel {
+    fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
+        let [gx, gy, gz] = launch.grid.map(|n| n as usize);
+        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        if threads > 1024 {
+            return Err(Error::value(format!("[kernel] {threads} threads a block > 1024 allowed")));
+        }
+        let blocks = gx * gy * gz;
+        if blocks == 0 || threads == 0 {
+            return Err(Error::value("[kernel] a grid and a block must have one thread at least"));
+        }
+        let dynamic = launch.shared as usize;
+        // Several tasks a core even out blocks that take longer.
+        let tasks = blocks.min(8 * rayon::current_num_threads());
+        let failed = std::sync::Mutex::new(None);
+        with_threads(|| {
+            each(tasks, |task| {
+                let mut memory = shared_memory(self.shared + dynamic + 128);
+                let base = memory.as_mut_ptr() as usize;
+                let shared = base.next_multiple_of(128);
+                let after = (shared + self.shared).next_multiple_of(128);
+                let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+                let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
+                for block in first..last {
+                    env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+                    let result = if self.waits {
+                        fibers::run_block(&self.code, args, &mut env, self.local)
+                    } else {
+                        // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
+                        unsafe { self.code.block(args, &mut env) };
+                        Ok(())
+                    };
+                    if let Err(error) = result {
+                        *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+                        return;
+                    }
+                }
+            });
+        });
+        match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+        Ok(vec![
+            ("registers", 0),
+            ("static_shared", self.shared as u64),
+            ("local", self.local as u64),
+            ("max_threads", 1024),
+            ("constant", 0),
+            ("code_bytes", self.code.bytes as u64),
+        ])
+    }
+
+    fn source(&self) -> String {
+        self.code.listing.clone()
+    }
+}

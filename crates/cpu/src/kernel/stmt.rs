@@ -1,0 +1,174 @@
+//! Statements.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cuprous_core::{DType, Result};
+use cuprous_kernel::ir::{Expr, Printed, Stmt, StmtKind};
+use cuprous_kernel::types::Ty;
+
+use super::code::Body;
+use super::values::register;
+
+impl Body<'_, '_, '_> {
+    pub(super) fn block(&mut self, block: &[Stmt]) -> Result<()> {
+        block.iter().try_for_each(|stmt| self.stmt(&stmt.kind))
+    }
+
+    fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
+        match stmt {
+            StmtKind::Assign(var, value) => {
+                let values = self.expr(value)?;
+                self.set(*var, &values);
+            }
+            StmtKind::Store { array, indices, value } => {
+                let place = self.element(array, indices)?;
+                let values = self.expr(value)?;
+                let Ty::Array(ty) = &array.ty else { return Ok(()) };
+                self.store_parts(&ty.elem, place, &values);
+            }
+            StmtKind::Eval(value) => {
+                self.expr(value)?;
+            }
+            StmtKind::If { test, then, orelse } => {
+                let test = self.one(test)?;
+                let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                self.b.ins().brif(test, yes, &[], no, &[]);
+                self.b.switch_to_block(yes);
+                self.block(then)?;
+                self.b.ins().jump(end, &[]);
+                self.b.switch_to_block(no);
+                self.block(orelse)?;
+                self.b.ins().jump(end, &[]);
+                self.b.switch_to_block(end);
+            }
+            StmtKind::While { test, body } => {
+                let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(head);
+                let test = self.one(test)?;
+                self.b.ins().brif(test, inside, &[], end, &[]);
+                self.b.switch_to_block(inside);
+                self.loops.push((head, end));
+                self.block(body)?;
+                self.loops.pop();
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(end);
+            }
+            StmtKind::For { var, start, stop, step, body } => self.count(*var, start, stop, step, body)?,
+            StmtKind::Break | StmtKind::Continue => {
+                if let Some(&(next, end)) = self.loops.last() {
+                    let to = if matches!(stmt, StmtKind::Break) { end } else { next };
+                    self.b.ins().jump(to, &[]);
+                    self.unreached();
+                }
+            }
+            StmtKind::Return(value) => {
+                let values = match value {
+                    Some(value) => self.expr(value)?,
+                    None => Default::default(),
+                };
+                self.give_back(&values);
+            }
+            StmtKind::Print(parts) => self.print(parts)?,
+            StmtKind::Raise(_) => {
+                // The thread ends; in a function that a kernel calls, the function does.
+                let ret = super::values::parts(&self.function.ret);
+                let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
+                self.give_back(&zeros);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, var: usize, start: &Expr, stop: &Expr, step: &Expr, body: &[Stmt]) -> Result<()> {
+        let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
+        let start = self.one(start)?;
+        let stop = self.one(stop)?;
+        // A step that is never negative counts up.
+        let known = step.as_int().or_else(|| self.sizes.natural(step).then_some(1));
+        let step = self.one(step)?;
+        self.set(var, &[start]);
+        let (head, inside) = (self.b.create_block(), self.b.create_block());
+        let (next, end) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let at = self.get(var)[0];
+        let (less, more) = if unsigned {
+            (IntCC::UnsignedLessThan, IntCC::UnsignedGreaterThan)
+        } else {
+            (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
+        };
+        let goes_on = match known {
+            Some(n) => self.b.ins().icmp(if n > 0 { less } else { more }, at, stop),
+            None => {
+                let up = self.b.ins().icmp(less, at, stop);
+                let down = self.b.ins().icmp(more, at, stop);
+                let rises = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, step, 0);
+                let falls = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, step, 0);
+                let down = self.b.ins().band(down, falls);
+                self.b.ins().select(rises, up, down)
+            }
+        };
+        self.b.ins().brif(goes_on, inside, &[], end, &[]);
+        self.b.switch_to_block(inside);
+        self.loops.push((next, end));
+        self.block(body)?;
+        self.loops.pop();
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        let at = self.get(var)[0];
+        let at = self.b.ins().iadd(at, step);
+        self.set(var, &[at]);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+
+    fn print(&mut self, parts: &[Printed]) -> Result<()> {
+        let mut all = Vec::new();
+        for part in parts {
+            all.push(match part {
+                Printed::Text(_) => None,
+                Printed::Value(value) => Some((self.expr(value)?, value.dtype().unwrap_or(DType::I64))),
+            });
+        }
+        for (part, value) in parts.iter().zip(all) {
+            match (part, value) {
+                (Printed::Text(text), _) => self.print_text(text)?,
+                (_, Some((values, d))) if d.is_complex() => {
+                    self.print_text("(")?;
+                    self.print_number(values[0], d.component())?;
+                    self.print_text("+")?;
+                    self.print_number(values[1], d.component())?;
+                    self.print_text("j)")?;
+                }
+                (_, Some((values, d))) => self.print_number(values[0], d)?,
+                _ => {}
+            }
+        }
+        self.call_library("print_line", &[], None)?;
+        Ok(())
+    }
+
+    fn print_text(&mut self, text: &str) -> Result<()> {
+        let kept: Box<str> = text.into();
+        let start = self.b.ins().iconst(types::I64, kept.as_ptr() as i64);
+        let bytes = self.b.ins().iconst(types::I64, kept.len() as i64);
+        self.shared.texts.push(kept);
+        self.call_library("print_text", &[start, bytes], None)?;
+        Ok(())
+    }
+
+    fn print_number(&mut self, value: Value, d: DType) -> Result<()> {
+        let (name, to) = match d {
+            DType::Bool => ("print_bool", DType::Bool),
+            d if d.is_float() => ("print_float", DType::F64),
+            d if d.kind() == cuprous_core::Kind::UInt => ("print_uint", DType::U64),
+            _ => ("print_int", DType::I64),
+        };
+        debug_assert!(register(d) == self.b.func.dfg.value_type(value));
+        let value = self.convert(&[value], d, to)?[0];
+        self.call_library(name, &[value], None)?;
+        Ok(())
+    }
+}

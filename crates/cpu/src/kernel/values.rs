@@ -1,0 +1,62 @@
+//! How values of the language lie in registers: a number is one value, a complex number two, an array its address, its
+//! extents and, unless its order is C, its strides in bytes; a tuple is its items.
+
+use cranelift_codegen::ir::{Type, Value, types};
+use cuprous_core::DType;
+use cuprous_kernel::types::{ArrayTy, Order, Ty};
+use smallvec::SmallVec;
+
+/// The registers of a value.
+pub(super) type Values = SmallVec<[Value; 4]>;
+
+/// The type of a number in a register; a complex number has two of its parts'.
+pub(super) fn register(d: DType) -> Type {
+    match d {
+        DType::Bool | DType::I8 | DType::U8 => types::I8,
+        DType::I16 | DType::U16 | DType::F16 | DType::BF16 => types::I16,
+        DType::I32 | DType::U32 => types::I32,
+        DType::I64 | DType::U64 => types::I64,
+        DType::F32 | DType::C64 => types::F32,
+        DType::F64 | DType::C128 => types::F64,
+    }
+}
+
+/// The registers' types.
+pub(super) fn parts(ty: &Ty) -> SmallVec<[Type; 4]> {
+    let mut all = SmallVec::new();
+    collect(ty, &mut all);
+    all
+}
+
+fn collect(ty: &Ty, into: &mut SmallVec<[Type; 4]>) {
+    match ty {
+        Ty::Scalar(d) => {
+            into.push(register(*d));
+            if d.is_complex() {
+                into.push(register(*d));
+            }
+        }
+        Ty::Array(a) => into.extend(std::iter::repeat_n(types::I64, cuprous_kernel::abi::array_words(a))),
+        Ty::Tuple(items, _) => items.iter().for_each(|item| collect(item, into)),
+        Ty::None | Ty::Unknown => {}
+    }
+}
+
+/// Where the registers of a tuple's item begin.
+pub(super) fn item_start(items: &[Ty], k: usize) -> usize {
+    items[..k].iter().map(|ty| parts(ty).len()).sum()
+}
+
+/// An array's registers by name.
+pub(super) struct ArrayParts<'v> {
+    pub(super) data: Value,
+    pub(super) shape: &'v [Value],
+    /// Empty for order C.
+    pub(super) strides: &'v [Value],
+}
+
+pub(super) fn array_parts<'v>(ty: &ArrayTy, values: &'v [Value]) -> ArrayParts<'v> {
+    let axes = (ty.ndim as usize).max(1);
+    let strides = if ty.order == Order::C { &[][..] } else { &values[1 + axes..] };
+    ArrayParts { data: values[0], shape: &values[1..1 + axes], strides }
+}

@@ -1,0 +1,352 @@
+//! Expressions as C++.
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+use cuprous_kernel::ir::{Expr, Index, Kind};
+use cuprous_kernel::types::{Order, Ty};
+
+use super::Writer;
+use crate::codegen::prelude::Part;
+use crate::codegen::types::ctype;
+
+/// How tightly an expression holds together; operands that hold less tightly are put in brackets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    Choice,
+    Or,
+    And,
+    Bits,
+    Compare,
+    Shift,
+    Sum,
+    Product,
+    Prefix,
+    Whole,
+}
+
+/// C++ text and how tightly it holds.
+type Text = (String, Hold);
+
+fn whole(text: impl Into<String>) -> Text {
+    (text.into(), Hold::Whole)
+}
+
+impl Writer<'_> {
+    /// An expression wherever a full expression may stand.
+    pub(super) fn expr(&mut self, e: &Expr) -> String {
+        self.text(e).0
+    }
+
+    /// Where C++ converts a number to the type that stands there: integers need no suffix.
+    pub(super) fn value(&mut self, e: &Expr) -> String {
+        match (&e.kind, e.dtype()) {
+            (Kind::Const(Number::Int(n)), Some(d)) if d.is_int() && i128::from(n.unsigned_abs() as i64) < 1 << 31 => {
+                n.to_string()
+            }
+            _ => self.expr(e),
+        }
+    }
+
+    /// As an operand of something that holds so tightly.
+    fn operand(&mut self, e: &Expr, hold: Hold) -> String {
+        let (text, own) = self.text(e);
+        if own < hold { format!("({text})") } else { text }
+    }
+
+    /// An argument of a function: constants have their exact type, on which overloads depend.
+    pub(super) fn argument(&mut self, e: &Expr) -> String {
+        match (&e.kind, e.dtype()) {
+            (Kind::Const(n), Some(d)) => exact(*n, d),
+            _ => self.expr(e),
+        }
+    }
+
+    fn arguments(&mut self, all: &[Expr]) -> Vec<String> {
+        all.iter().map(|e| self.argument(e)).collect()
+    }
+
+    fn text(&mut self, e: &Expr) -> Text {
+        if let Some(d) = e.dtype() {
+            self.parts.dtype(d);
+        }
+        match &e.kind {
+            Kind::Const(n) => {
+                let d = e.dtype().unwrap_or(DType::I64);
+                let text = exact(*n, d);
+                let hold = if text.starts_with('-') { Hold::Prefix } else { Hold::Whole };
+                (text, hold)
+            }
+            Kind::Nothing => whole("none{}"),
+            Kind::Var(v) => whole(self.names[*v].clone()),
+            Kind::Declared(k) => whole(self.array_name(*k)),
+            Kind::Constant(k) => whole(format!("constant_{k}()")),
+            Kind::Cast(from) => self.cast(from, &e.ty),
+            Kind::Fun(fun, d, args) => self.fun(*fun, *d, args, e),
+            Kind::Builtin(row, args) => {
+                if row.name == "cuda.match_all_sync" {
+                    self.match_all = true;
+                }
+                if row.name.contains("frexp") || row.name.contains("ldexp") {
+                    self.parts.add(Part::Math);
+                }
+                let args = self.arguments(args);
+                let text = fill(row.cuda, &args);
+                let hold =
+                    if text.starts_with("(int)") || text.starts_with("(bool)") { Hold::Prefix } else { Hold::Whole };
+                (text, hold)
+            }
+            Kind::And(a, b) => {
+                (format!("{} && {}", self.operand(a, Hold::And), self.operand(b, Hold::Compare)), Hold::And)
+            }
+            Kind::Or(a, b) => {
+                (format!("{} || {}", self.operand(a, Hold::Or), self.operand(b, Hold::Compare)), Hold::Or)
+            }
+            Kind::Not(a) => (format!("!{}", self.operand(a, Hold::Prefix)), Hold::Prefix),
+            Kind::Select(c, a, b) => {
+                let text = format!(
+                    "{} ? {} : {}",
+                    self.operand(c, Hold::Or),
+                    self.operand(a, Hold::Or),
+                    self.operand(b, Hold::Or)
+                );
+                (text, Hold::Choice)
+            }
+            Kind::Tuple(items) => {
+                let name = self.ctype(&e.ty);
+                whole(format!("{name}{{{}}}", self.arguments(items).join(", ")))
+            }
+            Kind::Item(of, k) => whole(format!("{}.v{k}", self.operand(of, Hold::Whole))),
+            Kind::Load(array, indices) => whole(self.element(array, indices)),
+            Kind::View(array, indices) => whole(self.view(array, indices, &e.ty)),
+            Kind::Transpose(array) => {
+                let array = self.expr(array);
+                whole(format!("transposed({array})"))
+            }
+            Kind::Extent(array, axis) => whole(format!("{}.shape[{axis}]", self.operand(array, Hold::Whole))),
+            Kind::Stride(array, axis) => whole(format!("{}.stride({axis})", self.operand(array, Hold::Whole))),
+            Kind::Call(callee, args) => {
+                let name = self.function_names[*callee].clone();
+                let given: Vec<&Expr> = args.iter().filter(|a| a.ty != Ty::None).collect();
+                let given: Vec<String> = given.into_iter().map(|e| self.argument(e)).collect();
+                whole(format!("{name}({})", given.join(", ")))
+            }
+            Kind::Atomic { op, array, indices, operands } => {
+                self.atomics = true;
+                self.parts.add(Part::Arith);
+                let place = self.element(array, indices);
+                let name = op.name().trim_end_matches('_');
+                whole(format!("atomic_{name}(&{place}, {})", self.arguments(operands).join(", ")))
+            }
+        }
+    }
+
+    /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
+    pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
+        let natural = indices.iter().all(|i| self.sizes.natural(i));
+        let base = self.operand(array, Hold::Whole);
+        let at: Vec<String> = indices.iter().map(|i| self.value(i)).collect();
+        format!("{base}{}({})", if natural { "" } else { ".at" }, at.join(", "))
+    }
+
+    fn view(&mut self, array: &Expr, indices: &[Index], ty: &Ty) -> String {
+        let Ty::Array(to) = ty else { return String::new() };
+        let mut entries = vec![self.expr(array)];
+        for index in indices {
+            entries.push(match index {
+                Index::At(e) => format!("place_at{{{}}}", self.value(e)),
+                Index::New => "new_axis{}".into(),
+                Index::Slice(None, None, None) => "whole_axis".into(),
+                Index::Slice(start, stop, step) => {
+                    let mut bound = |e: &Option<Expr>, missing: &str| match e {
+                        Some(e) => self.value(e),
+                        None => missing.into(),
+                    };
+                    let (start, stop, step) = (bound(start, "MISSING"), bound(stop, "MISSING"), bound(step, "1"));
+                    format!("part_of{{{start}, {stop}, {step}}}")
+                }
+            });
+        }
+        let view = format!("view<{}>({})", to.ndim, entries.join(", "));
+        if to.order == Order::C { format!("by_rows({view})") } else { view }
+    }
+
+    fn cast(&mut self, from: &Expr, to: &Ty) -> Text {
+        match (&from.ty, to) {
+            (Ty::Scalar(a), Ty::Scalar(b)) => {
+                if is_plain(*a) && is_plain(*b) && *b != DType::Bool {
+                    let inner = self.operand(from, Hold::Prefix);
+                    // The coordinates are unsigned; two casts say no more than one.
+                    let inner = match &from.kind {
+                        Kind::Builtin(..) if *b == DType::I64 => inner.trim_start_matches("(int)").to_owned(),
+                        _ => inner,
+                    };
+                    return (format!("({}){inner}", ctype(*b)), Hold::Prefix);
+                }
+                self.parts.dtype(*a);
+                self.parts.dtype(*b);
+                let inner = self.argument(from);
+                whole(format!("cast<{}>({inner})", ctype(*b)))
+            }
+            (Ty::Array(_), Ty::Array(_)) => {
+                let inner = self.expr(from);
+                whole(format!("by_strides({inner})"))
+            }
+            (Ty::Tuple(types, _), Ty::Tuple(wanted, _)) => {
+                // Items by items; a tuple that is converted is simple or a call.
+                let inner = self.operand(from, Hold::Whole);
+                let name = self.ctype(to);
+                let items: Vec<String> = types
+                    .iter()
+                    .zip(wanted)
+                    .enumerate()
+                    .map(|(k, (a, b))| match (a.scalar(), b.scalar()) {
+                        (Some(a), Some(b)) if a != b => format!("cast<{}>({inner}.v{k})", ctype(b)),
+                        _ => format!("{inner}.v{k}"),
+                    })
+                    .collect();
+                whole(format!("{name}{{{}}}", items.join(", ")))
+            }
+            _ => self.text(from),
+        }
+    }
+
+    /// A row of the operation table: C++'s operators where they say the same, else the row's text.
+    fn fun(&mut self, fun: Fun, d: DType, args: &[Expr], e: &Expr) -> Text {
+        let float = matches!(d, DType::F32 | DType::F64);
+        let int = d.is_int();
+        let unsigned = matches!(d, DType::U32 | DType::U64);
+        let small = int
+            && (unsigned || args.iter().map(|a| self.sizes.bits(a)).max().unwrap_or(64) < 62 && self.fits(fun, args));
+        let natural = || args.iter().all(|a| self.sizes.natural(a));
+        let divisor = args.get(1).and_then(|b| b.as_int()).is_some_and(|n| n > 0);
+        let operator = match fun {
+            Fun::Add if float || small => Some(("+", Hold::Sum, Hold::Product)),
+            Fun::Subtract if float || small => Some(("-", Hold::Sum, Hold::Product)),
+            Fun::Multiply if float || small => Some(("*", Hold::Product, Hold::Prefix)),
+            Fun::Divide if float => Some(("/", Hold::Product, Hold::Prefix)),
+            Fun::FloorDivide if int && divisor && natural() => Some(("/", Hold::Product, Hold::Prefix)),
+            Fun::Remainder if int && divisor && natural() => Some(("%", Hold::Product, Hold::Prefix)),
+            Fun::Equal if is_plain(d) => Some(("==", Hold::Compare, Hold::Shift)),
+            Fun::NotEqual if is_plain(d) => Some(("!=", Hold::Compare, Hold::Shift)),
+            Fun::Less if is_plain(d) => Some(("<", Hold::Compare, Hold::Shift)),
+            Fun::LessEqual if is_plain(d) => Some(("<=", Hold::Compare, Hold::Shift)),
+            Fun::Greater if is_plain(d) => Some((">", Hold::Compare, Hold::Shift)),
+            Fun::GreaterEqual if is_plain(d) => Some((">=", Hold::Compare, Hold::Shift)),
+            Fun::BitwiseAnd if int => Some(("&", Hold::Bits, Hold::Whole)),
+            Fun::BitwiseOr if int => Some(("|", Hold::Bits, Hold::Whole)),
+            Fun::BitwiseXor if int => Some(("^", Hold::Bits, Hold::Whole)),
+            Fun::RightShift if int && args[1].as_int().is_some_and(|n| (0..8 * d.size() as i64).contains(&n)) => {
+                Some((">>", Hold::Shift, Hold::Whole))
+            }
+            _ => None,
+        };
+        if let (Some((sign, own, right)), [a, b]) = (operator, args) {
+            let left = if own == Hold::Bits || own == Hold::Shift { Hold::Whole } else { own };
+            let left = if own == Hold::Compare { Hold::Shift } else { left };
+            // One operand of the exact type is enough.
+            let a_text = self.short_operand(a, left, !matches!(b.kind, Kind::Const(_)));
+            let b_text = self.short_operand(b, right, !matches!(a.kind, Kind::Const(_)));
+            return (format!("{a_text} {sign} {b_text}"), own);
+        }
+        if fun == Fun::Negative && float {
+            return (format!("-{}", self.operand(&args[0], Hold::Whole)), Hold::Prefix);
+        }
+        let texts = self.arguments(args);
+        match fun {
+            Fun::MakeComplex => {
+                self.parts.add(Part::Complex);
+                let name = ctype(e.dtype().unwrap_or(DType::C128));
+                return whole(format!("{name}{{{}, {}}}", texts[0], texts[1]));
+            }
+            Fun::Real | Fun::Imag => {
+                let inner = self.operand(&args[0], Hold::Whole);
+                return whole(fill(fun.op().cuda, &[inner]));
+            }
+            Fun::LogicalNot | Fun::LogicalAnd | Fun::LogicalOr | Fun::LogicalXor => {
+                return whole(fill(fun.op().cuda, &texts));
+            }
+            _ => {}
+        }
+        self.parts.fun(fun, d);
+        whole(fill(fun.op().cuda, &texts))
+    }
+
+    /// Whether the result is within 62 bits.
+    fn fits(&self, fun: Fun, args: &[Expr]) -> bool {
+        let bits: Vec<u32> = args.iter().map(|a| self.sizes.bits(a)).collect();
+        match (fun, &bits[..]) {
+            (Fun::Multiply, [a, b]) => a + b <= 62,
+            (_, [a, b]) => a.max(b) < &62,
+            _ => true,
+        }
+    }
+
+    /// An operand of an operator; integers that fit into an int need no suffix beside another of the exact type.
+    fn short_operand(&mut self, e: &Expr, hold: Hold, beside: bool) -> String {
+        if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), beside)
+            && d.is_int()
+            && d.size() >= 4
+            && (0..1 << 31).contains(n)
+        {
+            return n.to_string();
+        }
+        self.operand(e, hold)
+    }
+}
+
+/// Types that C++ has.
+fn is_plain(d: DType) -> bool {
+    !matches!(d, DType::F16 | DType::BF16 | DType::C64 | DType::C128)
+}
+
+/// Fills `{0}`, `{1}`, …
+fn fill(pattern: &str, args: &[String]) -> String {
+    let mut text = String::with_capacity(pattern.len() + 16);
+    let mut rest = pattern;
+    while let Some(at) = rest.find('{') {
+        let (before, after) = rest.split_at(at);
+        text.push_str(before);
+        let close = after.find('}').unwrap_or(after.len() - 1);
+        let arg = after[1..close].parse::<usize>().ok().and_then(|k| args.get(k));
+        match arg {
+            Some(arg) => text.push_str(arg),
+            None => text.push_str(&after[..=close]),
+        }
+        rest = &after[close + 1..];
+    }
+    text + rest
+}
+
+fn float(x: f64, single: bool) -> String {
+    let name = if single { "__int_as_float" } else { "__longlong_as_double" };
+    if x.is_nan() || x.is_infinite() {
+        let bits = if single { format!("{:#x}", (x as f32).to_bits()) } else { format!("{:#x}ull", x.to_bits()) };
+        return format!("{name}({bits})");
+    }
+    if single { format!("{:?}f", x as f32) } else { format!("{x:?}") }
+}
+
+/// A number as an expression of exactly that type.
+pub(super) fn exact(n: Number, d: DType) -> String {
+    let (re, im, int) = match n {
+        Number::Bool(b) => (f64::from(u8::from(b)), 0.0, i128::from(b)),
+        Number::Int(i) => (i as f64, 0.0, i),
+        Number::Float(x) => (x, 0.0, x as i128),
+        Number::Complex(re, im) => (re, im, re as i128),
+    };
+    match d {
+        DType::Bool => if re != 0.0 || im != 0.0 { "true" } else { "false" }.into(),
+        DType::I64 if int == i128::from(i64::MIN) => "(int64)0x8000000000000000ull".into(),
+        DType::I64 => format!("{int}ll"),
+        DType::U64 => format!("{int}ull"),
+        DType::U32 => format!("{int}u"),
+        DType::I32 if int == i128::from(i32::MIN) => "(int32)0x80000000u".into(),
+        DType::I32 => int.to_string(),
+        DType::I8 | DType::I16 | DType::U8 | DType::U16 => format!("({})({int})", ctype(d)),
+        DType::F32 => float(re, true),
+        DType::F64 => float(re, false),
+        DType::F16 | DType::BF16 => format!("narrow<{}>({})", ctype(d), float(re, true)),
+        DType::C64 => format!("complex64{{{}, {}}}", float(re, true), float(im, true)),
+        DType::C128 => format!("complex128{{{}, {}}}", float(re, false), float(im, false)),
+    }
+}

@@ -1,0 +1,161 @@
+//! User kernels as CUDA C++: readable, with the Python lines as comments.
+
+mod expr;
+mod names;
+mod stmt;
+
+use std::fmt::Write as _;
+
+use cuprous_kernel::Options;
+use cuprous_kernel::ir::{Function, Module};
+use cuprous_kernel::size::Sizes;
+use cuprous_kernel::types::{ArrayTy, Order, Ty};
+
+use super::prelude::{Part, Parts};
+use super::text::Code;
+use super::types::{ctype, short};
+use stmt::Places;
+
+/// A kernel's code.
+#[derive(Clone, Debug)]
+pub struct UserCode {
+    /// Name of the `extern "C"` kernel.
+    pub name: String,
+    /// The prelude's parts that it uses, in order.
+    pub prelude: Vec<&'static str>,
+    /// The code itself.
+    pub code: String,
+}
+
+impl UserCode {
+    /// The translation unit.
+    pub fn source(&self) -> String {
+        let mut text = String::with_capacity(self.code.len() + 16 * 1024);
+        for part in &self.prelude {
+            text.push_str(part);
+            text.push('\n');
+        }
+        text.push_str(&self.code);
+        text
+    }
+}
+
+/// Writes one function; what the whole module needs is gathered on the way.
+struct Writer<'m> {
+    module: &'m Module,
+    options: &'m Options,
+    function: &'m Function,
+    /// Names of the functions, and of the variables of the one being written.
+    function_names: Vec<String>,
+    names: Vec<String>,
+    sizes: Sizes,
+    places: Places,
+    parts: Parts,
+    atomics: bool,
+    match_all: bool,
+    /// Tuples whose structs are needed, inner ones first: (name, definition).
+    tuples: Vec<(String, String)>,
+    last_line: u32,
+}
+
+/// The CUDA C++ of a module.
+pub fn generate(module: &Module, options: &Options) -> UserCode {
+    let mut function_names: Vec<String> = Vec::new();
+    for function in &module.functions {
+        let mut name = names::free(&function.name);
+        while function_names.contains(&name) {
+            name.push('_');
+        }
+        function_names.push(name);
+    }
+    let kernel = module.kernel();
+    let mut writer = Writer {
+        module,
+        options,
+        function: kernel,
+        function_names,
+        names: Vec::new(),
+        sizes: Sizes::of(kernel),
+        places: Places::default(),
+        parts: Parts::new(),
+        atomics: false,
+        match_all: false,
+        tuples: Vec::new(),
+        last_line: 0,
+    };
+    writer.parts.add(Part::Kernel);
+    let (mut heads, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
+    for k in 0..module.constants.len() {
+        writer.constant(k, &mut constants);
+    }
+    // The kernel comes last.
+    for k in (0..module.functions.len()).rev() {
+        let function = &module.functions[k];
+        writer.function = function;
+        writer.names = names::variables(function, &writer.function_names);
+        writer.sizes = Sizes::of(function);
+        writer.places = Places::of(function);
+        if k > 0 {
+            let head = writer.head(function, k);
+            heads.line(format!("{head};"));
+            bodies.line(format!("// {}, line {}: {}", function.file, function.first_line, function.name));
+        } else {
+            bodies.line(format!("// {}, line {}", function.file, function.first_line));
+        }
+        writer.function(function, k, &mut bodies);
+    }
+    let mut code = String::new();
+    for (name, text) in &writer.tuples {
+        if !(writer.match_all && name == "tuple_i32_bool") {
+            let _infallible = writeln!(code, "{text}");
+        }
+    }
+    for part in [constants, heads, bodies] {
+        code.push_str(&part.text);
+    }
+    if writer.atomics {
+        writer.parts.add(Part::UserAtomics);
+    }
+    if writer.match_all {
+        writer.parts.add(Part::MatchAll);
+    }
+    UserCode { name: writer.function_names[0].clone(), prelude: writer.parts.texts(), code }
+}
+
+impl Writer<'_> {
+    /// The C++ type of a value.
+    fn ctype(&mut self, ty: &Ty) -> String {
+        match ty {
+            Ty::Scalar(d) => {
+                self.parts.dtype(*d);
+                ctype(*d).into()
+            }
+            Ty::Array(a) => {
+                let elem = self.ctype(&a.elem);
+                format!("{}<{elem}, {}>", if a.order == Order::C { "array" } else { "strided" }, a.ndim)
+            }
+            Ty::Tuple(items, _) => {
+                let types: Vec<String> = items.iter().map(|t| self.ctype(t)).collect();
+                let name = format!("tuple_{}", items.iter().map(mangled).collect::<Vec<_>>().join("_"));
+                if !self.tuples.iter().any(|(known, _)| *known == name) {
+                    let fields: Vec<String> = types.iter().enumerate().map(|(k, t)| format!("{t} v{k};")).collect();
+                    self.tuples.push((name.clone(), format!("struct {name} {{ {} }};", fields.join(" "))));
+                }
+                name
+            }
+            Ty::None | Ty::Unknown => "none".into(),
+        }
+    }
+}
+
+/// A type as part of a name.
+fn mangled(ty: &Ty) -> String {
+    match ty {
+        Ty::Scalar(d) => short(*d).into(),
+        Ty::Array(ArrayTy { elem, ndim, order, .. }) => {
+            format!("{}_{ndim}{}", mangled(elem), if *order == Order::C { 'c' } else { 'a' })
+        }
+        Ty::Tuple(items, _) => format!("of_{}_end", items.iter().map(mangled).collect::<Vec<_>>().join("_")),
+        Ty::None | Ty::Unknown => "none".into(),
+    }
+}

@@ -1,0 +1,339 @@
+//! Statements and functions as C++.
+
+use std::collections::{HashMap, HashSet};
+
+use cuprous_core::DType;
+use cuprous_kernel::ir::{Expr, Function, Kind, LocalArray, Printed, Space, Stmt, StmtKind};
+use cuprous_kernel::types::Ty;
+
+use super::Writer;
+use super::expr::exact;
+use crate::codegen::text::Code;
+use crate::codegen::types::ctype;
+
+/// Where variables are declared: at the assignment that stands before every use, else at the top.
+#[derive(Default)]
+pub(super) struct Places {
+    /// By the address of the statement.
+    at: HashMap<usize, HashSet<usize>>,
+    /// Loops that declare their counter.
+    counters: HashSet<usize>,
+    top: Vec<usize>,
+}
+
+fn address(stmt: &Stmt) -> usize {
+    std::ptr::from_ref(stmt) as usize
+}
+
+/// Variables that occur in a statement: in itself, and in each of its blocks.
+fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>) {
+    fn inner(e: &Expr, into: &mut HashSet<usize>) {
+        if let Kind::Var(v) = e.kind {
+            into.insert(v);
+        }
+        e.parts(&mut |part| inner(part, into));
+    }
+    stmt.kind.exprs(&mut |e| inner(e, own));
+    if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+        own.insert(*v);
+    }
+    for block in stmt.kind.blocks() {
+        for stmt in block {
+            let (mut a, mut b) = (HashSet::new(), HashSet::new());
+            occurring(stmt, &mut a, &mut b);
+            inside.extend(a);
+            inside.extend(b);
+        }
+    }
+}
+
+impl Places {
+    pub(super) fn of(function: &Function) -> Places {
+        let mut places = Places::default();
+        let vars = (function.params..function.vars.len()).collect();
+        places.block(&function.body, &vars);
+        places.top.sort_unstable();
+        places
+    }
+
+    /// Finds places in a block for variables that occur nowhere else.
+    fn block(&mut self, block: &[Stmt], vars: &HashSet<usize>) {
+        let seen: Vec<(HashSet<usize>, HashSet<usize>)> = block
+            .iter()
+            .map(|stmt| {
+                let mut both = (HashSet::new(), HashSet::new());
+                occurring(stmt, &mut both.0, &mut both.1);
+                both
+            })
+            .collect();
+        for &var in vars {
+            let having: Vec<usize> =
+                (0..block.len()).filter(|&k| seen[k].0.contains(&var) || seen[k].1.contains(&var)).collect();
+            let Some(&first) = having.first() else { continue };
+            let stmt = &block[first];
+            match &stmt.kind {
+                StmtKind::Assign(v, value) if *v == var && !mentions(value, var) => {
+                    self.at.entry(address(stmt)).or_default().insert(var);
+                }
+                StmtKind::For { var: v, .. } if *v == var && having.len() == 1 => {
+                    self.counters.insert(address(stmt));
+                }
+                kind if having.len() == 1 && !seen[first].0.contains(&var) => {
+                    let inside: Vec<&[Stmt]> = kind.blocks().into_iter().filter(|b| occurs(b, var)).collect();
+                    match inside[..] {
+                        [one] => self.block(one, &HashSet::from([var])),
+                        _ => self.top.push(var),
+                    }
+                }
+                _ => self.top.push(var),
+            }
+        }
+    }
+}
+
+fn mentions(e: &Expr, var: usize) -> bool {
+    if matches!(e.kind, Kind::Var(v) if v == var) {
+        return true;
+    }
+    let mut found = false;
+    e.parts(&mut |part| found |= mentions(part, var));
+    found
+}
+
+fn occurs(block: &[Stmt], var: usize) -> bool {
+    block.iter().any(|stmt| {
+        let (mut own, mut inside) = (HashSet::new(), HashSet::new());
+        occurring(stmt, &mut own, &mut inside);
+        own.contains(&var) || inside.contains(&var)
+    })
+}
+
+impl Writer<'_> {
+    /// The head of a function, without `{` or `;`.
+    pub(super) fn head(&mut self, function: &Function, k: usize) -> String {
+        let params: Vec<String> = (0..function.params)
+            .filter(|&p| function.vars[p].ty != Ty::None)
+            .map(|p| format!("{} {}", self.ctype(&function.vars[p].ty), self.names[p]))
+            .collect();
+        let name = &self.function_names[k];
+        if k == 0 {
+            let bounds = match self.options.launch_bounds {
+                Some((threads, Some(blocks))) => format!(" __launch_bounds__({threads}, {blocks})"),
+                Some((threads, None)) => format!(" __launch_bounds__({threads})"),
+                None => String::new(),
+            };
+            return format!("extern \"C\" __global__ void{bounds} {name}({})", params.join(", "));
+        }
+        let name = name.clone();
+        let ret = if function.ret == Ty::None { "void".into() } else { self.ctype(&function.ret) };
+        format!("static __device__ {ret} {name}({})", params.join(", "))
+    }
+
+    pub(super) fn function(&mut self, function: &Function, k: usize, code: &mut Code) {
+        let head = self.head(function, k);
+        self.last_line = 0;
+        code.block(head, |code| {
+            for (k, array) in function.arrays.iter().enumerate() {
+                self.declare_array(k, array, code);
+            }
+            let top = std::mem::take(&mut self.places.top);
+            for var in top {
+                let ty = &function.vars[var].ty;
+                if !matches!(ty, Ty::None | Ty::Unknown) {
+                    let line = format!("{} {} = {{}};", self.ctype(ty), self.names[var]);
+                    code.line(line);
+                }
+            }
+            self.block(&function.body, function, code);
+            let falls_off = !matches!(function.body.last().map(|s| &s.kind), Some(StmtKind::Return(_)));
+            if function.ret != Ty::None && falls_off {
+                code.line("return {};");
+            }
+        });
+    }
+
+    pub(super) fn array_name(&self, k: usize) -> String {
+        match self.function.arrays.get(k).map(|a| a.space) {
+            Some(Space::Local) => format!("local_{k}"),
+            _ => format!("shared_{k}"),
+        }
+    }
+
+    fn declare_array(&mut self, k: usize, array: &LocalArray, code: &mut Code) {
+        self.parts.dtype(array.dtype);
+        let (c, name) = (ctype(array.dtype), self.array_name(k));
+        if array.space == Space::Dynamic {
+            code.line("extern __shared__ __align__(16) unsigned char dynamic_shared[];");
+            let count = format!("dynamic_shared_bytes() / {}", array.dtype.size());
+            code.line(format!("const array<{c}, 1> {name} = {{({c}*)dynamic_shared, {{{count}}}}};"));
+            return;
+        }
+        let count: i64 = array.shape.iter().product::<i64>().max(1);
+        let word = if array.space == Space::Shared { "__shared__ " } else { "" };
+        let align = if array.align > 0 { format!("__align__({}) ", array.align) } else { String::new() };
+        code.line(format!("{word}{align}{c} {name}_data[{count}];"));
+        let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
+        let n = array.shape.len();
+        code.line(format!("const array<{c}, {n}> {name} = {{{name}_data, {{{}}}}};", shape.join(", ")));
+    }
+
+    fn block(&mut self, block: &[Stmt], function: &Function, code: &mut Code) {
+        for stmt in block {
+            if stmt.line != self.last_line {
+                self.last_line = stmt.line;
+                let at = stmt.line.wrapping_sub(function.first_line) as usize;
+                if let Some(text) = function.lines.get(at) {
+                    // A backslash at the end would make the next line part of the comment.
+                    code.line(format!("// {}: {}", stmt.line, text.trim().trim_end_matches('\\')));
+                }
+            }
+            self.stmt(stmt, function, code);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, function: &Function, code: &mut Code) {
+        match &stmt.kind {
+            StmtKind::Assign(var, value) => {
+                if value.ty == Ty::None {
+                    if value.has_effect() {
+                        let text = self.expr(value);
+                        code.line(format!("{text};"));
+                    }
+                    return;
+                }
+                let text = self.value(value);
+                let name = self.names[*var].clone();
+                let declares = self.places.at.get(&address(stmt)).is_some_and(|v| v.contains(var));
+                let ty = if declares { format!("{} ", self.ctype(&function.vars[*var].ty)) } else { String::new() };
+                code.line(format!("{ty}{name} = {text};"));
+            }
+            StmtKind::Store { array, indices, value } => {
+                let place = self.element(array, indices);
+                let text = self.value(value);
+                code.line(format!("{place} = {text};"));
+            }
+            StmtKind::Eval(value) => {
+                let text = self.expr(value);
+                code.line(format!("{text};"));
+            }
+            StmtKind::If { test, then, orelse } => self.choice(test, then, orelse, function, code),
+            StmtKind::While { test, body } => {
+                let test = self.expr(test);
+                code.block(format!("while ({test})"), |code| self.block(body, function, code));
+            }
+            StmtKind::For { var, start, stop, step, body } => {
+                let name = self.names[*var].clone();
+                let (from, end) = (self.value(start), self.value(stop));
+                let ty = if self.places.counters.contains(&address(stmt)) {
+                    format!("{} ", self.ctype(&function.vars[*var].ty))
+                } else {
+                    String::new()
+                };
+                let (test, next) = match step.as_int() {
+                    Some(1) => (format!("{name} < {end}"), format!("{name}++")),
+                    Some(-1) => (format!("{name} > {end}"), format!("{name}--")),
+                    Some(n) if n > 0 => (format!("{name} < {end}"), format!("{name} += {n}")),
+                    Some(n) => (format!("{name} > {end}"), format!("{name} -= {}", n.unsigned_abs())),
+                    None if self.sizes.natural(step) => {
+                        (format!("{name} < {end}"), format!("{name} += {}", self.expr(step)))
+                    }
+                    None => {
+                        let step = self.expr(step);
+                        (
+                            format!("{step} > 0 ? {name} < {end} : {step} < 0 && {name} > {end}"),
+                            format!("{name} += {step}"),
+                        )
+                    }
+                };
+                code.block(format!("for ({ty}{name} = {from}; {test}; {next})"), |code| {
+                    self.block(body, function, code)
+                });
+            }
+            StmtKind::Break => code.line("break;"),
+            StmtKind::Continue => code.line("continue;"),
+            StmtKind::Return(None) => code.line("return;"),
+            StmtKind::Return(Some(value)) => {
+                let text = self.expr(value);
+                code.line(format!("return {text};"));
+            }
+            StmtKind::Print(parts) => self.print(parts, code),
+            StmtKind::Raise(text) => {
+                let text: String = text.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
+                code.line(format!("end_thread(); // {text}"));
+            }
+        }
+    }
+
+    fn choice(&mut self, test: &Expr, then: &[Stmt], orelse: &[Stmt], function: &Function, code: &mut Code) {
+        let test = self.expr(test);
+        code.block(format!("if ({test})"), |code| self.block(then, function, code));
+        if !orelse.is_empty() {
+            code.block("else", |code| self.block(orelse, function, code));
+        }
+    }
+
+    fn print(&mut self, parts: &[Printed], code: &mut Code) {
+        let (mut format, mut args) = (String::new(), Vec::new());
+        for part in parts {
+            match part {
+                Printed::Text(text) => {
+                    for c in text.chars() {
+                        match c {
+                            '%' => format.push_str("%%"),
+                            '"' | '\\' => format.extend(['\\', c]),
+                            '\n' => format.push_str("\\n"),
+                            '\t' => format.push_str("\\t"),
+                            c if c.is_control() => {}
+                            c => format.push(c),
+                        }
+                    }
+                }
+                Printed::Value(value) => {
+                    let text = self.argument(value);
+                    let d = value.dtype().unwrap_or(DType::I64);
+                    let (spec, all) = match d {
+                        DType::Bool => ("%s", vec![format!("({text}) ? \"True\" : \"False\"")]),
+                        DType::U64 => ("%llu", vec![format!("(uint64)({text})")]),
+                        d if d.is_int() => ("%lld", vec![format!("(int64)({text})")]),
+                        d if d.is_complex() => {
+                            ("(%f%+fj)", vec![format!("(double)({text}).re"), format!("(double)({text}).im")])
+                        }
+                        _ => ("%f", vec![format!("cast<double>({text})")]),
+                    };
+                    format.push_str(spec);
+                    args.extend(all);
+                }
+            }
+        }
+        let args: String = args.iter().map(|a| format!(", {a}")).collect();
+        code.line(format!("printf(\"{format}\\n\"{args});"));
+    }
+
+    /// A host array as data of the module.
+    pub(super) fn constant(&mut self, k: usize, code: &mut Code) {
+        let array = self.module.constants[k].clone();
+        self.parts.dtype(array.dtype);
+        let (c, size) = (ctype(array.dtype), array.dtype.size());
+        let items: Vec<String> = array
+            .bytes
+            .chunks(size)
+            .map(|bytes| {
+                let mut all = [0; 16];
+                all[..bytes.len()].copy_from_slice(bytes);
+                match array.dtype {
+                    // Their bits: a constant initialiser calls no function.
+                    DType::F16 | DType::BF16 => format!("{{{}}}", u16::from_le_bytes([all[0], all[1]])),
+                    d => exact(cuprous_core::Scalar(all).number(d), d),
+                }
+            })
+            .collect();
+        let count = items.len().max(1);
+        // Constant memory has 64 KiB for all.
+        let space = if array.bytes.len() <= 16 << 10 { "__constant__" } else { "__device__" };
+        let items = if items.is_empty() { "{}".to_owned() } else { items.join(", ") };
+        code.line(format!("{space} const {c} constant_{k}_data[{count}] = {{{items}}};"));
+        let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
+        let (n, shape) = (array.shape.len(), shape.join(", "));
+        code.line(format!("DEV array<{c}, {n}> constant_{k}() {{ return {{({c}*)constant_{k}_data, {{{shape}}}}}; }}"));
+    }
+}

@@ -1,0 +1,217 @@
+//! Kernels of the user on a GPU: compiled from Python or from CUDA C++.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cuprous_core::Error;
+use cuprous_kernel::types::Ty;
+use cuprous_kernel::{Module as Ir, Options, abi};
+use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
+
+use crate::codegen::user::{UserCode, generate};
+use crate::compile;
+use crate::device::{Counters, Gpu};
+use crate::driver::{Function, FunctionInfo, LaunchShape, Module};
+use crate::error::{CudaError, Result, translate};
+use crate::nvrtc::CompileOptions;
+
+/// A function of a loaded module.
+struct Loaded {
+    gpu: Arc<Gpu>,
+    name: String,
+    function: Function,
+    info: FunctionInfo,
+    _module: Arc<Module>,
+}
+
+/// NVRTC's options for a kernel.
+pub(crate) fn compile_options(target: &str, options: &Options) -> CompileOptions {
+    let mut all = CompileOptions::new(target);
+    all.fmad = options.fma;
+    if options.fastmath {
+        all.extra.push("--use_fast_math".into());
+    }
+    if let Some(n) = options.max_registers {
+        all.extra.push(format!("--maxrregcount={n}"));
+    }
+    if options.lineinfo {
+        all.extra.push("-lineinfo".into());
+    }
+    all
+}
+
+fn c_string(name: &str) -> Result<CString> {
+    CString::new(name).map_err(|_| CudaError::Unsupported(format!("the name {name:?} holds a zero byte")))
+}
+
+impl Loaded {
+    fn new(gpu: &Arc<Gpu>, module: &Arc<Module>, name: &str) -> Result<Loaded> {
+        let function = module.function(&c_string(name)?)?;
+        let info = function.info()?;
+        Ok(Loaded { gpu: gpu.clone(), name: name.into(), function, info, _module: module.clone() })
+    }
+
+    fn submit(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()> {
+        self.gpu.context.make_current()?;
+        if launch.shared > 48 << 10 {
+            self.function.set_max_dynamic_shared(launch.shared)?;
+        }
+        const FEW: usize = 64;
+        let mut few = [std::ptr::null_mut::<c_void>(); FEW];
+        let mut many = Vec::new();
+        let pointers: &mut [*mut c_void] = if starts.len() <= FEW {
+            &mut few[..starts.len()]
+        } else {
+            many.resize(starts.len(), std::ptr::null_mut());
+            &mut many
+        };
+        for (pointer, &at) in pointers.iter_mut().zip(starts) {
+            *pointer = args[at as usize..].as_ptr().cast_mut().cast();
+        }
+        let shape = LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared };
+        Counters::add(&self.gpu.counters.launches, 1);
+        // SAFETY: the arguments lie where the kernel's signature wants them, and the engine holds the arrays' memory; what
+        // the user's code does with it is the user's.
+        unsafe { self.function.launch(&shape, &self.gpu.stream, pointers) }
+    }
+
+    /// What is wrong with a launch's shape, before the driver says only that something is.
+    fn check(&self, launch: &Launch) -> cuprous_core::Result<()> {
+        let threads = launch.block.iter().try_fold(1u32, |n, &k| n.checked_mul(k)).unwrap_or(u32::MAX);
+        let name = &self.name;
+        if threads == 0 || launch.grid.contains(&0) {
+            return Err(Error::value(format!("[{name}] a grid and a block must have one thread at least")));
+        }
+        if threads > self.info.max_threads {
+            let registers = self.info.registers;
+            let why = if self.info.max_threads < 1024 {
+                format!(": the kernel uses {registers} registers a thread; @cuda.jit(max_registers=…) lowers that")
+            } else {
+                " on this GPU".into()
+            };
+            return Err(Error::value(format!(
+                "[{name}] {threads} threads a block > {} allowed{why}",
+                self.info.max_threads
+            )));
+        }
+        let most = [1024, 1024, 64];
+        if let Some(axis) = (0..3).find(|&k| launch.block[k] > most[k]) {
+            let (have, most) = (launch.block[axis], most[axis]);
+            return Err(Error::value(format!("[{name}] {have} threads along axis {axis} of a block > {most} allowed")));
+        }
+        if launch.grid[1] > 65_535 || launch.grid[2] > 65_535 {
+            return Err(Error::value(format!("[{name}] a grid may have 65535 blocks along its second and third axis")));
+        }
+        let shared = launch.shared as usize + self.info.static_shared as usize;
+        if shared > self.gpu.arch.max_shared {
+            return Err(Error::value(format!(
+                "[{name}] {shared} bytes of shared memory a block > {} allowed on this GPU",
+                self.gpu.arch.max_shared
+            )));
+        }
+        Ok(())
+    }
+
+    fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
+        self.check(launch)?;
+        self.submit(launch, args, starts).map_err(translate)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        let info = self.info;
+        vec![
+            ("registers", info.registers.into()),
+            ("static_shared", info.static_shared.into()),
+            ("local", info.local.into()),
+            ("max_threads", info.max_threads.into()),
+            ("constant", info.constant.into()),
+        ]
+    }
+}
+
+/// A kernel from Python.
+pub(crate) struct CudaKernel {
+    loaded: Loaded,
+    code: UserCode,
+    /// Where each parameter starts in the block of arguments.
+    starts: Vec<u32>,
+    bytes: usize,
+}
+
+impl CudaKernel {
+    pub(crate) fn new(gpu: &Arc<Gpu>, ir: &Ir, options: &Options) -> Result<CudaKernel> {
+        gpu.context.make_current()?;
+        let code = generate(ir, options);
+        let cubin = compile::cubin(gpu, &code.source(), &code.name, &compile_options(&gpu.target, options))?;
+        let module = Arc::new(Module::load(gpu.context, &cubin)?);
+        let kernel = ir.kernel();
+        let types: Vec<Ty> = kernel.vars[..kernel.params].iter().map(|v| v.ty.clone()).collect();
+        let (starts, bytes) = abi::offsets(&types);
+        let starts = starts.into_iter().zip(&types).filter(|(_, ty)| **ty != Ty::None).map(|(at, _)| at as u32);
+        Ok(CudaKernel { loaded: Loaded::new(gpu, &module, &code.name)?, starts: starts.collect(), code, bytes })
+    }
+}
+
+impl UserKernel for CudaKernel {
+    fn launch(&self, launch: &Launch, args: &[u8]) -> cuprous_core::Result<()> {
+        if args.len() < self.bytes {
+            return Err(Error::runtime("[kernel] a launch with too few arguments"));
+        }
+        self.loaded.launch(launch, args, &self.starts)
+    }
+
+    fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
+        Ok(self.loaded.facts())
+    }
+
+    fn source(&self) -> String {
+        self.code.code.clone()
+    }
+}
+
+/// A module of CUDA C++.
+pub(crate) struct CudaModule {
+    gpu: Arc<Gpu>,
+    module: Arc<Module>,
+}
+
+impl CudaModule {
+    pub(crate) fn new(gpu: &Arc<Gpu>, code: &[u8], binary: bool, name: &str, options: &[String]) -> Result<CudaModule> {
+        gpu.context.make_current()?;
+        let cubin: Arc<[u8]> = if binary {
+            code.into()
+        } else {
+            let source = String::from_utf8_lossy(code);
+            let mut all = CompileOptions::new(&gpu.target);
+            all.plain = true;
+            all.extra.extend_from_slice(options);
+            compile::cubin(gpu, &source, name, &all)?
+        };
+        Ok(CudaModule { gpu: gpu.clone(), module: Arc::new(Module::load(gpu.context, &cubin)?) })
+    }
+}
+
+impl RawModule for CudaModule {
+    fn kernel(&self, name: &str) -> cuprous_core::Result<Arc<dyn RawKernel>> {
+        let loaded = Loaded::new(&self.gpu, &self.module, name).map_err(translate)?;
+        Ok(Arc::new(CudaFunction(loaded)))
+    }
+
+    fn global(&self, name: &str) -> cuprous_core::Result<(u64, usize)> {
+        let find = || self.module.global(&c_string(name)?);
+        find().map(|(address, bytes)| (address.0, bytes)).map_err(translate)
+    }
+}
+
+/// A kernel of such a module.
+struct CudaFunction(Loaded);
+
+impl RawKernel for CudaFunction {
+    fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
+        self.0.launch(launch, args, starts)
+    }
+
+    fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
+        Ok(self.0.facts())
+    }
+}

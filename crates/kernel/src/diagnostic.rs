@@ -1,0 +1,112 @@
+//! What is wrong with a kernel: the cause in one line, where it stands, and what to do instead.
+
+use std::fmt;
+
+use crate::ast::{Function, Pos};
+
+/// `Result` with [`Diagnostic`].
+pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// Which Python exception it becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Types do not fit: Numba's `TypingError`.
+    Typing,
+    /// The kernel language has no such thing: `UnsupportedError`.
+    Unsupported,
+}
+
+/// An error in a kernel.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Which exception.
+    pub class: Class,
+    /// The cause.
+    pub message: String,
+    /// What to do, or the nearest thing that is supported.
+    pub hint: Option<String>,
+    /// Function, file and line.
+    pub function: String,
+    /// See above.
+    pub file: String,
+    /// Where it stands.
+    pub pos: Pos,
+    /// The text of the line.
+    pub line: String,
+    /// Calls that led there, innermost first: (function, file, line, text).
+    pub via: Vec<(String, String, u32, String)>,
+}
+
+impl Diagnostic {
+    /// An error at a place of a function.
+    pub fn new(class: Class, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
+        Box::new(Diagnostic {
+            class,
+            message: message.into(),
+            hint: None,
+            function: function.name.clone(),
+            file: function.file.clone(),
+            pos,
+            line: function.line(pos.line).to_owned(),
+            via: Vec::new(),
+        })
+    }
+
+    /// Adds what to do.
+    pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says that the function was compiled because of a call there.
+    pub fn called_from(mut self: Box<Self>, function: &Function, pos: Pos) -> Box<Self> {
+        let text = function.line(pos.line).trim().to_owned();
+        self.via.push((function.name.clone(), function.file.clone(), pos.line, text));
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.message)?;
+        writeln!(f, "  File \"{}\", line {}, in {}", self.file, self.pos.line, self.function)?;
+        let text = self.line.trim_start();
+        writeln!(f, "    {text}")?;
+        // Columns count UTF-8 bytes of the line as it stands.
+        let indent = self.line.len() - text.len();
+        let start = (self.pos.column as usize).clamp(indent, self.line.len().max(indent));
+        let end = (self.pos.end as usize).min(self.line.len());
+        let before = self.line.get(indent..start).map_or(0, |s| s.chars().count());
+        let marked = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
+        write!(f, "    {}{}", " ".repeat(before), "^".repeat(marked))?;
+        for (function, file, line, text) in &self.via {
+            write!(f, "\n  called from File \"{file}\", line {line}, in {function}\n    {text}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_shows_the_place() {
+        let function = Function {
+            name: "add".into(),
+            file: "a.py".into(),
+            lines: vec!["def add(a):".into(), "    c[i] = a + 'é'".into()],
+            first_line: 7,
+            ..Function::default()
+        };
+        let pos = Pos { line: 8, column: 11, end: 19 };
+        let text = Diagnostic::new(Class::Typing, "no", &function, pos).hint("yes").to_string();
+        let expected = "no\n  File \"a.py\", line 8, in add\n    c[i] = a + 'é'\n           ^^^^^^^\n  hint: yes";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,454 @@
+//! Typed, structured programs. [`crate::verify`] states the rules.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use crate::ast::ConstArray;
+use crate::table::Row;
+use crate::types::Ty;
+
+/// A kernel with all that it calls.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Function 0 is the kernel; a function may call any.
+    pub functions: Vec<Function>,
+    /// Arrays of the host that are part of the code.
+    pub constants: Vec<Arc<ConstArray>>,
+    /// Whether threads of a block wait for one another, or lanes of a warp exchange values.
+    pub barriers: bool,
+    /// Whether the kernel has dynamic shared memory.
+    pub dynamic_shared: bool,
+}
+
+impl Module {
+    /// The kernel.
+    pub fn kernel(&self) -> &Function {
+        &self.functions[0]
+    }
+}
+
+/// A variable of a function.
+pub type VarId = usize;
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Unique among the functions of a module; a C identifier.
+    pub name: String,
+    /// Where it was written.
+    pub file: String,
+    /// Its lines and the number of the first, for comments.
+    pub lines: Vec<String>,
+    /// See above.
+    pub first_line: u32,
+    /// Its variables; parameters first.
+    pub vars: Vec<Var>,
+    /// How many of the variables are parameters.
+    pub params: usize,
+    /// What it returns.
+    pub ret: Ty,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+    /// Arrays that each thread or block has of its own.
+    pub arrays: Vec<LocalArray>,
+    /// Parameters whose elements it (or what it calls) may write.
+    pub writes: BTreeSet<usize>,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Python's name of it.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// Where an array declared in a kernel lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    /// One for each block.
+    Shared,
+    /// Shared memory whose size is given at the launch; all such arrays start at its beginning.
+    Dynamic,
+    /// One for each thread.
+    Local,
+}
+
+/// An array declared in a kernel.
+#[derive(Clone, Debug)]
+pub struct LocalArray {
+    /// Where it lies.
+    pub space: Space,
+    /// Element type.
+    pub dtype: DType,
+    /// Extents; empty for dynamic shared memory, which has one axis.
+    pub shape: Vec<i64>,
+    /// Bytes, a power of two; 0 for the element's own.
+    pub align: u32,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// The line of the function's file.
+    pub line: u32,
+    /// What it does.
+    pub kind: StmtKind,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `var = value`, of one type.
+    Assign(VarId, Expr),
+    /// `array[indices] = value`.
+    Store {
+        /// The array.
+        array: Expr,
+        /// One integer for each axis.
+        indices: Vec<Expr>,
+        /// A value of the element's type.
+        value: Expr,
+    },
+    /// A call for its effect.
+    Eval(Expr),
+    /// A choice.
+    If {
+        /// A truth value.
+        test: Expr,
+        /// Where it is true.
+        then: Vec<Stmt>,
+        /// Where it is not.
+        orelse: Vec<Stmt>,
+    },
+    /// A loop while a truth value, looked at before each turn, is true.
+    While {
+        /// The truth value.
+        test: Expr,
+        /// The body.
+        body: Vec<Stmt>,
+    },
+    /// Counts; the body does not change the counter.
+    For {
+        /// The counter.
+        var: VarId,
+        /// First value, of the counter's type, as the next two.
+        start: Expr,
+        /// The end, exclusive.
+        stop: Expr,
+        /// The step.
+        step: Expr,
+        /// The body.
+        body: Vec<Stmt>,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes on with the innermost loop's next turn.
+    Continue,
+    /// Leaves the function.
+    Return(Option<Expr>),
+    /// Writes a line to the output of the process.
+    Print(Vec<Printed>),
+    /// Stops the kernel where exceptions are reported: with the message.
+    Raise(String),
+}
+
+/// A part of a printed line.
+#[derive(Clone, Debug)]
+pub enum Printed {
+    /// Text as it stands.
+    Text(String),
+    /// A number or truth value.
+    Value(Expr),
+}
+
+/// An expression: a value without effect on anything, except that a call may have effects; such a call is the whole of
+/// an `Assign` or an `Eval`.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// Its type.
+    pub ty: Ty,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// A number of the expression's type.
+    Const(Number),
+    /// `None`, which has no bits.
+    Nothing,
+    /// A variable.
+    Var(VarId),
+    /// The value in another type, as C converts; arrays only lose what is known of their order, tuples by items.
+    Cast(Box<Expr>),
+    /// A row of the operation table, computed in that type; operands are of it.
+    Fun(Fun, DType, Vec<Expr>),
+    /// A row of the table of builtins; operands are of the row's types.
+    Builtin(&'static Row, Vec<Expr>),
+    /// `a and b` of truth values: `b` is looked at only where `a` is true.
+    And(Box<Expr>, Box<Expr>),
+    /// `a or b` of truth values.
+    Or(Box<Expr>, Box<Expr>),
+    /// `not a`.
+    Not(Box<Expr>),
+    /// `a if c else b`: `c`, `a`, `b`. Only one of the two is looked at.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A tuple.
+    Tuple(Vec<Expr>),
+    /// An item of a tuple.
+    Item(Box<Expr>, usize),
+    /// An element of an array.
+    Load(Box<Expr>, Vec<Expr>),
+    /// Part of an array: an entry for each axis of the array, and `New` for axes of length one.
+    View(Box<Expr>, Vec<Index>),
+    /// The axes in reverse order.
+    Transpose(Box<Expr>),
+    /// The extent of an axis.
+    Extent(Box<Expr>, usize),
+    /// The stride of an axis in bytes.
+    Stride(Box<Expr>, usize),
+    /// An array declared in this function.
+    Declared(usize),
+    /// A host array that is part of the code.
+    Constant(usize),
+    /// A function of the module.
+    Call(usize, Vec<Expr>),
+    /// An atomic operation on an element: the old value.
+    Atomic {
+        /// Which.
+        op: AtomicOp,
+        /// The array.
+        array: Box<Expr>,
+        /// One integer for each axis.
+        indices: Vec<Expr>,
+        /// Operands of the element's type: one, or (old, new) for `Cas`.
+        operands: Vec<Expr>,
+    },
+}
+
+/// An entry of a subscript that makes a view.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "views are few")]
+pub enum Index {
+    /// One place of the axis, which goes away.
+    At(Expr),
+    /// Part of the axis: start, stop, step; int64, `None` for Python's defaults.
+    Slice(Option<Expr>, Option<Expr>, Option<Expr>),
+    /// A new axis of length one.
+    New,
+}
+
+/// Atomic operations, by Numba's names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of cuda.atomic")]
+pub enum AtomicOp {
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    Exch,
+    Max,
+    Min,
+    Nanmax,
+    Nanmin,
+    Cas,
+}
+
+impl AtomicOp {
+    /// The operations with Numba's names.
+    pub const ALL: [(&'static str, AtomicOp); 13] = [
+        ("add", AtomicOp::Add),
+        ("sub", AtomicOp::Sub),
+        ("and_", AtomicOp::And),
+        ("or_", AtomicOp::Or),
+        ("xor", AtomicOp::Xor),
+        ("inc", AtomicOp::Inc),
+        ("dec", AtomicOp::Dec),
+        ("exch", AtomicOp::Exch),
+        ("max", AtomicOp::Max),
+        ("min", AtomicOp::Min),
+        ("nanmax", AtomicOp::Nanmax),
+        ("nanmin", AtomicOp::Nanmin),
+        ("cas", AtomicOp::Cas),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+
+    /// Whether elements of that type may be the target.
+    pub const fn allows(self, d: DType) -> bool {
+        use DType::*;
+        match self {
+            AtomicOp::Add | AtomicOp::Sub => matches!(d, I32 | U32 | I64 | U64 | F32 | F64 | C64 | C128),
+            AtomicOp::Max | AtomicOp::Min | AtomicOp::Nanmax | AtomicOp::Nanmin => {
+                matches!(d, I32 | U32 | I64 | U64 | F32 | F64)
+            }
+            AtomicOp::Inc | AtomicOp::Dec => matches!(d, U32 | U64),
+            AtomicOp::Exch | AtomicOp::Cas => matches!(d, I32 | U32 | I64 | U64 | F32 | F64),
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(d, I32 | U32 | I64 | U64),
+        }
+    }
+}
+
+impl Expr {
+    /// An expression.
+    pub fn new(ty: Ty, kind: Kind) -> Expr {
+        Expr { ty, kind }
+    }
+
+    /// A number.
+    pub fn number(n: Number, d: DType) -> Expr {
+        Expr::new(Ty::Scalar(d), Kind::Const(n))
+    }
+
+    /// An int64.
+    pub fn int(n: i64) -> Expr {
+        Expr::number(Number::Int(n.into()), DType::I64)
+    }
+
+    /// A truth value.
+    pub fn bool(b: bool) -> Expr {
+        Expr::number(Number::Bool(b), DType::Bool)
+    }
+
+    /// A value that is not known yet.
+    pub fn unknown() -> Expr {
+        Expr::new(Ty::Unknown, Kind::Nothing)
+    }
+
+    /// The type, where it is a number's.
+    pub fn dtype(&self) -> Option<DType> {
+        self.ty.scalar()
+    }
+
+    /// The integer that it is known to be.
+    pub fn as_int(&self) -> Option<i64> {
+        match &self.kind {
+            Kind::Const(Number::Int(n)) => i64::try_from(*n).ok(),
+            Kind::Const(Number::Bool(b)) => Some((*b).into()),
+            Kind::Cast(inner) if self.dtype().is_some_and(DType::is_int) => inner.as_int(),
+            Kind::Fun(fun, _, args) => {
+                let values = args.iter().map(Expr::as_int).collect::<Option<Vec<_>>>()?;
+                match (fun, &values[..]) {
+                    (Fun::Add, [a, b]) => a.checked_add(*b),
+                    (Fun::Subtract, [a, b]) => a.checked_sub(*b),
+                    (Fun::Multiply, [a, b]) => a.checked_mul(*b),
+                    (Fun::FloorDivide, [a, b]) if *b > 0 => Some(a.div_euclid(*b)),
+                    (Fun::Remainder, [a, b]) if *b > 0 => Some(a.rem_euclid(*b)),
+                    (Fun::LeftShift, [a, b]) if (0..62).contains(b) => a.checked_mul(1 << b),
+                    (Fun::RightShift, [a, b]) if (0..63).contains(b) => Some(a >> b),
+                    (Fun::Power, [a, b]) => a.checked_pow(u32::try_from(*b).ok()?),
+                    (Fun::Negative, [a]) => a.checked_neg(),
+                    (Fun::Positive, [a]) => Some(*a),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it may be written down twice: a constant or a variable.
+    pub fn is_simple(&self) -> bool {
+        match &self.kind {
+            Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => true,
+            Kind::Cast(inner) => inner.is_simple(),
+            _ => false,
+        }
+    }
+
+    /// Whether it does more than give a value.
+    pub fn has_effect(&self) -> bool {
+        match &self.kind {
+            Kind::Call(..) | Kind::Atomic { .. } => true,
+            Kind::Builtin(row, _) => row.effect,
+            _ => false,
+        }
+    }
+
+    /// Calls `f` with each direct part.
+    pub fn parts<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match &self.kind {
+            Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
+            Kind::Cast(a)
+            | Kind::Not(a)
+            | Kind::Item(a, _)
+            | Kind::Transpose(a)
+            | Kind::Extent(a, _)
+            | Kind::Stride(a, _) => f(a),
+            Kind::And(a, b) | Kind::Or(a, b) => {
+                f(a);
+                f(b);
+            }
+            Kind::Select(c, a, b) => {
+                f(c);
+                f(a);
+                f(b);
+            }
+            Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
+                all.iter().for_each(f);
+            }
+            Kind::Load(a, indices) => {
+                f(a);
+                indices.iter().for_each(f);
+            }
+            Kind::View(a, indices) => {
+                f(a);
+                for index in indices {
+                    match index {
+                        Index::At(e) => f(e),
+                        Index::Slice(start, stop, step) => [start, stop, step].into_iter().flatten().for_each(&mut *f),
+                        Index::New => {}
+                    }
+                }
+            }
+            Kind::Atomic { array, indices, operands, .. } => {
+                f(array);
+                indices.iter().chain(operands).for_each(f);
+            }
+        }
+    }
+}
+
+impl StmtKind {
+    /// Calls `f` with each expression that stands in the statement itself.
+    pub fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            StmtKind::Assign(_, value) | StmtKind::Eval(value) | StmtKind::Return(Some(value)) => f(value),
+            StmtKind::Store { array, indices, value } => {
+                f(array);
+                indices.iter().for_each(&mut *f);
+                f(value);
+            }
+            StmtKind::If { test, .. } | StmtKind::While { test, .. } => f(test),
+            StmtKind::For { start, stop, step, .. } => [start, stop, step].into_iter().for_each(f),
+            StmtKind::Print(parts) => {
+                for part in parts {
+                    if let Printed::Value(value) = part {
+                        f(value);
+                    }
+                }
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) | StmtKind::Raise(_) => {}
+        }
+    }
+
+    /// The statements inside.
+    pub fn blocks(&self) -> Vec<&[Stmt]> {
+        match self {
+            StmtKind::If { then, orelse, .. } => vec![then, orelse],
+            StmtKind::While { body, .. } | StmtKind::For { body, .. } => vec![body],
+            _ => Vec::new(),
+        }
+    }
+}

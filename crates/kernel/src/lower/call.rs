@@ -1,0 +1,347 @@
+//! Calls: functions of the tables, functions of the user, types as conversions.
+
+use std::sync::Arc;
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use super::Arg;
+use super::walk::{Thing, Walk, tuple};
+use crate::ast::{BinOp, Expr as Ast, ExprKind, Value};
+use crate::diagnostic::Result;
+use crate::ir::{AtomicOp, Expr, Kind};
+use crate::rules::Rule;
+use crate::table::{self, Row, Slot};
+use crate::types::{BOOL, Ty};
+
+impl Walk<'_, '_> {
+    pub(super) fn call(&mut self, func: &Ast, args: &[Ast], keywords: &[(String, Ast)]) -> Result<Thing> {
+        let pos = self.pos;
+        let callee = self.eval(func)?;
+        if let Some(star) = args.iter().find(|a| matches!(a.kind, ExprKind::Unsupported { .. })) {
+            self.eval(star)?;
+        }
+        let all = args.iter().chain(keywords.iter().map(|(_, e)| e));
+        let things = self.in_order(all, |walk, e| walk.eval(e))?;
+        self.pos = pos;
+        let mut things = things.into_iter();
+        let given: Vec<Thing> = things.by_ref().take(args.len()).collect();
+        let named: Vec<(&str, Thing)> = keywords.iter().map(|(name, _)| name.as_str()).zip(things).collect();
+        match callee {
+            Thing::Value(Value::Builtin(name)) => self.builtin(&name, given, named),
+            Thing::Value(Value::Function(function)) => self.call_function(function, given, named),
+            Thing::Value(Value::NamedTuple(names)) => self.named_tuple(names, given, named),
+            Thing::Value(Value::Type(ty)) => {
+                self.no_keywords(&ty.to_string(), &named)?;
+                self.convert(&ty, given)
+            }
+            Thing::Method(value, name) => self.method(*value, &name, given),
+            other => {
+                let what = self.named(&other);
+                Err(self
+                    .typing(format!("{what} cannot be called in a kernel"))
+                    .hint("functions of the user need @cuda.jit(device=True) or no decorator, and their source text"))
+            }
+        }
+    }
+
+    fn named_tuple(&mut self, names: Arc<[String]>, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+        let mut items = self.values(given)?;
+        for name in names.iter().skip(items.len()) {
+            let Some((_, thing)) = named.iter().find(|(n, _)| n == name) else {
+                return Err(self.typing(format!("the named tuple is missing {name:?}")));
+            };
+            items.push(self.value(thing.clone())?);
+        }
+        if items.len() != names.len() || named.iter().any(|(n, _)| !names.iter().any(|name| name == n)) {
+            return Err(self.typing(format!("the named tuple has {} items", names.len())));
+        }
+        Ok(Thing::Expr(tuple(items, Some(names))))
+    }
+
+    pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Thing)]) -> Result<()> {
+        match named.first() {
+            Some((keyword, _)) => Err(self.typing(format!("{name} takes no keyword argument {keyword:?}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn values(&mut self, things: Vec<Thing>) -> Result<Vec<Expr>> {
+        things.into_iter().map(|t| self.value(t)).collect()
+    }
+
+    fn builtin(&mut self, name: &str, args: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+        if let Some(result) = self.special(name, &args, &named)? {
+            return Ok(result);
+        }
+        if let Some(op) = name.strip_prefix("cuda.atomic.") {
+            let found = AtomicOp::ALL.iter().find(|(n, _)| *n == op);
+            if let Some((_, op)) = found {
+                self.no_keywords(name, &named)?;
+                return self.atomic(*op, args);
+            }
+        }
+        if let Some(row) = table::row(name) {
+            self.no_keywords(name, &named)?;
+            let args = self.values(args)?;
+            return self.row(row, args).map(Thing::Expr);
+        }
+        if let Some((fun, rule)) = table::function(name) {
+            self.no_keywords(name, &named)?;
+            let mut args = self.values(args)?;
+            // log(x, base), and an output array for a universal function.
+            if fun == Fun::Log && args.len() == 2 && rule != Rule::Ufunc {
+                let base = args.pop().into_iter().collect();
+                let base = self.function(name, fun, rule, base)?;
+                let log = self.function(name, fun, rule, args)?;
+                return self.binary(BinOp::Div, log, base).map(Thing::Expr);
+            }
+            return self.function(name, fun, rule, args).map(Thing::Expr);
+        }
+        let error = self.unsupported(format!("{name} is not supported in kernels"));
+        Err(match (nearby(name), table::nearest(name)) {
+            (Some(hint), _) => error.hint(hint),
+            (None, Some(near)) => error.hint(format!("did you mean {near}?")),
+            (None, None) => error,
+        })
+    }
+
+    /// A builtin of the devices.
+    pub(super) fn row(&mut self, row: &'static Row, mut args: Vec<Expr>) -> Result<Expr> {
+        if args.iter().any(|a| a.ty == Ty::Unknown) {
+            return Ok(Expr::unknown());
+        }
+        let missing = row.params.len().saturating_sub(args.len());
+        if args.len() > row.params.len() || missing > row.defaults.len() {
+            return Err(self.typing(format!(
+                "{} takes {} arguments, {} given",
+                row.name,
+                row.params.len(),
+                args.len()
+            )));
+        }
+        let defaults = &row.defaults[row.defaults.len() - missing..];
+        args.extend(defaults.iter().map(|&n| Expr::int(n)));
+        let mut variable: Option<DType> = None;
+        for (arg, slot) in args.iter().zip(row.params) {
+            if *slot == Slot::T {
+                let Some(d) = arg.dtype().and_then(|d| nearest_type(d, row.types)) else {
+                    return Err(self.typing(format!("{} is not defined for {}", row.name, arg.ty)));
+                };
+                variable = Some(variable.map_or(d, |v| cuprous_core::promote::promote(v, d)));
+            }
+        }
+        let variable = match variable {
+            Some(d) => match nearest_type(d, row.types) {
+                Some(d) => Some(d),
+                None => return Err(self.typing(format!("{} is not defined for {}", row.name, d.name()))),
+            },
+            None => None,
+        };
+        let types = |slot: Slot| match slot {
+            Slot::Is(d) => Ty::Scalar(d),
+            Slot::T => variable.map_or(Ty::Unknown, Ty::Scalar),
+            Slot::Nothing => Ty::None,
+            Slot::IntBool => Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None),
+        };
+        let args = args.into_iter().zip(row.params);
+        let args = args
+            .map(|(arg, slot)| match slot {
+                Slot::Is(DType::Bool) => self.truth(arg),
+                slot => self.cast(arg, &types(*slot)),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let value = Expr::new(types(row.ret), Kind::Builtin(row, args));
+        Ok(self.settle(value))
+    }
+
+    fn atomic(&mut self, op: AtomicOp, args: Vec<Thing>) -> Result<Thing> {
+        let name = format!("cuda.atomic.{}", op.name());
+        let wanted = if op == AtomicOp::Cas { 4 } else { 3 };
+        let args = self.values(args)?;
+        if args.len() != wanted {
+            return Err(self.typing(format!("{name} takes {wanted} arguments, {} given", args.len())));
+        }
+        let mut args = args.into_iter();
+        let (Some(array), Some(index)) = (args.next(), args.next()) else { return Ok(Thing::Expr(Expr::unknown())) };
+        self.atomic_at(op, &name, array, index, args.collect()).map(Thing::Expr)
+    }
+
+    pub(super) fn atomic_at(
+        &mut self,
+        op: AtomicOp,
+        name: &str,
+        array: Expr,
+        index: Expr,
+        operands: Vec<Expr>,
+    ) -> Result<Expr> {
+        if [&array, &index].into_iter().chain(&operands).any(|e| e.ty == Ty::Unknown) {
+            return Ok(Expr::unknown());
+        }
+        let Ty::Array(ty) = array.ty.clone() else {
+            return Err(self
+                .typing(format!("{name} works on an element of an array, not on {}", array.ty))
+                .hint(format!("give the array and the index: {name}(a, i, value)")));
+        };
+        let allowed = ty.dtype().filter(|d| op.allows(*d));
+        let Some(d) = allowed else {
+            return Err(self.typing(format!("{name} is not defined for elements of type {}", ty.elem)));
+        };
+        if !ty.mutable {
+            return Err(self.typing("this array is a constant and cannot be written to"));
+        }
+        let indices = match &index.ty {
+            Ty::Tuple(..) => self.items(index),
+            _ => vec![index],
+        };
+        if indices.len() != ty.ndim as usize {
+            return Err(self.typing(format!("{name}: {} indices for an array of {} axes", indices.len(), ty.ndim)));
+        }
+        let indices = indices.into_iter().map(|i| self.atomic_index(name, i)).collect::<Result<Vec<_>>>()?;
+        let operands = operands.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
+        let value = Expr::new(Ty::Scalar(d), Kind::Atomic { op, array: Box::new(array), indices, operands });
+        Ok(self.settle(value))
+    }
+
+    fn atomic_index(&mut self, name: &str, index: Expr) -> Result<Expr> {
+        if !index.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) {
+            return Err(self.typing(format!("{name}: an index must be an integer, not {}", index.ty)));
+        }
+        self.cast(index, &crate::types::INT)
+    }
+
+    /// `float32(x)`, `int(x)`.
+    fn convert(&mut self, ty: &Ty, args: Vec<Thing>) -> Result<Thing> {
+        let mut args = self.values(args)?;
+        if args.iter().any(|a| a.ty == Ty::Unknown) {
+            return Ok(Thing::Expr(Expr::unknown()));
+        }
+        let Ty::Scalar(d) = *ty else {
+            return Err(self.typing(format!("the type {ty} cannot be called")));
+        };
+        Ok(Thing::Expr(match (args.len(), args.pop()) {
+            (0, _) => Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d),
+            (1, Some(arg)) => match arg.dtype() {
+                _ if d == DType::Bool => self.truth(arg)?,
+                Some(from) if from.is_complex() && !d.is_complex() => {
+                    return Err(self.typing(format!("{from:?} cannot become {}", d.name())).hint("take its .real"));
+                }
+                // int() of a float64 gives int64; of an unsigned number it stays one.
+                Some(DType::U64) if d == DType::I64 => self.cast_dtype(arg, DType::I64)?,
+                Some(_) => self.cast_dtype(arg, d)?,
+                None => return Err(self.typing(format!("{} cannot become {}", arg.ty, d.name()))),
+            },
+            (2, Some(imag)) if d.is_complex() => {
+                let Some(real) = args.pop() else { return Ok(Thing::Expr(Expr::unknown())) };
+                let part = d.component();
+                let parts = vec![self.cast_dtype(real, part)?, self.cast_dtype(imag, part)?];
+                Expr::new(Ty::Scalar(d), Kind::Fun(Fun::MakeComplex, part, parts))
+            }
+            (n, _) => return Err(self.typing(format!("{} takes one argument, {n} given", d.name()))),
+        }))
+    }
+
+    fn method(&mut self, value: Expr, name: &str, args: Vec<Thing>) -> Result<Thing> {
+        let row = match (name, &value.ty) {
+            ("conjugate" | "conj", Ty::Scalar(_)) if args.is_empty() => Some(Fun::Conjugate),
+            _ => None,
+        };
+        match row {
+            Some(fun) => self.function(name, fun, Rule::Arith, vec![value]).map(Thing::Expr),
+            None => {
+                let error = self.unsupported(format!("{} has no method {name:?} in kernels", value.ty));
+                Err(match &value.ty {
+                    Ty::Array(_) => error.hint("write a loop over its elements"),
+                    _ => error,
+                })
+            }
+        }
+    }
+
+    /// A function of the user: arguments by position and name, and defaults.
+    fn call_function(&mut self, index: usize, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+        let source = self.compiler.source;
+        let function = &source.functions[index];
+        let own = function.params.len();
+        if given.len() > own {
+            let plural = if own == 1 { "" } else { "s" };
+            return Err(self.typing(format!("{} takes {own} argument{plural}, {} given", function.name, given.len())));
+        }
+        let mut slots: Vec<Option<Thing>> = given.into_iter().map(Some).collect();
+        slots.resize_with(own, || None);
+        for (name, thing) in named {
+            let Some(k) = function.params.iter().position(|p| p.name.text == name) else {
+                return Err(self.typing(format!("{} has no parameter {name:?}", function.name)));
+            };
+            if slots[k].replace(thing).is_some() {
+                return Err(self.typing(format!("{} got two values for {name:?}", function.name)));
+            }
+        }
+        for (slot, param) in slots.iter_mut().zip(&function.params) {
+            if slot.is_none() {
+                *slot = param.default.clone().map(Thing::Value);
+            }
+            if slot.is_none() {
+                return Err(self.typing(format!("{} is missing the argument {:?}", function.name, param.name.text)));
+            }
+        }
+        let (mut types, mut values) = (Vec::new(), Vec::new());
+        for thing in slots.into_iter().flatten() {
+            let (arg, value) = match thing {
+                Thing::Value(
+                    v
+                    @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
+                ) => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
+                other => {
+                    let value = self.value(other)?;
+                    if value.ty.is_unknown() {
+                        return Ok(Thing::Expr(Expr::unknown()));
+                    }
+                    (Arg::Ty(value.ty.clone()), value)
+                }
+            };
+            types.push(arg);
+            values.push(value);
+        }
+        let (pos, caller) = (self.pos, self.compiler.instances[self.instance].function);
+        let callee = self
+            .compiler
+            .instance(index, &types, pos, caller)
+            .map_err(|error| error.called_from(self.function, pos))?;
+        let ret = self.compiler.instances[callee].ret.clone();
+        if ret == Ty::Unknown {
+            return Ok(Thing::Expr(Expr::unknown()));
+        }
+        let value = Expr::new(ret, Kind::Call(callee, values));
+        Ok(Thing::Expr(self.settle(value)))
+    }
+}
+
+/// The first of the types that holds the values of one; an integer may become a float where there is no integer.
+fn nearest_type(d: DType, types: &[DType]) -> Option<DType> {
+    if types.contains(&d) {
+        return Some(d);
+    }
+    let wide = |to: &&DType| cuprous_core::promote::promote(d, **to) == **to;
+    let same_kind = types.iter().find(|to| to.is_int() == d.is_int() && wide(to));
+    // A literal is an int64 and may stand for a word.
+    let word = || types.iter().find(|to| **to == DType::U64 && d == DType::I64);
+    same_kind.or_else(|| types.iter().find(wide)).or_else(word).copied()
+}
+
+/// What to do instead of things that people try.
+fn nearby(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "np.zeros" | "np.empty" | "np.ones" | "np.full" | "np.array" | "np.zeros_like" | "np.empty_like"
+        | "np.arange" | "np.linspace" | "list" | "dict" | "set" | "bytearray" => {
+            "kernels allocate nothing: use cuda.local.array(shape, dtype) for a thread's own memory or \
+             cuda.shared.array for a block's, or pass an array in"
+        }
+        "sum" | "np.sum" | "np.mean" | "np.prod" | "any" | "all" | "sorted" | "map" | "filter" => "write a loop",
+        "open" | "input" => "a kernel has no files: read before the launch and pass an array",
+        "np.random.rand" | "np.random.random" | "random.random" => {
+            "use cuda.random: create_xoroshiro128p_states and xoroshiro128p_uniform_float32"
+        }
+        _ => return None,
+    })
+}

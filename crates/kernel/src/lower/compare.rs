@@ -1,0 +1,195 @@
+//! Comparisons.
+
+use cuprous_core::{DType, Fun};
+
+use super::walk::{Thing, Walk, describe};
+use crate::ast::{CmpOp, Expr as Ast, UnaryOp, Value};
+use crate::diagnostic::Result;
+use crate::ir::{Expr, Kind};
+use crate::rules::Rule;
+use crate::types::{BOOL, Ty};
+
+impl Walk<'_, '_> {
+    pub(super) fn comparison(&mut self, left: &Ast, rest: &[(CmpOp, Ast)]) -> Result<Expr> {
+        if let [(op, right)] = rest {
+            let pos = self.pos;
+            let both = self.in_order([left, right], |walk, e| walk.eval(e))?;
+            self.pos = pos;
+            let [left, right] = <[Thing; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+            return self.compare(*op, left, right);
+        }
+        // a < b < c: each operand once, and the later only where the earlier hold.
+        let mut left = self.eval_value(left)?;
+        let mut result: Option<Expr> = None;
+        let mut pending: Vec<(Expr, Vec<crate::ir::Stmt>)> = Vec::new();
+        for (k, (op, right)) in rest.iter().enumerate() {
+            let ((test, next), block) = self.block(|walk| {
+                let right = walk.eval_value(right)?;
+                let once = right.is_simple() || k + 1 == rest.len();
+                let right = if once { right } else { walk.hold("t", right) };
+                let test = walk.compare(*op, Thing::Expr(left.clone()), Thing::Expr(right.clone()))?;
+                Ok((test, right))
+            })?;
+            left = next;
+            pending.push((test, block));
+        }
+        for (test, block) in pending {
+            if test.ty == Ty::Unknown {
+                return Ok(test);
+            }
+            // Operands of comparisons have no effects but calls'; evaluating one too many is what Python would not do.
+            self.append(block);
+            result = Some(match result {
+                Some(so_far) => Expr::new(BOOL, Kind::And(Box::new(so_far), Box::new(test))),
+                None => test,
+            });
+        }
+        Ok(result.unwrap_or_else(|| Expr::bool(true)))
+    }
+
+    pub(super) fn compare(&mut self, op: CmpOp, left: Thing, right: Thing) -> Result<Expr> {
+        // Things known now are compared now.
+        if let (Thing::Value(a), Thing::Value(b)) = (&left, &right)
+            && !matches!((a, b), (Value::Number(_) | Value::Typed(..), Value::Number(_) | Value::Typed(..)))
+        {
+            match op {
+                CmpOp::Eq | CmpOp::Is => return Ok(Expr::bool(a == b)),
+                CmpOp::NotEq | CmpOp::IsNot => return Ok(Expr::bool(a != b)),
+                _ => {}
+            }
+        }
+        if let (CmpOp::In | CmpOp::NotIn, thing) = (op, &right) {
+            let many = self.value(thing.clone())?;
+            let one = self.value(left)?;
+            return self.membership(op == CmpOp::In, one, many);
+        }
+        let (left, right) = (self.compared(left)?, self.compared(right)?);
+        if left.ty == Ty::Unknown || right.ty == Ty::Unknown {
+            return Ok(Expr::unknown());
+        }
+        if matches!(op, CmpOp::Is | CmpOp::IsNot) {
+            let same = match (&left.ty, &right.ty) {
+                (Ty::None, Ty::None) => true,
+                (Ty::None, _) | (_, Ty::None) => false,
+                _ => {
+                    return Err(self.unsupported("`is` compares with None only in kernels").hint("use =="));
+                }
+            };
+            return Ok(Expr::bool(same == (op == CmpOp::Is)));
+        }
+        if left.ty == Ty::None || right.ty == Ty::None {
+            return match op {
+                CmpOp::Eq => Ok(Expr::bool(left.ty == right.ty)),
+                CmpOp::NotEq => Ok(Expr::bool(left.ty != right.ty)),
+                _ => Err(self.typing("None has no order")),
+            };
+        }
+        if let (Ty::Tuple(..), Ty::Tuple(..)) = (&left.ty, &right.ty) {
+            return self.compare_tuples(op, left, right);
+        }
+        let (fun, text) = match op {
+            CmpOp::Eq => (Fun::Equal, "=="),
+            CmpOp::NotEq => (Fun::NotEqual, "!="),
+            CmpOp::Lt => (Fun::Less, "<"),
+            CmpOp::LtE => (Fun::LessEqual, "<="),
+            CmpOp::Gt => (Fun::Greater, ">"),
+            _ => (Fun::GreaterEqual, ">="),
+        };
+        if let (Some(a), Some(b)) = (left.as_int(), right.as_int()) {
+            return Ok(Expr::bool(match fun {
+                Fun::Equal => a == b,
+                Fun::NotEqual => a != b,
+                Fun::Less => a < b,
+                Fun::LessEqual => a <= b,
+                Fun::Greater => a > b,
+                _ => a >= b,
+            }));
+        }
+        match (left.dtype(), right.dtype()) {
+            (Some(a), Some(DType::U64)) if is_signed(a) => self.compare_mixed(fun, left, right),
+            (Some(DType::U64), Some(b)) if is_signed(b) => {
+                let turned = match fun {
+                    Fun::Less => Fun::Greater,
+                    Fun::LessEqual => Fun::GreaterEqual,
+                    Fun::Greater => Fun::Less,
+                    Fun::GreaterEqual => Fun::LessEqual,
+                    same => same,
+                };
+                self.compare_mixed(turned, right, left)
+            }
+            _ => self.function(text, fun, Rule::Compare, vec![left, right]),
+        }
+    }
+
+    fn compared(&mut self, thing: Thing) -> Result<Expr> {
+        match thing {
+            Thing::Value(
+                v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
+            ) => Err(self.typing(format!("{} is compared with something else", describe(&v)))),
+            other => self.value(other),
+        }
+    }
+
+    /// A signed integer with a uint64, which no integer type holds both of.
+    fn compare_mixed(&mut self, fun: Fun, signed: Expr, unsigned: Expr) -> Result<Expr> {
+        if let Some(n) = signed.as_int()
+            && n >= 0
+        {
+            let signed = self.cast_dtype(signed, DType::U64)?;
+            return Ok(Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![signed, unsigned])));
+        }
+        let signed = self.cast_dtype(signed, DType::I64)?;
+        let signed = if signed.is_simple() { signed } else { self.hold("t", signed) };
+        let below = |f| Expr::new(BOOL, Kind::Fun(f, DType::I64, vec![signed.clone(), Expr::int(0)]));
+        let as_unsigned = self.cast_dtype(signed.clone(), DType::U64)?;
+        let plain = Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![as_unsigned, unsigned]));
+        Ok(Expr::new(
+            BOOL,
+            match fun {
+                Fun::Less | Fun::LessEqual | Fun::NotEqual => Kind::Or(Box::new(below(Fun::Less)), Box::new(plain)),
+                _ => Kind::And(Box::new(below(Fun::GreaterEqual)), Box::new(plain)),
+            },
+        ))
+    }
+
+    fn compare_tuples(&mut self, op: CmpOp, left: Expr, right: Expr) -> Result<Expr> {
+        let (left, right) = (self.items(left), self.items(right));
+        if !matches!(op, CmpOp::Eq | CmpOp::NotEq) {
+            return Err(self.unsupported("tuples have no order in kernels").hint("compare their items"));
+        }
+        let mut all = Expr::bool(left.len() == right.len());
+        if left.len() == right.len() {
+            for (a, b) in left.into_iter().zip(right) {
+                let same = self.compare(CmpOp::Eq, Thing::Expr(a), Thing::Expr(b))?;
+                all = match all.as_int() {
+                    Some(1) => same,
+                    _ => Expr::new(BOOL, Kind::And(Box::new(all), Box::new(same))),
+                };
+            }
+        }
+        if op == CmpOp::Eq { Ok(all) } else { self.unary(UnaryOp::Not, all) }
+    }
+
+    fn membership(&mut self, positive: bool, one: Expr, many: Expr) -> Result<Expr> {
+        if one.ty == Ty::Unknown || many.ty == Ty::Unknown {
+            return Ok(Expr::unknown());
+        }
+        if !matches!(many.ty, Ty::Tuple(..)) {
+            return Err(self.unsupported(format!("`in` is not supported for {}", many.ty)).hint("loop over it"));
+        }
+        let one = if one.is_simple() { one } else { self.hold("t", one) };
+        let mut any = Expr::bool(false);
+        for item in self.items(many) {
+            let same = self.compare(CmpOp::Eq, Thing::Expr(one.clone()), Thing::Expr(item))?;
+            any = match any.as_int() {
+                Some(0) => same,
+                _ => Expr::new(BOOL, Kind::Or(Box::new(any), Box::new(same))),
+            };
+        }
+        if positive { Ok(any) } else { self.unary(UnaryOp::Not, any) }
+    }
+}
+
+fn is_signed(d: DType) -> bool {
+    d.kind() == cuprous_core::Kind::Int
+}

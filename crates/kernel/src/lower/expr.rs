@@ -1,0 +1,293 @@
+//! Expressions without calls and subscripts.
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use super::walk::{Thing, Walk, tuple};
+use crate::ast::{BinOp, Expr as Ast, ExprKind, UnaryOp, Value};
+use crate::diagnostic::Result;
+use crate::ir::{Expr, Kind, StmtKind};
+use crate::rules::{self, Rule};
+use crate::types::{BOOL, FLOAT, INT, Ty};
+
+/// Expressions inside one another.
+const MAX_DEPTH: usize = 400;
+
+/// The row of the operation table behind an operator.
+fn row_of(op: BinOp) -> Option<(Fun, Rule)> {
+    Some(match op {
+        BinOp::Add => (Fun::Add, Rule::Arith),
+        BinOp::Sub => (Fun::Subtract, Rule::Arith),
+        BinOp::Mult => (Fun::Multiply, Rule::Arith),
+        BinOp::Div => (Fun::Divide, Rule::Divide),
+        BinOp::FloorDiv => (Fun::FloorDivide, Rule::Arith),
+        BinOp::Mod => (Fun::Remainder, Rule::Arith),
+        BinOp::Pow => (Fun::Power, Rule::Power),
+        BinOp::LShift => (Fun::LeftShift, Rule::Shift),
+        BinOp::RShift => (Fun::RightShift, Rule::Shift),
+        BinOp::BitOr => (Fun::BitwiseOr, Rule::Bits),
+        BinOp::BitXor => (Fun::BitwiseXor, Rule::Bits),
+        BinOp::BitAnd => (Fun::BitwiseAnd, Rule::Bits),
+        BinOp::MatMult => return None,
+    })
+}
+
+impl Walk<'_, '_> {
+    /// What an expression means.
+    pub(super) fn eval(&mut self, e: &Ast) -> Result<Thing> {
+        let outer = std::mem::replace(&mut self.pos, e.pos);
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.unsupported("this expression is nested too deeply").hint("name its parts"));
+        }
+        let result = self.eval_here(e);
+        self.depth -= 1;
+        if result.is_ok() {
+            self.pos = outer;
+        }
+        result
+    }
+
+    /// The value of an expression.
+    pub(super) fn eval_value(&mut self, e: &Ast) -> Result<Expr> {
+        let thing = self.eval(e)?;
+        let outer = std::mem::replace(&mut self.pos, e.pos);
+        let value = self.value(thing)?;
+        self.pos = outer;
+        Ok(value)
+    }
+
+    /// Values of some expressions, in order.
+    pub(super) fn eval_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Ast>) -> Result<Vec<Expr>> {
+        let things = self.in_order(all, |walk, e| walk.eval(e))?;
+        things.into_iter().map(|thing| self.value(thing)).collect()
+    }
+
+    fn eval_here(&mut self, e: &Ast) -> Result<Thing> {
+        Ok(Thing::Expr(match &e.kind {
+            ExprKind::Value(value) => return self.known(value.clone()),
+            ExprKind::Name(name) => return self.read(name),
+            ExprKind::Bin { op, left, right } => {
+                let both = self.eval_all([&**left, &**right])?;
+                self.pos = e.pos;
+                let [left, right] = <[Expr; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+                self.binary(*op, left, right)?
+            }
+            ExprKind::Unary { op, operand } => {
+                let value = self.eval_value(operand)?;
+                self.unary(*op, value)?
+            }
+            ExprKind::Bool { and, values } => self.logic(*and, values)?,
+            ExprKind::Compare { left, rest } => self.comparison(left, rest)?,
+            ExprKind::IfExp { test, body, orelse } => return self.conditional(test, body, orelse),
+            ExprKind::Call { func, args, keywords } => return self.call(func, args, keywords),
+            ExprKind::Attribute { value, name } => {
+                let value = self.eval(value)?;
+                return self.attribute(value, name);
+            }
+            ExprKind::Subscript { value, index } => return self.subscript(value, index),
+            ExprKind::Slice { .. } => return Err(self.unsupported("a slice can only stand in a subscript")),
+            ExprKind::Tuple(items) => tuple(self.eval_all(items)?, None),
+            ExprKind::Unsupported { what, instead } => return Err(self.lacks(what, instead.as_deref())),
+        }))
+    }
+
+    /// Something known when the kernel is compiled; some names are values of the thread.
+    pub(super) fn known(&mut self, value: Value) -> Result<Thing> {
+        if let Value::Builtin(name) = &value
+            && let Some(row) = crate::table::row(name).filter(|row| row.place)
+        {
+            return self.row(row, Vec::new()).map(Thing::Expr);
+        }
+        Ok(Thing::Value(value))
+    }
+
+    /// A row of the operation table for operands as they are.
+    pub(super) fn function(&mut self, name: &str, fun: Fun, rule: Rule, args: Vec<Expr>) -> Result<Expr> {
+        if args.iter().any(|a| a.ty == Ty::Unknown) {
+            return Ok(Expr::unknown());
+        }
+        let types: Option<Vec<DType>> = args.iter().map(Expr::dtype).collect();
+        let wanted = fun.op().arity as usize;
+        if args.len() != wanted {
+            let plural = if wanted == 1 { "" } else { "s" };
+            return Err(self.typing(format!("{name} takes {wanted} argument{plural}, {} given", args.len())));
+        }
+        let Some(compute) = types.and_then(|types| rules::compute(rule, fun, &types)) else {
+            let list: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();
+            let error = self.typing(format!("{name} is not defined for {}", list.join(" and ")));
+            return Err(match args.iter().any(|a| matches!(a.ty, Ty::Array(_))) {
+                true => error.hint("kernels work on elements: index the array, for example a[i]"),
+                false => error,
+            });
+        };
+        let args = args.into_iter().map(|a| self.cast_dtype(a, compute)).collect::<Result<Vec<_>>>()?;
+        // Of no operation, the operand is left.
+        if fun == Fun::Positive || (matches!(fun, Fun::Floor | Fun::Ceil | Fun::Trunc) && !compute.is_float()) {
+            return args.into_iter().next().ok_or_else(|| self.typing("an operand is wanted"));
+        }
+        Ok(Expr::new(Ty::Scalar(fun.result(compute)), Kind::Fun(fun, compute, args)))
+    }
+
+    /// A binary operator.
+    pub(super) fn binary(&mut self, op: BinOp, left: Expr, right: Expr) -> Result<Expr> {
+        let Some((fun, rule)) = row_of(op) else {
+            return Err(self.lacks("@", Some("write the loop over the products")));
+        };
+        if let (BinOp::Add, Ty::Tuple(..), Ty::Tuple(..)) = (op, &left.ty, &right.ty) {
+            let mut items = self.items(left);
+            items.extend(self.items(right));
+            return Ok(tuple(items, None));
+        }
+        if op == BinOp::Pow
+            && let Some(short) = self.short_power(&left, &right)?
+        {
+            return Ok(short);
+        }
+        self.function(op.text(), fun, rule, vec![left, right])
+    }
+
+    /// Small constant powers are products.
+    fn short_power(&mut self, base: &Expr, exponent: &Expr) -> Result<Option<Expr>> {
+        let (Some(d), Some(n)) = (base.dtype(), self.known_int(exponent)) else { return Ok(None) };
+        if !(2..=4).contains(&n) || !exponent.dtype().is_some_and(|d| d.is_int()) {
+            return Ok(None);
+        }
+        let Some(compute) = rules::compute(Rule::Power, Fun::Power, &[d, DType::I64]) else { return Ok(None) };
+        let base = self.cast_dtype(base.clone(), compute)?;
+        let x = if base.is_simple() { base } else { self.hold("x", base) };
+        let mut product = x.clone();
+        if n == 4 {
+            product = self.function("*", Fun::Multiply, Rule::Arith, vec![x.clone(), x])?;
+            product = self.hold("x", product);
+            let again = product.clone();
+            return Ok(Some(self.function("*", Fun::Multiply, Rule::Arith, vec![product, again])?));
+        }
+        for _ in 1..n {
+            product = self.function("*", Fun::Multiply, Rule::Arith, vec![product, x.clone()])?;
+        }
+        Ok(Some(product))
+    }
+
+    /// The items of a tuple.
+    pub(super) fn items(&mut self, e: Expr) -> Vec<Expr> {
+        match (&e.ty, e.kind) {
+            (_, Kind::Tuple(items)) => items,
+            (Ty::Tuple(types, _), kind) => {
+                let types = types.clone();
+                let held = Expr::new(e.ty.clone(), kind);
+                let held = if held.is_simple() { held } else { self.hold("t", held) };
+                let item = |(k, ty)| Expr::new(ty, Kind::Item(Box::new(held.clone()), k));
+                types.into_iter().enumerate().map(item).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn unary(&mut self, op: UnaryOp, value: Expr) -> Result<Expr> {
+        match op {
+            UnaryOp::Not => {
+                let value = self.truth(value)?;
+                Ok(match value.as_int() {
+                    Some(n) => Expr::bool(n == 0),
+                    None => Expr::new(BOOL, Kind::Not(Box::new(value))),
+                })
+            }
+            UnaryOp::USub => {
+                // A literal stays one.
+                match value.kind {
+                    Kind::Const(Number::Int(n)) if value.ty == INT => {
+                        return Ok(Expr::number(Number::Int(-n), DType::I64));
+                    }
+                    Kind::Const(Number::Float(x)) if value.ty == FLOAT => {
+                        return Ok(Expr::number(Number::Float(-x), DType::F64));
+                    }
+                    _ => {}
+                }
+                self.function("unary -", Fun::Negative, Rule::Arith, vec![value])
+            }
+            UnaryOp::UAdd => self.function("unary +", Fun::Positive, Rule::Arith, vec![value]),
+            UnaryOp::Invert => self.function("~", Fun::Invert, Rule::Bits, vec![value]),
+        }
+    }
+
+    /// `and`, `or`: of truth values one; of others the operand that decides.
+    fn logic(&mut self, and: bool, values: &[Ast]) -> Result<Expr> {
+        let Some((first, rest)) = values.split_first() else { return Ok(Expr::bool(and)) };
+        let left = self.eval_value(first)?;
+        if rest.is_empty() {
+            return Ok(left);
+        }
+        let test = self.truth(left.clone())?;
+        if let Some(known) = test.as_int() {
+            // The constant decides, or does not matter.
+            return if (known != 0) == and { self.logic(and, rest) } else { Ok(left) };
+        }
+        let (right, block) = self.block(|walk| walk.logic(and, rest))?;
+        if left.ty == Ty::Unknown || right.ty == Ty::Unknown {
+            return Ok(Expr::unknown());
+        }
+        let Some(ty) = left.ty.unify(&right.ty) else {
+            let word = if and { "and" } else { "or" };
+            return Err(self.typing(format!("`{word}` of {} and {} has no type", left.ty, right.ty)));
+        };
+        if block.is_empty() && ty == BOOL {
+            let both = (Box::new(left), Box::new(right));
+            return Ok(Expr::new(BOOL, if and { Kind::And(both.0, both.1) } else { Kind::Or(both.0, both.1) }));
+        }
+        let left = self.cast(left, &ty)?;
+        let result = self.hold_variable("t", left);
+        let Kind::Var(var) = result.kind else { return Ok(result) };
+        let test = self.truth(result.clone())?;
+        let test = if and { test } else { Expr::new(BOOL, Kind::Not(Box::new(test))) };
+        let ((), then) = self.block(|walk| {
+            walk.append(block);
+            let right = walk.cast(right, &ty)?;
+            walk.push(StmtKind::Assign(var, right));
+            Ok(())
+        })?;
+        self.push(StmtKind::If { test, then, orelse: Vec::new() });
+        Ok(self.hold("t", result))
+    }
+
+    /// A new variable with a value, which may change until it is held.
+    fn hold_variable(&mut self, name: &str, value: Expr) -> Expr {
+        let ty = value.ty.clone();
+        let var = self.variable(name, ty.clone());
+        self.push(StmtKind::Assign(var, value));
+        Expr::new(ty, Kind::Var(var))
+    }
+
+    fn conditional(&mut self, test: &Ast, body: &Ast, orelse: &Ast) -> Result<Thing> {
+        let test = self.test(test)?;
+        if let Some(known) = test.as_int() {
+            return self.eval(if known != 0 { body } else { orelse });
+        }
+        let (yes, then) = self.block(|walk| walk.eval_value(body))?;
+        let (no, other) = self.block(|walk| walk.eval_value(orelse))?;
+        if yes.ty == Ty::Unknown || no.ty == Ty::Unknown {
+            // What is known of one of them helps inference on.
+            return Ok(Thing::Expr(if yes.ty == Ty::Unknown { no } else { yes }));
+        }
+        let Some(ty) = yes.ty.unify(&no.ty) else {
+            return Err(self.typing(format!("`if … else` of {} and {} has no type", yes.ty, no.ty)));
+        };
+        let (yes, no) = (self.cast(yes, &ty)?, self.cast(no, &ty)?);
+        if then.is_empty() && other.is_empty() && ty.scalar().is_some() {
+            let parts = (Box::new(test), Box::new(yes), Box::new(no));
+            return Ok(Thing::Expr(Expr::new(ty, Kind::Select(parts.0, parts.1, parts.2))));
+        }
+        let var = self.variable("t", ty.clone());
+        let fill = |walk: &mut Self, block, value| {
+            walk.block(|walk| {
+                walk.append(block);
+                walk.push(StmtKind::Assign(var, value));
+                Ok(())
+            })
+        };
+        let ((), then) = fill(self, then, yes)?;
+        let ((), orelse) = fill(self, other, no)?;
+        self.push(StmtKind::If { test, then, orelse });
+        Ok(Thing::Expr(Expr::new(ty, Kind::Var(var))))
+    }
+}

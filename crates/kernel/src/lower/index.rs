@@ -1,0 +1,387 @@
+//! Subscripts and attributes.
+
+use cuprous_core::DType;
+use cuprous_core::Fun;
+use cuprous_core::scalar::Number;
+
+use super::walk::{Thing, Walk, describe, tuple};
+use crate::ast::{Expr as Ast, ExprKind, Value};
+use crate::diagnostic::Result;
+use crate::ir::{Expr, Index, Kind, StmtKind};
+use crate::rules::Rule;
+use crate::types::{ArrayTy, INT, Order, Ty};
+
+impl Walk<'_, '_> {
+    /// `value[index]`, read.
+    pub(super) fn subscript(&mut self, value: &Ast, index: &Ast) -> Result<Thing> {
+        let pos = self.pos;
+        let base = self.eval(value)?;
+        // A type with a subscript is an array's type: float32[:].
+        if let Thing::Value(Value::Type(ty)) = &base {
+            return Err(self.unsupported(format!("the array type {ty}[…] has no meaning inside a kernel")));
+        }
+        let base = self.value(base)?;
+        match &base.ty {
+            Ty::Unknown => {
+                // Names in the index get their types all the same.
+                self.indices(index)?;
+                Ok(Thing::Expr(Expr::unknown()))
+            }
+            Ty::Tuple(types, _) => {
+                let types = types.clone();
+                let at = self.eval_value(index)?;
+                self.pos = pos;
+                self.tuple_item(base, &types, at)
+            }
+            Ty::Array(_) => {
+                let (base, index) = self.base_then_index(base, index)?;
+                self.pos = pos;
+                let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
+                Ok(Thing::Expr(self.read_at(base, index)?))
+            }
+            ty => Err(self.typing(format!("{ty} cannot be indexed"))),
+        }
+    }
+
+    /// The array is evaluated before the index.
+    fn base_then_index(&mut self, base: Expr, index: &Ast) -> Result<(Expr, Option<Vec<Index>>)> {
+        let (found, block) = self.block(|walk| walk.indices(index))?;
+        let base = if block.is_empty() { base } else { self.fixed("a", base) };
+        self.append(block);
+        Ok((base, found))
+    }
+
+    fn tuple_item(&mut self, base: Expr, types: &[Ty], at: Expr) -> Result<Thing> {
+        if at.ty == Ty::Unknown {
+            return Ok(Thing::Expr(Expr::unknown()));
+        }
+        let n = types.len() as i64;
+        if let Some(k) = self.known_int(&at) {
+            let place = if k < 0 { k + n } else { k };
+            if !(0..n).contains(&place) {
+                return Err(self.typing(format!("index {k} is out of bounds for a tuple of {n}")));
+            }
+            let items = self.items(base);
+            return match items.into_iter().nth(place as usize) {
+                Some(item) => Ok(Thing::Expr(item)),
+                None => Err(self.typing("the tuple has no such item")),
+            };
+        }
+        let Some(ty) = types.first().filter(|first| types.iter().all(|t| t == *first)).cloned() else {
+            return Err(self
+                .typing("the index of a tuple of several types must be known when the kernel is compiled")
+                .hint("use an integer literal"));
+        };
+        // Items of one type: a choice by the index.
+        let at = self.cast(at, &INT)?;
+        let at = if at.is_simple() { at } else { self.hold("k", at) };
+        let items = self.items(base);
+        let mut result: Option<Expr> = None;
+        for (k, item) in items.into_iter().enumerate().rev() {
+            result = Some(match result {
+                None => item,
+                Some(rest) => {
+                    let same = vec![at.clone(), Expr::int(k as i64)];
+                    let test = Expr::new(crate::types::BOOL, Kind::Fun(Fun::Equal, DType::I64, same));
+                    Expr::new(ty.clone(), Kind::Select(Box::new(test), Box::new(item), Box::new(rest)))
+                }
+            });
+        }
+        Ok(Thing::Expr(result.unwrap_or_else(Expr::unknown)))
+    }
+
+    /// The entries of a subscript; `None` where a type is not known yet.
+    fn indices(&mut self, index: &Ast) -> Result<Option<Vec<Index>>> {
+        let list: &[Ast] = match &index.kind {
+            ExprKind::Tuple(items) => items,
+            _ => std::slice::from_ref(index),
+        };
+        let mut parts: Vec<Option<Part<'_>>> = Vec::new();
+        for item in list {
+            match &item.kind {
+                ExprKind::Slice { start, stop, step } => {
+                    parts.push(Some(Part::Open));
+                    for bound in [start, stop, step] {
+                        parts.push(bound.as_deref().map(Part::Ast));
+                    }
+                }
+                ExprKind::Value(Value::None) => parts.push(Some(Part::New)),
+                ExprKind::Value(Value::Ellipsis) => parts.push(Some(Part::Rest)),
+                _ => parts.push(Some(Part::Ast(item))),
+            }
+        }
+        let asts: Vec<&Ast> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Some(Part::Ast(e)) => Some(*e),
+                _ => None,
+            })
+            .collect();
+        let mut values = self.eval_all(asts)?.into_iter();
+        let mut result = Vec::new();
+        let mut known = true;
+        let mut parts = parts.into_iter();
+        while let Some(part) = parts.next() {
+            match part {
+                Some(Part::Ast(_)) => {
+                    let Some(value) = values.next() else { break };
+                    match value.ty.clone() {
+                        Ty::Unknown => known = false,
+                        // One value with several indices: cuda.grid(2).
+                        Ty::Tuple(..) => {
+                            for item in self.items(value) {
+                                result.push(Index::At(self.index_value(item)?));
+                            }
+                        }
+                        _ => result.push(Index::At(self.index_value(value)?)),
+                    }
+                }
+                Some(Part::Open) => {
+                    let mut bounds = [None, None, None];
+                    for bound in &mut bounds {
+                        if let Some(Some(Part::Ast(_))) = parts.next() {
+                            let Some(value) = values.next() else { break };
+                            if value.ty == Ty::Unknown {
+                                known = false;
+                            } else if value.ty != Ty::None {
+                                *bound = Some(self.index_value(value)?);
+                            }
+                        }
+                    }
+                    let [start, stop, step] = bounds;
+                    result.push(Index::Slice(start, stop, step));
+                }
+                Some(Part::New) => result.push(Index::New),
+                // Told from a slice by what stands in its step.
+                Some(Part::Rest) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
+                None => {}
+            }
+        }
+        Ok(known.then_some(result))
+    }
+
+    fn index_value(&mut self, value: Expr) -> Result<Expr> {
+        match value.dtype() {
+            Some(d) if d.is_int() || d == DType::Bool => {
+                // Unsigned 64-bit numbers are indices that are never negative; all fit into an int64 that matter.
+                self.cast(value, &INT)
+            }
+            _ => {
+                let error = self.typing(format!("an index must be an integer, not {}", value.ty));
+                Err(match value.dtype() {
+                    Some(d) if d.is_float() => error.hint("convert it with int(…), or divide with // instead of /"),
+                    _ => error,
+                })
+            }
+        }
+    }
+
+    /// Replaces `...` by as many full slices as are missing.
+    fn spread(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
+        let is_rest = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
+        let used = index.iter().filter(|i| !is_rest(i) && !matches!(i, Index::New)).count();
+        if used > ndim {
+            return Err(self.typing(format!("{used} indices for an array of {ndim} axes")));
+        }
+        let mut result = Vec::new();
+        let mut seen = false;
+        for entry in index {
+            if !is_rest(&entry) {
+                result.push(entry);
+            } else if seen {
+                return Err(self.typing("a subscript can only have one ..."));
+            } else {
+                seen = true;
+                result.extend((used..ndim).map(|_| Index::Slice(None, None, None)));
+            }
+        }
+        Ok(result)
+    }
+
+    fn read_at(&mut self, base: Expr, index: Vec<Index>) -> Result<Expr> {
+        let Ty::Array(array) = &base.ty else { return Ok(Expr::unknown()) };
+        let array = array.clone();
+        let index = self.spread(index, array.ndim as usize)?;
+        if index.len() == array.ndim as usize && index.iter().all(|i| matches!(i, Index::At(_))) {
+            let at = index.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None });
+            return self.load(base, at.collect());
+        }
+        self.view(base, &array, index)
+    }
+
+    /// An element.
+    pub(super) fn load(&mut self, array: Expr, indices: Vec<Expr>) -> Result<Expr> {
+        let Ty::Array(ty) = &array.ty else { return Ok(Expr::unknown()) };
+        let elem = (*ty.elem).clone();
+        Ok(Expr::new(elem, Kind::Load(Box::new(array), indices)))
+    }
+
+    /// What the first axis has at a place: an element, or an array of one axis less.
+    pub(super) fn element(&mut self, array: Expr, at: Expr) -> Result<Expr> {
+        self.read_at(array, vec![Index::At(at)])
+    }
+
+    fn view(&mut self, base: Expr, array: &ArrayTy, mut index: Vec<Index>) -> Result<Expr> {
+        let used = index.iter().filter(|i| !matches!(i, Index::New)).count();
+        index.extend((used..array.ndim as usize).map(|_| Index::Slice(None, None, None)));
+        let ndim = index.iter().filter(|i| !matches!(i, Index::At(_))).count();
+        // Rows after rows stay so when places come first, then at most one part without step, then whole axes.
+        let mut rest = index.iter().skip_while(|i| matches!(i, Index::At(_))).peekable();
+        if let Some(Index::Slice(_, _, None)) = rest.peek() {
+            rest.next();
+        }
+        let contiguous = array.order == Order::C && rest.all(|i| matches!(i, Index::Slice(None, None, None)));
+        let order = if contiguous { Order::C } else { Order::A };
+        let ty = ArrayTy { ndim: ndim as u8, order, ..array.clone() };
+        if ndim == 0 {
+            return Err(self.typing("a view without axes is not supported in kernels"));
+        }
+        Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)))
+    }
+
+    /// The array and the integers of a subscript that is written to; `None` where something is not known yet.
+    pub(super) fn place(&mut self, array: &Ast, index: &Ast) -> Result<(Option<Expr>, Option<Vec<Expr>>)> {
+        let pos = self.pos;
+        let base = self.eval_value(array)?;
+        match &base.ty {
+            Ty::Unknown => {
+                self.indices(index)?;
+                return Ok((None, None));
+            }
+            Ty::Array(_) => {}
+            Ty::Tuple(..) => return Err(self.typing("a tuple's items cannot be assigned to")),
+            ty => return Err(self.typing(format!("{ty} cannot be indexed"))),
+        }
+        let (base, found) = self.base_then_index(base, index)?;
+        self.pos = pos;
+        let Some(found) = found else { return Ok((None, None)) };
+        let Ty::Array(ty) = &base.ty else { return Ok((None, None)) };
+        let ndim = ty.ndim as usize;
+        let found = self.spread(found, ndim)?;
+        let count = found.len();
+        let at: Vec<Expr> =
+            found.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None }).collect();
+        if at.len() != ndim || at.len() != count {
+            return Err(self
+                .unsupported(format!("an assignment to part of an array ({} indices for {ndim} axes)", at.len()))
+                .hint("assign to elements in a loop: for i in range(n): a[i] = …"));
+        }
+        Ok((Some(base), Some(at)))
+    }
+
+    /// `array[index] = value`.
+    pub(super) fn store(&mut self, array: &Ast, index: &Ast, value: Thing) -> Result<()> {
+        let value = self.value(value)?;
+        let ((array, indices), block) = self.block(|walk| walk.place(array, index))?;
+        let value = if block.is_empty() { value } else { self.fixed("t", value) };
+        self.append(block);
+        let Some((array, indices)) = array.zip(indices) else { return Ok(()) };
+        self.store_element(array, indices, value)
+    }
+
+    pub(super) fn store_element(&mut self, array: Expr, indices: Vec<Expr>, value: Expr) -> Result<()> {
+        let Ty::Array(ty) = &array.ty else { return Ok(()) };
+        if !ty.mutable {
+            return Err(self.typing("this array is a constant and cannot be written to"));
+        }
+        let elem = (*ty.elem).clone();
+        if value.ty != Ty::Unknown && !value.ty.converts_to(&elem) {
+            let error = self.typing(format!("{} cannot be stored in an {}", value.ty, array.ty));
+            return Err(match value.ty {
+                Ty::Scalar(d) if d.is_complex() => error.hint("take its .real or .imag"),
+                _ => error,
+            });
+        }
+        let value = self.cast(value, &elem)?;
+        self.push(StmtKind::Store { array, indices, value });
+        Ok(())
+    }
+
+    // --- attributes
+
+    pub(super) fn attribute(&mut self, base: Thing, name: &str) -> Result<Thing> {
+        let base = match base {
+            Thing::Value(Value::Builtin(outer)) => return self.known(Value::Builtin(format!("{outer}.{name}"))),
+            Thing::Value(Value::Other(what)) => {
+                return Err(self.typing(format!("{what} has no attribute {name:?} that a kernel can use")));
+            }
+            // NumPy's `array.dtype.type`.
+            Thing::Value(Value::Type(ty)) if name == "type" => return Ok(Thing::Value(Value::Type(ty))),
+            other => self.value(other)?,
+        };
+        let extent = |k: usize| Expr::new(INT, Kind::Extent(Box::new(base.clone()), k));
+        Ok(Thing::Expr(match (&base.ty, name) {
+            (Ty::Unknown, _) => Expr::unknown(),
+            (Ty::Array(a), _) => {
+                let ndim = a.ndim as usize;
+                let item = a.dtype().map_or(1, |d| d.size()) as i64;
+                let size = |walk: &mut Self| {
+                    let mut all = (0..ndim).map(extent);
+                    let first = all.next().unwrap_or_else(|| Expr::int(1));
+                    all.try_fold(first, |n, e| walk.function("*", Fun::Multiply, Rule::Arith, vec![n, e]))
+                };
+                match name {
+                    "shape" => tuple((0..ndim).map(extent).collect(), None),
+                    "strides" => {
+                        let stride = |k| Expr::new(INT, Kind::Stride(Box::new(base.clone()), k));
+                        tuple((0..ndim).map(stride).collect(), None)
+                    }
+                    "ndim" => Expr::int(ndim as i64),
+                    "size" => size(self)?,
+                    "itemsize" => Expr::int(item),
+                    "nbytes" => {
+                        let n = size(self)?;
+                        self.function("*", Fun::Multiply, Rule::Arith, vec![n, Expr::int(item)])?
+                    }
+                    "dtype" => return Ok(Thing::Value(Value::Type((*a.elem).clone()))),
+                    "T" => {
+                        let order = match a.order {
+                            Order::C if ndim > 1 => Order::F,
+                            Order::F if ndim > 1 => Order::C,
+                            same => same,
+                        };
+                        let ty = Ty::Array(ArrayTy { order, ..a.clone() });
+                        Expr::new(ty, Kind::Transpose(Box::new(base.clone())))
+                    }
+                    _ => return Ok(Thing::Method(Box::new(base), name.into())),
+                }
+            }
+            (Ty::Tuple(_, Some(names)), _) if names.iter().any(|n| n == name) => {
+                let k = names.iter().position(|n| n == name).unwrap_or(0);
+                match self.items(base).into_iter().nth(k) {
+                    Some(item) => item,
+                    None => return Err(self.typing("the tuple has no such item")),
+                }
+            }
+            (Ty::Scalar(d), "real") if !d.is_complex() => base,
+            (Ty::Scalar(d), "imag") if !d.is_complex() => {
+                Expr::number(super::walk::convert(Number::Int(0), DType::I64, *d), *d)
+            }
+            (Ty::Scalar(_), "real") => self.function("real", Fun::Real, Rule::Complex, vec![base])?,
+            (Ty::Scalar(_), "imag") => self.function("imag", Fun::Imag, Rule::Complex, vec![base])?,
+            (Ty::Scalar(_), _) => return Ok(Thing::Method(Box::new(base), name.into())),
+            (ty, _) => return Err(self.typing(format!("{ty} has no attribute {name:?}"))),
+        }))
+    }
+
+    /// What a static thing is, for messages.
+    pub(super) fn named(&self, thing: &Thing) -> String {
+        match thing {
+            Thing::Value(v) => describe(v),
+            Thing::Expr(e) => e.ty.to_string(),
+            _ => "this".into(),
+        }
+    }
+}
+
+/// A part of a subscript on its way to an [`Index`].
+enum Part<'a> {
+    /// An integer, or a bound of a slice.
+    Ast(&'a Ast),
+    /// A slice, whose three bounds follow.
+    Open,
+    /// `None`.
+    New,
+    /// `...`.
+    Rest,
+}

@@ -1,0 +1,324 @@
+//! From syntax to typed code, in one walk that is repeated until no variable's type grows any more.
+//!
+//! A variable starts without a type; each assignment unifies into it. Expressions of unknown operands are unknown, and
+//! code made meanwhile is thrown away; the last walk, in which nothing changed, is the result. A function is compiled
+//! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far.
+
+mod call;
+mod compare;
+mod expr;
+mod index;
+mod loops;
+mod special;
+mod stmt;
+mod walk;
+
+use std::sync::Arc;
+
+use crate::ast::{ConstArray, Pos, Source, Value};
+use crate::diagnostic::{Class, Diagnostic, Result};
+use crate::ir;
+use crate::types::Ty;
+use crate::verify;
+use crate::webs::webs;
+
+use walk::Walk;
+
+/// Walks of one function before inference is given up; types only grow, and each can grow a few times.
+const MAX_WALKS: usize = 64;
+/// Instances of functions in one kernel.
+const MAX_INSTANCES: usize = 2000;
+/// Calls inside one another.
+const MAX_DEPTH: usize = 100;
+
+/// What a function is called with.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// A value of that type.
+    Ty(Ty),
+    /// Something known when the kernel is compiled.
+    Static(Value),
+}
+
+/// What is known of a web.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Bound {
+    /// Nothing yet.
+    Unset,
+    /// It holds values of that type.
+    Ty(Ty),
+    /// It is another name for something known when the kernel is compiled.
+    Static(Value),
+}
+
+/// A function for one list of arguments.
+struct Instance {
+    function: usize,
+    args: Vec<Arg>,
+    ret: Ty,
+    code: Option<ir::Function>,
+}
+
+/// Compiles a kernel and what it calls.
+pub(crate) struct Compiler<'a> {
+    source: &'a Source,
+    instances: Vec<Instance>,
+    constants: Vec<Arc<ConstArray>>,
+    depth: usize,
+}
+
+/// Compiles function 0 of a source as a kernel for arguments of these types.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
+    let args: Vec<Arg> = args.iter().cloned().map(Arg::Ty).collect();
+    compile_function(source, &args, true)
+}
+
+/// As [`compile`]; a function that is no kernel may return a value.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn compile_function(source: &Source, args: &[Arg], kernel: bool) -> Result<ir::Module> {
+    let mut compiler = Compiler { source, instances: Vec::new(), constants: Vec::new(), depth: 0 };
+    let function = &source.functions[0];
+    let start = Pos { line: function.first_line, column: 0, end: 0 };
+    let root = compiler.instance(0, args, start, 0)?;
+    debug_assert_eq!(root, 0);
+    let ret = &compiler.instances[0].ret;
+    if kernel && *ret != Ty::None {
+        let message = format!("CUDA kernel must have void return type; {} returns {ret}", function.name);
+        let error = Diagnostic::new(Class::Typing, message, function, start);
+        return Err(error.hint("write the result into an array, or declare it with @cuda.jit(device=True)"));
+    }
+    let module = compiler.finish();
+    if let Err(broken) = verify::verify(&module) {
+        let message = format!("an internal error of the kernel compiler, please report it: {broken}");
+        return Err(Diagnostic::new(Class::Unsupported, message, function, start));
+    }
+    Ok(module)
+}
+
+impl<'a> Compiler<'a> {
+    /// The instance of a function for these arguments, compiled unless it is being compiled further out.
+    fn instance(&mut self, function: usize, args: &[Arg], pos: Pos, caller: usize) -> Result<usize> {
+        let known = |i: &Instance| i.function == function && i.args == args;
+        if let Some(found) = self.instances.iter().position(known) {
+            return Ok(found);
+        }
+        let source = self.source;
+        let body = &source.functions[function];
+        if self.instances.len() >= MAX_INSTANCES || self.depth >= MAX_DEPTH {
+            let message = "functions call one another too deeply for a kernel, or with ever new argument types";
+            return Err(Diagnostic::new(Class::Unsupported, message, &source.functions[caller], pos));
+        }
+        let this = self.instances.len();
+        self.instances.push(Instance { function, args: args.to_vec(), ret: Ty::Unknown, code: None });
+        self.depth += 1;
+        let webs = webs(body);
+        let mut bounds = vec![Bound::Unset; webs.names.len()];
+        for _ in 0..MAX_WALKS {
+            let before = (bounds.clone(), self.instances[this].ret.clone());
+            let (code, unset) = Walk::new(self, this, body, &webs, &mut bounds).run()?;
+            if before == (bounds.clone(), self.instances[this].ret.clone()) {
+                let ret = &mut self.instances[this].ret;
+                if *ret == Ty::Unknown {
+                    // No way out gives a value.
+                    *ret = Ty::None;
+                    continue;
+                }
+                if let Some(error) = unset {
+                    return Err(error);
+                }
+                self.instances[this].code = Some(ir::Function { ret: self.instances[this].ret.clone(), ..code });
+                self.depth -= 1;
+                return Ok(this);
+            }
+        }
+        let start = Pos { line: body.first_line, column: 0, end: 0 };
+        Err(Diagnostic::new(Class::Typing, "the types of the variables do not settle", body, start))
+    }
+
+    /// The number of a host array among the constants.
+    fn constant(&mut self, array: &Arc<ConstArray>) -> usize {
+        self.constants.iter().position(|known| known == array).unwrap_or_else(|| {
+            self.constants.push(array.clone());
+            self.constants.len() - 1
+        })
+    }
+
+    /// The functions that the kernel reaches, with numbers and names of their own.
+    fn finish(self) -> ir::Module {
+        let mut all: Vec<Option<ir::Function>> = self.instances.into_iter().map(|i| i.code).collect();
+        // Instances that only earlier walks called are left out.
+        let mut number = vec![usize::MAX; all.len()];
+        let mut order = vec![0];
+        number[0] = 0;
+        let mut next = 0;
+        while next < order.len() {
+            if let Some(code) = &all[order[next]] {
+                each_call(&code.body, &mut |callee| {
+                    if number[callee] == usize::MAX {
+                        number[callee] = order.len();
+                        order.push(callee);
+                    }
+                });
+            }
+            next += 1;
+        }
+        let mut functions: Vec<ir::Function> = order.iter().filter_map(|&k| all[k].take()).collect();
+        let mut names: Vec<String> = Vec::new();
+        for function in &mut functions {
+            renumber(&mut function.body, &number);
+            let plain = function.name.clone();
+            let mut k = 0;
+            while names.contains(&function.name) {
+                k += 1;
+                function.name = format!("{plain}_{k}");
+            }
+            names.push(function.name.clone());
+        }
+        spread_writes(&mut functions);
+        let mut module = ir::Module { functions, constants: self.constants, barriers: false, dynamic_shared: false };
+        module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
+        module.barriers = module.functions.iter().any(|f| {
+            any_expr(&f.body, &mut |e| match &e.kind {
+                ir::Kind::Builtin(row, _) => row.waits,
+                _ => false,
+            })
+        });
+        module
+    }
+}
+
+/// Calls `f` with every expression in some statements, the inner ones too.
+pub fn each_expr<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(&'a ir::Expr)) {
+    fn inner<'a>(e: &'a ir::Expr, f: &mut dyn FnMut(&'a ir::Expr)) {
+        f(e);
+        e.parts(&mut |part| inner(part, f));
+    }
+    for stmt in body {
+        stmt.kind.exprs(&mut |e| inner(e, f));
+        for block in stmt.kind.blocks() {
+            each_expr(block, f);
+        }
+    }
+}
+
+/// Whether any expression is so.
+pub fn any_expr(body: &[ir::Stmt], f: &mut dyn FnMut(&ir::Expr) -> bool) -> bool {
+    let mut found = false;
+    each_expr(body, &mut |e| found |= f(e));
+    found
+}
+
+fn each_call(body: &[ir::Stmt], f: &mut dyn FnMut(usize)) {
+    each_expr(body, &mut |e| {
+        if let ir::Kind::Call(callee, _) = &e.kind {
+            f(*callee);
+        }
+    });
+}
+
+/// Calls stand only as the whole of an assignment or for their effect: see [`ir::Expr`].
+fn renumber(body: &mut [ir::Stmt], number: &[usize]) {
+    for stmt in body {
+        match &mut stmt.kind {
+            ir::StmtKind::Assign(_, e) | ir::StmtKind::Eval(e) => {
+                if let ir::Kind::Call(callee, _) = &mut e.kind {
+                    *callee = number[*callee];
+                }
+            }
+            ir::StmtKind::If { then, orelse, .. } => {
+                renumber(then, number);
+                renumber(orelse, number);
+            }
+            ir::StmtKind::While { body, .. } | ir::StmtKind::For { body, .. } => renumber(body, number),
+            _ => {}
+        }
+    }
+}
+
+/// Which parameters may be written: through variables, views and calls.
+fn spread_writes(functions: &mut [ir::Function]) {
+    loop {
+        let mut changed = false;
+        for k in 0..functions.len() {
+            let found = written(&functions[k], functions);
+            changed |= found != functions[k].writes;
+            functions[k].writes = found;
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+fn written(function: &ir::Function, all: &[ir::Function]) -> std::collections::BTreeSet<usize> {
+    // Parameters whose memory a variable may show.
+    let mut shows: Vec<std::collections::BTreeSet<usize>> = vec![Default::default(); function.vars.len()];
+    (0..function.params).for_each(|p| shows[p].extend([p]));
+    loop {
+        let mut changed = false;
+        each_assignment(&function.body, &mut |var, value| {
+            let reach = memory(value, &shows);
+            let before = shows[var].len();
+            shows[var].extend(reach);
+            changed |= shows[var].len() != before;
+        });
+        if !changed {
+            break;
+        }
+    }
+    let mut writes = std::collections::BTreeSet::new();
+    each_stmt(&function.body, &mut |stmt| {
+        if let ir::StmtKind::Store { array, .. } = &stmt.kind {
+            writes.extend(memory(array, &shows));
+        }
+    });
+    each_expr(&function.body, &mut |e| match &e.kind {
+        ir::Kind::Atomic { array, .. } => writes.extend(memory(array, &shows)),
+        ir::Kind::Call(callee, args) => {
+            for &p in &all[*callee].writes {
+                if let Some(arg) = args.get(p) {
+                    writes.extend(memory(arg, &shows));
+                }
+            }
+        }
+        _ => {}
+    });
+    writes
+}
+
+fn each_stmt<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(&'a ir::Stmt)) {
+    for stmt in body {
+        f(stmt);
+        for block in stmt.kind.blocks() {
+            each_stmt(block, f);
+        }
+    }
+}
+
+fn each_assignment<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(usize, &'a ir::Expr)) {
+    each_stmt(body, &mut |stmt| {
+        if let ir::StmtKind::Assign(var, value) = &stmt.kind {
+            f(*var, value);
+        }
+    });
+}
+
+/// Parameters whose memory a value may show.
+fn memory(e: &ir::Expr, shows: &[std::collections::BTreeSet<usize>]) -> std::collections::BTreeSet<usize> {
+    match &e.kind {
+        ir::Kind::Var(v) => shows[*v].clone(),
+        // Numbers show no memory; what an array is indexed by does not matter.
+        ir::Kind::Load(..) | ir::Kind::Fun(..) | ir::Kind::Const(_) => Default::default(),
+        ir::Kind::View(array, _) => memory(array, shows),
+        _ => {
+            let mut all = std::collections::BTreeSet::new();
+            e.parts(&mut |part| all.extend(memory(part, shows)));
+            all
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Builtins that are no rows of a table: they take types, make arrays, or are made of others.
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use super::walk::{Thing, Walk, tuple};
+use crate::ast::{BinOp, Value};
+use crate::diagnostic::Result;
+use crate::ir::{self, AtomicOp, Expr, Kind, Printed, Space, StmtKind};
+use crate::rules::{self, Rule};
+use crate::table;
+use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
+
+type Named<'n> = [(&'n str, Thing)];
+
+impl Walk<'_, '_> {
+    /// Calls a special builtin; `None` where the name is none.
+    pub(super) fn special(&mut self, name: &str, args: &[Thing], named: &Named) -> Result<Option<Thing>> {
+        if !table::SPECIAL.contains(&name) {
+            return Ok(None);
+        }
+        let takes = |counts: std::ops::RangeInclusive<usize>| {
+            if counts.contains(&args.len()) {
+                return Ok(());
+            }
+            let (least, most) = (counts.start(), counts.end());
+            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            Err(self.typing(format!("{name} takes {wanted} arguments, {} given", args.len())))
+        };
+        if !matches!(name, "enumerate" | "cuda.shared.array" | "cuda.local.array" | "print" | "round" | "zip") {
+            self.no_keywords(name, named)?;
+        }
+        Ok(Some(match name {
+            "len" => {
+                takes(1..=1)?;
+                self.length(args[0].clone())?
+            }
+            "range" => {
+                takes(1..=3)?;
+                self.range(args)?
+            }
+            "enumerate" => {
+                let start = match (args.get(1), named.iter().find(|(n, _)| *n == "start")) {
+                    (Some(start), _) | (None, Some((_, start))) => self.value(start.clone())?,
+                    (None, None) => Expr::int(0),
+                };
+                match args.first() {
+                    Some(over) => Thing::Enumerate(Box::new(over.clone()), Box::new(start)),
+                    None => return Err(self.typing("enumerate takes something to loop over")),
+                }
+            }
+            "zip" => {
+                if named.iter().any(|(n, t)| *n != "strict" || !is_false(t)) {
+                    return Err(self.unsupported("zip takes no keyword arguments in kernels"));
+                }
+                Thing::Zip(args.to_vec())
+            }
+            "min" | "max" => self.extreme(name, args)?,
+            "round" => {
+                takes(1..=2)?;
+                self.round(args)?
+            }
+            "pow" => {
+                takes(2..=2)?;
+                let (a, b) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
+                Thing::Expr(self.binary(BinOp::Pow, a, b)?)
+            }
+            "divmod" => {
+                takes(2..=2)?;
+                let (a, b) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
+                let (a, b) = (self.fixed("a", a), self.fixed("b", b));
+                let quotient = self.binary(BinOp::FloorDiv, a.clone(), b.clone())?;
+                let rest = self.binary(BinOp::Mod, a, b)?;
+                Thing::Expr(tuple(vec![quotient, rest], None))
+            }
+            "print" => self.print(args, named)?,
+            "tuple" => {
+                takes(1..=1)?;
+                args[0].clone()
+            }
+            "isinstance" => return Err(self.unsupported("isinstance is not supported in kernels")),
+            "np.dot" => return Err(self.lacks("np.dot", Some("write the loop over the products"))),
+            "np.where" | "cuda.selp" => {
+                takes(3..=3)?;
+                let test = self.value(args[0].clone())?;
+                let test = self.truth(test)?;
+                let (a, b) = (self.value(args[1].clone())?, self.value(args[2].clone())?);
+                if a.ty == Ty::Unknown || b.ty == Ty::Unknown {
+                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                }
+                let Some(ty) = a.ty.unify(&b.ty).filter(|ty| ty.scalar().is_some()) else {
+                    return Err(self.typing(format!("{name} of {} and {} has no type", a.ty, b.ty)));
+                };
+                let (a, b) = (self.cast(a, &ty)?, self.cast(b, &ty)?);
+                Thing::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(a), Box::new(b))))
+            }
+            "cuda.grid" | "cuda.gridsize" => {
+                takes(1..=1)?;
+                self.grid(name, args)?
+            }
+            "cuda.warpsize" => Thing::Value(Value::Typed(Number::Int(32), DType::I32)),
+            "cuda.shared.array" => self.array(Space::Shared, args, named)?,
+            "cuda.local.array" => self.array(Space::Local, args, named)?,
+            "cuda.const.array_like" => {
+                takes(1..=1)?;
+                let value = self.value(args[0].clone())?;
+                match value.kind {
+                    Kind::Constant(_) | Kind::Nothing => Thing::Expr(value),
+                    _ => {
+                        return Err(self
+                            .typing("cuda.const.array_like takes an array that is known when the kernel is compiled")
+                            .hint("give it a global array"));
+                    }
+                }
+            }
+            "cuda.atomic.compare_and_swap" => {
+                takes(3..=3)?;
+                let array = self.value(args[0].clone())?;
+                let operands = vec![self.value(args[1].clone())?, self.value(args[2].clone())?];
+                Thing::Expr(self.atomic_at(AtomicOp::Cas, name, array, Expr::int(0), operands)?)
+            }
+            "math.frexp" | "math.modf" => {
+                takes(1..=1)?;
+                let x = self.value(args[0].clone())?;
+                let x = self.fixed("x", x);
+                let parts = if name == "math.modf" {
+                    let fraction = self.function(name, Fun::ModfFraction, Rule::Math, vec![x.clone()])?;
+                    let whole = self.function(name, Fun::Trunc, Rule::Math, vec![x])?;
+                    vec![fraction, whole]
+                } else {
+                    let rows = ["math.frexp_mantissa", "math.frexp_exponent"].map(table::row);
+                    rows.into_iter().flatten().map(|row| self.row(row, vec![x.clone()])).collect::<Result<_>>()?
+                };
+                Thing::Expr(tuple(parts, None))
+            }
+            "cmath.polar" => {
+                takes(1..=1)?;
+                let z = self.value(args[0].clone())?;
+                let z = self.fixed("z", z);
+                let r = self.function(name, Fun::Absolute, Rule::Complex, vec![z.clone()])?;
+                let phi = self.function(name, Fun::Angle, Rule::Complex, vec![z])?;
+                Thing::Expr(tuple(vec![r, phi], None))
+            }
+            "cmath.rect" => {
+                takes(2..=2)?;
+                let (r, phi) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
+                let (r, phi) = (self.fixed("r", r), self.fixed("phi", phi));
+                let mut parts = Vec::new();
+                for fun in [Fun::Cos, Fun::Sin] {
+                    let turn = self.function(name, fun, Rule::Math, vec![phi.clone()])?;
+                    parts.push(self.binary(BinOp::Mult, r.clone(), turn)?);
+                }
+                let Some(d) = parts[0].dtype().and_then(|a| Some(cuprous_core::promote::promote(a, parts[1].dtype()?)))
+                else {
+                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                };
+                let parts = parts.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
+                let whole = if d == DType::F64 { DType::C128 } else { DType::C64 };
+                Thing::Expr(Expr::new(Ty::Scalar(whole), Kind::Fun(Fun::MakeComplex, d, parts)))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn length(&mut self, of: Thing) -> Result<Thing> {
+        let value = self.value(of)?;
+        Ok(Thing::Expr(match &value.ty {
+            Ty::Unknown => Expr::unknown(),
+            Ty::Array(a) if a.ndim > 0 => Expr::new(INT, Kind::Extent(Box::new(value), 0)),
+            Ty::Tuple(items, _) => Expr::int(items.len() as i64),
+            ty => return Err(self.typing(format!("{ty} has no len()"))),
+        }))
+    }
+
+    fn range(&mut self, args: &[Thing]) -> Result<Thing> {
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.value(arg.clone())?);
+        }
+        if values.iter().any(|v| v.ty == Ty::Unknown) {
+            let unknown = || Expr::unknown();
+            return Ok(Thing::Range(Box::new([unknown(), unknown(), unknown()])));
+        }
+        let types: Option<Vec<DType>> = values.iter().map(|v| v.dtype().filter(|d| d.is_int())).collect();
+        let Some(types) = types else {
+            let bad = values.iter().find(|v| !v.dtype().is_some_and(|d| d.is_int()));
+            let what = bad.map_or("something else".into(), |v| v.ty.to_string());
+            return Err(self.typing(format!("range takes integers, not {what}")).hint("convert it with int(…)"));
+        };
+        // Numba's: small integers count as int32, unsigned 64-bit ones as uint64, the rest as int64. A literal fits any.
+        let small =
+            |(d, v): (&DType, &Expr)| d.size() < 4 || *d == DType::I32 || (types.len() > 1 && v.as_int().is_some());
+        let is_small = types.iter().zip(&values).all(small) && types.iter().any(|d| d.size() <= 4);
+        let d = if is_small {
+            DType::I32
+        } else if types.contains(&DType::U64) {
+            DType::U64
+        } else {
+            DType::I64
+        };
+        let mut values = values.into_iter().map(|v| self.cast_dtype(v, d)).collect::<Result<Vec<_>>>()?.into_iter();
+        let number = |n: i128| Expr::number(Number::Int(n), d);
+        let mut next = || values.next();
+        let (start, stop, step) = match args.len() {
+            1 => (Some(number(0)), next(), Some(number(1))),
+            2 => (next(), next(), Some(number(1))),
+            _ => (next(), next(), next()),
+        };
+        match (start, stop, step) {
+            (Some(start), Some(stop), Some(step)) => {
+                if self.known_int(&step) == Some(0) {
+                    return Err(self.typing("range() arg 3 must not be zero"));
+                }
+                Ok(Thing::Range(Box::new([start, stop, step])))
+            }
+            _ => Err(self.typing("range takes one to three integers")),
+        }
+    }
+
+    /// Python's `min` and `max`: the first of equals, and what comparisons with NaN make of it.
+    fn extreme(&mut self, name: &str, args: &[Thing]) -> Result<Thing> {
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.value(arg.clone())?);
+        }
+        if let [one] = &values[..]
+            && let Ty::Tuple(..) = one.ty
+        {
+            values = self.items(values[0].clone());
+        }
+        if values.iter().any(|v| v.ty == Ty::Unknown) {
+            return Ok(Thing::Expr(Expr::unknown()));
+        }
+        let types: Option<Vec<DType>> = values.iter().map(Expr::dtype).collect();
+        let common = types.and_then(|t| rules::compute(Rule::Plain, Fun::Maximum, &t)).filter(|d| !d.is_complex());
+        let Some(d) = common else {
+            return Err(self.typing(format!("{name} takes two or more numbers")).hint("write a loop over an array"));
+        };
+        let fun = if name == "min" { Fun::Less } else { Fun::Greater };
+        let mut values = values.into_iter();
+        let Some(first) = values.next() else { return Err(self.typing(format!("{name} takes two or more numbers"))) };
+        let mut best = self.cast_dtype(first, d)?;
+        for value in values {
+            let value = self.cast_dtype(value, d)?;
+            let (a, b) = (self.fixed_or_simple("a", best), self.fixed_or_simple("b", value));
+            let test = Expr::new(BOOL, Kind::Fun(fun, d, vec![b.clone(), a.clone()]));
+            best = Expr::new(Ty::Scalar(d), Kind::Select(Box::new(test), Box::new(b), Box::new(a)));
+        }
+        Ok(Thing::Expr(best))
+    }
+
+    fn fixed_or_simple(&mut self, name: &str, e: Expr) -> Expr {
+        if e.is_simple() { e } else { self.hold(name, e) }
+    }
+
+    /// `round(x)` gives an integer, `round(x, digits)` a float; halves go to the even neighbour.
+    fn round(&mut self, args: &[Thing]) -> Result<Thing> {
+        let x = self.value(args[0].clone())?;
+        if x.ty == Ty::Unknown {
+            return Ok(Thing::Expr(x));
+        }
+        if x.dtype().is_some_and(|d| d.is_int()) {
+            return Ok(Thing::Expr(x));
+        }
+        let Some(digits) = args.get(1) else {
+            let whole = self.function("round", Fun::Rint, Rule::Math, vec![x])?;
+            return Ok(Thing::Expr(self.cast(whole, &INT)?));
+        };
+        let digits = self.value(digits.clone())?;
+        let Some(n) = self.known_int(&digits) else {
+            return Err(self.typing("the number of digits of round must be known when the kernel is compiled"));
+        };
+        let d = x.dtype().unwrap_or(DType::F64);
+        let scale = Expr::number(super::walk::convert(Number::Float(10f64.powi(n.abs() as i32)), DType::F64, d), d);
+        let (there, back) = if n >= 0 { (BinOp::Mult, BinOp::Div) } else { (BinOp::Div, BinOp::Mult) };
+        let scaled = self.binary(there, x, scale.clone())?;
+        let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
+        Ok(Thing::Expr(self.binary(back, whole, scale)?))
+    }
+
+    /// The thread's place in the grid, or the grid's size: one number, or a tuple.
+    fn grid(&mut self, name: &str, args: &[Thing]) -> Result<Thing> {
+        let n = self.value(args[0].clone())?;
+        let Some(n @ 1..=3) = self.known_int(&n) else {
+            return Err(self.typing(format!("{name} takes 1, 2 or 3, known when the kernel is compiled")));
+        };
+        let mut items = Vec::new();
+        for axis in ["x", "y", "z"].into_iter().take(n as usize) {
+            let mut part = |what: &str| -> Result<Expr> {
+                let row = table::row(&format!("cuda.{what}.{axis}"));
+                match row {
+                    Some(row) => {
+                        let value = self.row(row, Vec::new())?;
+                        self.cast(value, &INT)
+                    }
+                    None => Err(self.unsupported(format!("{name} is not supported"))),
+                }
+            };
+            let fun = |fun, a, b| Expr::new(INT, Kind::Fun(fun, DType::I64, vec![a, b]));
+            items.push(if name == "cuda.grid" {
+                let (thread, block, width) = (part("threadIdx")?, part("blockIdx")?, part("blockDim")?);
+                fun(Fun::Add, fun(Fun::Multiply, block, width), thread)
+            } else {
+                fun(Fun::Multiply, part("blockDim")?, part("gridDim")?)
+            });
+        }
+        if n == 1 {
+            return Ok(Thing::Expr(items.remove(0)));
+        }
+        Ok(Thing::Expr(tuple(items, None)))
+    }
+
+    /// `cuda.shared.array(shape, dtype)`, `cuda.local.array(shape, dtype)`.
+    fn array(&mut self, space: Space, args: &[Thing], named: &Named) -> Result<Thing> {
+        let word = if space == Space::Shared { "cuda.shared.array" } else { "cuda.local.array" };
+        let pick = |k: usize, name: &str| {
+            args.get(k).cloned().or_else(|| named.iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone()))
+        };
+        if let Some((other, _)) = named.iter().find(|(n, _)| !matches!(*n, "shape" | "dtype" | "alignment")) {
+            return Err(self.typing(format!("{word} takes no keyword argument {other:?}")));
+        }
+        let (Some(shape), Some(dtype)) = (pick(0, "shape"), pick(1, "dtype")) else {
+            return Err(self.typing(format!("{word} takes a shape and a dtype")));
+        };
+        let dtype = match &dtype {
+            Thing::Value(Value::Type(ty)) => ty.scalar(),
+            Thing::Value(Value::Str(name)) => DType::from_name(name),
+            Thing::Expr(e) if e.ty == Ty::Unknown => return Ok(dtype),
+            _ => None,
+        };
+        let Some(dtype) = dtype else {
+            return Err(self.typing(format!("{word}: the dtype must be a type, such as float32")));
+        };
+        let shape = self.value(shape)?;
+        if shape.ty.is_unknown() {
+            return Ok(Thing::Expr(Expr::unknown()));
+        }
+        let axes = match &shape.ty {
+            Ty::Tuple(..) => self.items(shape),
+            _ => vec![shape],
+        };
+        let extents: Option<Vec<i64>> = axes.iter().map(|e| self.known_int(e).filter(|&n| n >= 0)).collect();
+        let Some(extents) = extents else {
+            let error = self.typing(format!("{word}: the shape must be known when the kernel is compiled"));
+            return Err(match space {
+                Space::Local => error.hint("use a literal or a global constant"),
+                _ => error.hint(
+                    "use a literal or a global constant, or give the size at the launch: \
+                     cuda.shared.array(0, dtype) and kernel[grid, block, stream, bytes](…)",
+                ),
+            });
+        };
+        let align = match pick(2, "alignment") {
+            None | Some(Thing::Value(Value::None)) => 0,
+            Some(thing) => {
+                let value = self.value(thing)?;
+                match self.known_int(&value).and_then(|n| u32::try_from(n).ok()) {
+                    Some(n) if n.is_power_of_two() => n,
+                    _ => return Err(self.typing(format!("{word}: alignment must be a power of two"))),
+                }
+            }
+        };
+        let dynamic = space == Space::Shared && extents == [0];
+        let (space, shape) = if dynamic { (Space::Dynamic, Vec::new()) } else { (space, extents) };
+        let bytes = shape.iter().try_fold(dtype.size() as i64, |n, &d| n.checked_mul(d));
+        if bytes.is_none_or(|b| b > 1 << 24) {
+            return Err(self.typing(format!("{word}: the array is too large")));
+        }
+        let ndim = shape.len().max(1);
+        self.arrays.push(ir::LocalArray { space, dtype, shape, align });
+        let ty = Ty::Array(ArrayTy::new(dtype, ndim, Order::C));
+        Ok(Thing::Expr(Expr::new(ty, Kind::Declared(self.arrays.len() - 1))))
+    }
+
+    fn print(&mut self, args: &[Thing], named: &Named) -> Result<Thing> {
+        self.no_keywords("print", named)?;
+        let mut parts = Vec::new();
+        for (k, arg) in args.iter().enumerate() {
+            if k > 0 {
+                parts.push(Printed::Text(" ".into()));
+            }
+            if let Thing::Value(Value::Str(text)) = arg {
+                parts.push(Printed::Text(text.clone()));
+                continue;
+            }
+            let value = self.value(arg.clone())?;
+            let values = match &value.ty {
+                Ty::Unknown => continue,
+                Ty::Scalar(_) => vec![value],
+                Ty::Tuple(items, _) if items.iter().all(|t| t.scalar().is_some()) => self.items(value),
+                ty => {
+                    return Err(self
+                        .typing(format!("{ty} cannot be printed from a kernel"))
+                        .hint("print its elements"));
+                }
+            };
+            for (k, value) in values.into_iter().enumerate() {
+                if k > 0 {
+                    parts.push(Printed::Text(" ".into()));
+                }
+                let value = self.fixed("t", value);
+                parts.push(Printed::Value(value));
+            }
+        }
+        self.push(StmtKind::Print(parts));
+        Ok(Thing::Value(Value::None))
+    }
+}
+
+fn is_false(thing: &Thing) -> bool {
+    matches!(thing, Thing::Value(Value::Number(Number::Bool(false))))
+}

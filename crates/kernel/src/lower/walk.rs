@@ -1,0 +1,517 @@
+//! One walk over a function: its variables, the blocks being written, and how values become code.
+
+use std::collections::BTreeSet;
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use super::{Arg, Bound, Compiler};
+use crate::ast::{self, Name, Pos, Value};
+use crate::diagnostic::{Class, Diagnostic, Result};
+use crate::ir::{self, Expr, Kind, StmtKind, Var, VarId};
+use crate::types::{ArrayTy, BOOL, Order, Ty};
+use crate::webs::Webs;
+
+/// What an expression means: a value at run time, or something known when the kernel is compiled.
+#[derive(Clone, Debug)]
+pub(super) enum Thing {
+    /// A value.
+    Expr(Expr),
+    /// A constant, a function, a type.
+    Value(Value),
+    /// `range(start, stop, step)`.
+    Range(Box<[Expr; 3]>),
+    /// `enumerate(what, start)`.
+    Enumerate(Box<Thing>, Box<Expr>),
+    /// `zip(…)`.
+    Zip(Vec<Thing>),
+    /// A method of a value, before it is called.
+    Method(Box<Expr>, String),
+}
+
+/// A loop around the statement being lowered.
+pub(super) struct Loop {
+    /// Set to false by `break`, where the loop has an `else`.
+    pub(super) completed: Option<VarId>,
+}
+
+/// See the module.
+pub(super) struct Walk<'c, 'a> {
+    pub(super) compiler: &'c mut Compiler<'a>,
+    pub(super) instance: usize,
+    pub(super) function: &'a ast::Function,
+    pub(super) webs: &'c Webs,
+    pub(super) bounds: &'c mut Vec<Bound>,
+    /// Parameters, then webs, then what lowering adds.
+    pub(super) vars: Vec<Var>,
+    /// The variable of each web.
+    var_of: Vec<VarId>,
+    /// Integers that variables assigned once are known to be, for the shapes of arrays.
+    pub(super) known: Vec<Option<i64>>,
+    pub(super) arrays: Vec<ir::LocalArray>,
+    /// Statements of the blocks that are open, innermost last.
+    blocks: Vec<Vec<ir::Stmt>>,
+    pub(super) loops: Vec<Loop>,
+    pub(super) pos: Pos,
+    /// Nesting of expressions.
+    pub(super) depth: usize,
+    /// The first variable that was read without a type, and where.
+    unset: Option<(String, Pos)>,
+}
+
+impl<'c, 'a> Walk<'c, 'a> {
+    pub(super) fn new(
+        compiler: &'c mut Compiler<'a>,
+        instance: usize,
+        function: &'a ast::Function,
+        webs: &'c Webs,
+        bounds: &'c mut Vec<Bound>,
+    ) -> Self {
+        let pos = Pos { line: function.first_line, column: 0, end: 0 };
+        Walk {
+            compiler,
+            instance,
+            function,
+            webs,
+            bounds,
+            vars: Vec::new(),
+            var_of: Vec::new(),
+            known: vec![None; webs.names.len()],
+            arrays: Vec::new(),
+            blocks: vec![Vec::new()],
+            loops: Vec::new(),
+            pos,
+            depth: 0,
+            unset: None,
+        }
+    }
+
+    /// The function as it is with what is known so far, and what is wrong with it if nothing more becomes known.
+    pub(super) fn run(mut self) -> Result<(ir::Function, Option<Box<Diagnostic>>)> {
+        self.declare()?;
+        let function = self.function;
+        self.body(&function.body)?;
+        let body = self.blocks.pop().unwrap_or_default();
+        let unset = self.unset.take().map(|(name, pos)| {
+            self.pos = pos;
+            self.typing(format!("variable {name:?} is used before it is assigned"))
+        });
+        let function = ir::Function {
+            name: identifier(&function.name),
+            file: function.file.clone(),
+            lines: function.lines.clone(),
+            first_line: function.first_line,
+            params: function.params.len(),
+            vars: self.vars,
+            ret: Ty::Unknown,
+            body,
+            arrays: self.arrays,
+            writes: BTreeSet::new(),
+        };
+        Ok((function, unset))
+    }
+
+    /// Variables for parameters and webs. A parameter that is assigned to has a variable beside, whose type may be wider.
+    fn declare(&mut self) -> Result<()> {
+        let function = self.function;
+        let args = self.compiler.instances[self.instance].args.clone();
+        self.check_arguments(args.len())?;
+        for (param, arg) in function.params.iter().zip(&args) {
+            let ty = match arg {
+                Arg::Ty(ty) => ty.clone(),
+                Arg::Static(_) => Ty::None,
+            };
+            self.vars.push(Var { name: param.name.text.clone(), ty });
+        }
+        for web in 0..self.webs.names.len() {
+            let ty = match &self.bounds[web] {
+                Bound::Ty(ty) => ty.clone(),
+                Bound::Static(_) => Ty::None,
+                Bound::Unset => Ty::Unknown,
+            };
+            self.var_of.push(self.vars.len());
+            self.vars.push(Var { name: self.webs.names[web].clone(), ty });
+        }
+        for (k, (param, arg)) in function.params.iter().zip(args).enumerate() {
+            let Some(web) = self.webs.of(&param.name) else { continue };
+            match arg {
+                Arg::Static(value) => self.bind_static(web, value)?,
+                Arg::Ty(ty) => {
+                    let value = Expr::new(ty.clone(), Kind::Var(k));
+                    if self.webs.assignments[web] == 1 {
+                        self.bounds[web] = Bound::Ty(ty);
+                        self.var_of[web] = k;
+                    } else {
+                        self.bind(web, value)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_arguments(&self, given: usize) -> Result<()> {
+        let wanted = self.function.params.len();
+        if given == wanted {
+            return Ok(());
+        }
+        let plural = if wanted == 1 { "" } else { "s" };
+        Err(self.typing(format!("{} takes {wanted} argument{plural}, {given} given", self.function.name)))
+    }
+
+    // --- messages
+
+    pub(super) fn error(&self, class: Class, message: impl Into<String>) -> Box<Diagnostic> {
+        Diagnostic::new(class, message, self.function, self.pos)
+    }
+
+    pub(super) fn typing(&self, message: impl Into<String>) -> Box<Diagnostic> {
+        self.error(Class::Typing, message)
+    }
+
+    pub(super) fn unsupported(&self, message: impl Into<String>) -> Box<Diagnostic> {
+        self.error(Class::Unsupported, message)
+    }
+
+    // --- statements
+
+    pub(super) fn push(&mut self, kind: StmtKind) {
+        let line = self.pos.line;
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(ir::Stmt { line, kind });
+        }
+    }
+
+    /// What `f` writes, as a block of its own.
+    pub(super) fn block<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<ir::Stmt>)> {
+        self.blocks.push(Vec::new());
+        let result = f(self);
+        let block = self.blocks.pop().unwrap_or_default();
+        Ok((result?, block))
+    }
+
+    /// Appends statements that were written as a block.
+    pub(super) fn append(&mut self, block: Vec<ir::Stmt>) {
+        if let Some(open) = self.blocks.last_mut() {
+            open.extend(block);
+        }
+    }
+
+    fn written(&self) -> usize {
+        self.blocks.last().map_or(0, Vec::len)
+    }
+
+    // --- variables
+
+    /// A new variable.
+    pub(super) fn variable(&mut self, name: &str, ty: Ty) -> VarId {
+        self.vars.push(Var { name: name.into(), ty });
+        self.vars.len() - 1
+    }
+
+    /// The value in a new variable, computed here.
+    pub(super) fn hold(&mut self, name: &str, value: Expr) -> Expr {
+        let ty = value.ty.clone();
+        let var = self.variable(name, ty.clone());
+        self.push(StmtKind::Assign(var, value));
+        Expr::new(ty, Kind::Var(var))
+    }
+
+    /// A value that may be written down twice and does not change any more.
+    pub(super) fn fixed(&mut self, name: &str, value: Expr) -> Expr {
+        if self.is_fixed(&value) { value } else { self.hold(name, value) }
+    }
+
+    fn is_fixed(&self, e: &Expr) -> bool {
+        match &e.kind {
+            Kind::Const(_) | Kind::Nothing | Kind::Declared(_) | Kind::Constant(_) => true,
+            Kind::Var(v) => self.is_assigned_once(*v),
+            Kind::Cast(inner) | Kind::Extent(inner, _) => self.is_fixed(inner),
+            Kind::Builtin(row, args) => args.is_empty() && !row.effect,
+            _ => false,
+        }
+    }
+
+    /// Variables of lowering are assigned once; a web may be assigned again.
+    fn is_assigned_once(&self, var: VarId) -> bool {
+        match self.var_of.iter().position(|&v| v == var) {
+            Some(web) => self.webs.assignments[web] == 1,
+            None => true,
+        }
+    }
+
+    pub(super) fn web(&self, name: &Name) -> Option<usize> {
+        self.webs.of(name)
+    }
+
+    pub(super) fn var_of(&self, web: usize) -> VarId {
+        self.var_of[web]
+    }
+
+    /// The value of a variable.
+    pub(super) fn read(&mut self, name: &Name) -> Result<Thing> {
+        let Some(web) = self.webs.of(name) else {
+            return Err(self.typing(format!("variable {:?} is used before it is assigned", name.text)));
+        };
+        Ok(match &self.bounds[web] {
+            Bound::Static(value) => Thing::Value(value.clone()),
+            Bound::Unset => {
+                self.unset.get_or_insert_with(|| (name.text.clone(), self.pos));
+                Thing::Expr(Expr::unknown())
+            }
+            Bound::Ty(ty) => Thing::Expr(Expr::new(ty.clone(), Kind::Var(self.var_of[web]))),
+        })
+    }
+
+    /// Assigns to a web.
+    pub(super) fn bind(&mut self, web: usize, value: Expr) -> Result<()> {
+        if value.ty == Ty::Unknown {
+            return Ok(());
+        }
+        let ty = match &self.bounds[web] {
+            Bound::Unset => value.ty.clone(),
+            Bound::Ty(ty) => match ty.unify(&value.ty) {
+                Some(ty) => ty,
+                None => {
+                    let name = &self.webs.names[web];
+                    let error = self.typing(format!("variable {name:?} would be both {ty} and {}", value.ty));
+                    return Err(error.hint("use two names: a variable has one type at each use"));
+                }
+            },
+            Bound::Static(_) => return Err(self.two_meanings(web)),
+        };
+        if self.webs.assignments[web] == 1 {
+            self.known[web] = self.known_int(&value);
+        }
+        self.bounds[web] = Bound::Ty(ty.clone());
+        let var = self.var_of[web];
+        self.vars[var].ty = ty.clone();
+        let value = self.cast(value, &ty)?;
+        self.push(StmtKind::Assign(var, value));
+        Ok(())
+    }
+
+    /// Makes a web another name for something known.
+    pub(super) fn bind_static(&mut self, web: usize, value: Value) -> Result<()> {
+        match &self.bounds[web] {
+            Bound::Unset => self.bounds[web] = Bound::Static(value),
+            Bound::Static(known) if *known == value => {}
+            _ => return Err(self.two_meanings(web)),
+        }
+        Ok(())
+    }
+
+    fn two_meanings(&self, web: usize) -> Box<Diagnostic> {
+        let name = &self.webs.names[web];
+        self.typing(format!("variable {name:?} would be different things on different ways through the function"))
+            .hint("functions, types and strings are known when the kernel is compiled; use two names")
+    }
+
+    /// The integer that an expression is known to be, through variables that are assigned once.
+    pub(super) fn known_int(&self, e: &Expr) -> Option<i64> {
+        match &e.kind {
+            Kind::Var(v) => {
+                let web = self.var_of.iter().position(|&var| var == *v)?;
+                self.known[web]
+            }
+            Kind::Cast(inner) if e.dtype().is_some_and(DType::is_int) => self.known_int(inner),
+            Kind::Fun(fun, d, args) => {
+                let constants = args.iter().map(|a| self.known_int(a).map(Expr::int)).collect::<Option<Vec<_>>>()?;
+                Expr::new(e.ty.clone(), Kind::Fun(*fun, *d, constants)).as_int()
+            }
+            _ => e.as_int(),
+        }
+    }
+
+    // --- values
+
+    /// A value at run time.
+    pub(super) fn value(&mut self, thing: Thing) -> Result<Expr> {
+        match thing {
+            Thing::Expr(e) => Ok(e),
+            Thing::Value(value) => self.constant(value),
+            Thing::Range(_) | Thing::Enumerate(..) | Thing::Zip(_) => {
+                Err(self.unsupported("range, enumerate and zip can only be looped over"))
+            }
+            Thing::Method(_, name) => Err(self.unsupported(format!("the method {name:?} can only be called"))),
+        }
+    }
+
+    fn constant(&mut self, value: Value) -> Result<Expr> {
+        Ok(match value {
+            Value::None => Expr::new(Ty::None, Kind::Nothing),
+            Value::Number(n) => Expr::number(n, default_type(n)),
+            Value::Typed(n, d) => Expr::number(n, d),
+            Value::Tuple(items, names) => {
+                let items = items.into_iter().map(|v| self.constant(v)).collect::<Result<Vec<_>>>()?;
+                tuple(items, names)
+            }
+            Value::Array(array) => {
+                let ty = ArrayTy { mutable: false, ..ArrayTy::new(array.dtype, array.shape.len(), Order::C) };
+                Expr::new(Ty::Array(ty), Kind::Constant(self.compiler.constant(&array)))
+            }
+            other => return Err(self.typing(format!("{} is no value that a kernel can hold", describe(&other)))),
+        })
+    }
+
+    /// The value in another type.
+    pub(super) fn cast(&mut self, e: Expr, to: &Ty) -> Result<Expr> {
+        if e.ty == *to || e.ty == Ty::Unknown || *to == Ty::Unknown {
+            return Ok(e);
+        }
+        if !e.ty.converts_to(to) {
+            return Err(self.typing(format!("{} cannot become {to}", e.ty)));
+        }
+        // A constant is converted here.
+        if let (Kind::Const(n), Some(from), Some(d)) = (&e.kind, e.dtype(), to.scalar()) {
+            return Ok(Expr::number(convert(*n, from, d), d));
+        }
+        if let Kind::Tuple(items) = e.kind {
+            let Ty::Tuple(types, names) = to else { return Err(self.typing("a tuple is wanted")) };
+            let items = items.into_iter().zip(types).map(|(item, ty)| self.cast(item, ty)).collect::<Result<_>>()?;
+            return Ok(tuple(items, names.clone()));
+        }
+        Ok(Expr::new(to.clone(), Kind::Cast(Box::new(e))))
+    }
+
+    pub(super) fn cast_dtype(&mut self, e: Expr, d: DType) -> Result<Expr> {
+        self.cast(e, &Ty::Scalar(d))
+    }
+
+    /// A truth value.
+    pub(super) fn truth(&mut self, e: Expr) -> Result<Expr> {
+        match &e.ty {
+            Ty::Unknown => Ok(e),
+            Ty::Scalar(DType::Bool) => Ok(e),
+            Ty::Scalar(d) => {
+                if let Kind::Const(n) = &e.kind {
+                    return Ok(Expr::bool(!cuprous_core::Scalar::new(*n, *d).is_zero(*d)));
+                }
+                let zero = Expr::number(convert(Number::Int(0), DType::I64, *d), *d);
+                Ok(Expr::new(BOOL, Kind::Fun(Fun::NotEqual, *d, vec![e])).with_operand(zero))
+            }
+            Ty::None => Ok(Expr::bool(false)),
+            Ty::Tuple(items, _) => Ok(Expr::bool(!items.is_empty())),
+            Ty::Array(_) => Err(self
+                .typing("an array is no truth value")
+                .hint("compare one element, or the array's size: `if a.size > 0`")),
+        }
+    }
+
+    /// A value that has an effect is computed here, where it stands in Python's order.
+    pub(super) fn settle(&mut self, e: Expr) -> Expr {
+        if !e.has_effect() {
+            return e;
+        }
+        if e.ty == Ty::None {
+            self.push(StmtKind::Eval(e));
+            return Expr::new(Ty::None, Kind::Nothing);
+        }
+        self.hold("t", e)
+    }
+
+    /// Nobody wants the value that was just held: what was done for it stands for its effect.
+    pub(super) fn forget(&mut self, thing: &Thing) {
+        let Some(last) = self.blocks.last_mut().and_then(|block| block.last_mut()) else { return };
+        if let (Thing::Expr(Expr { kind: Kind::Var(v), .. }), StmtKind::Assign(var, value)) = (thing, &mut last.kind)
+            && v == var
+            && value.has_effect()
+        {
+            let value = std::mem::replace(value, Expr::unknown());
+            last.kind = StmtKind::Eval(value);
+        }
+    }
+
+    /// Whether a value is made of variables.
+    pub(super) fn mentions(&self, e: &Expr, vars: &[VarId]) -> bool {
+        let mut found = matches!(e.kind, Kind::Var(v) if vars.contains(&v)) || matches!(e.kind, Kind::Load(..));
+        e.parts(&mut |part| found |= self.mentions(part, vars));
+        found
+    }
+
+    /// Values of some expressions, in order. What comes before one that needs statements of its own is held first.
+    pub(super) fn in_order<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut eval: impl FnMut(&mut Self, T) -> Result<Thing>,
+    ) -> Result<Vec<Thing>> {
+        let mut things: Vec<Thing> = Vec::new();
+        for item in items {
+            let before = self.written();
+            let (thing, block) = self.block(|walk| eval(walk, item))?;
+            if !block.is_empty() {
+                for earlier in &mut things {
+                    if let Thing::Expr(e) = earlier
+                        && !self.is_fixed(e)
+                    {
+                        let held = std::mem::replace(e, Expr::unknown());
+                        *e = self.hold("t", held);
+                    }
+                }
+                debug_assert!(self.written() >= before);
+                self.append(block);
+            }
+            things.push(thing);
+        }
+        Ok(things)
+    }
+}
+
+impl Expr {
+    /// Adds an operand to a row of the operation table.
+    fn with_operand(mut self, operand: Expr) -> Expr {
+        if let Kind::Fun(_, _, args) = &mut self.kind {
+            args.push(operand);
+        }
+        self
+    }
+}
+
+/// A tuple of values.
+pub(super) fn tuple(items: Vec<Expr>, names: Option<std::sync::Arc<[String]>>) -> Expr {
+    let types = items.iter().map(|e| e.ty.clone()).collect();
+    Expr::new(Ty::Tuple(types, names), Kind::Tuple(items))
+}
+
+/// The type of a Python number.
+pub(super) fn default_type(n: Number) -> DType {
+    match n {
+        Number::Bool(_) => DType::Bool,
+        Number::Int(i) if i > i128::from(i64::MAX) => DType::U64,
+        Number::Int(_) => DType::I64,
+        Number::Float(_) => DType::F64,
+        Number::Complex(..) => DType::C128,
+    }
+}
+
+/// A number in another type, as the devices convert it.
+pub(super) fn convert(n: Number, from: DType, to: DType) -> Number {
+    let here = cuprous_core::Scalar::new(n, from).number(from);
+    cuprous_core::Scalar::new(here, to).number(to)
+}
+
+/// A C identifier that looks like a Python name.
+pub(super) fn identifier(name: &str) -> String {
+    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert(0, '_');
+    }
+    text
+}
+
+/// A value for a message.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::None => "None".into(),
+        Value::Ellipsis => "...".into(),
+        Value::Number(_) | Value::Typed(..) => "a number".into(),
+        Value::Str(text) => format!("the string {text:?}"),
+        Value::Tuple(..) => "a tuple".into(),
+        Value::Type(ty) => format!("the type {ty}"),
+        Value::Builtin(name) => format!("the function {name}"),
+        Value::Function(_) => "a function".into(),
+        Value::NamedTuple(_) => "a class of named tuples".into(),
+        Value::Array(_) => "an array".into(),
+        Value::Other(what) => what.clone(),
+    }
+}

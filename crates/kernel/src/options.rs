@@ -1,0 +1,22 @@
+//! How a kernel is compiled: what `cuda.jit` was told.
+
+/// The options that change code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Approximate functions and divisions.
+    pub fastmath: bool,
+    /// A multiplication and an addition may become one instruction.
+    pub fma: bool,
+    /// Registers that a thread may have.
+    pub max_registers: Option<u32>,
+    /// Threads that a block may have, and blocks that a multiprocessor must hold.
+    pub launch_bounds: Option<(u32, Option<u32>)>,
+    /// Line numbers in the code, for profilers.
+    pub lineinfo: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { fastmath: false, fma: true, max_registers: None, launch_bounds: None, lineinfo: false }
+    }
+}

@@ -1,0 +1,148 @@
+//! What is known of the size of integers: where an index cannot be negative, and where a sum cannot overflow.
+
+use std::collections::HashSet;
+
+use cuprous_core::{DType, Fun};
+
+use crate::ir::{Expr, Function, Kind, Stmt, StmtKind};
+
+/// Facts about a function's variables.
+pub struct Sizes {
+    /// Variables that are never negative.
+    natural: HashSet<usize>,
+    /// Bits of variables that are assigned once, or count.
+    bits: Vec<u32>,
+}
+
+fn each<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a StmtKind)) {
+    for stmt in body {
+        f(&stmt.kind);
+        stmt.kind.blocks().into_iter().for_each(|block| each(block, f));
+    }
+}
+
+impl Sizes {
+    /// The facts: all variables are taken for natural until an assignment says otherwise.
+    pub fn of(function: &Function) -> Sizes {
+        let integer = |v: usize| function.vars[v].ty.scalar().is_some_and(|d| d.is_int());
+        let natural = (function.params..function.vars.len()).filter(|&v| integer(v)).collect();
+        let bits = function.vars.iter().map(|v| v.ty.scalar().map_or(64, width)).collect();
+        let mut sizes = Sizes { natural, bits };
+        let mut assigned: Vec<Vec<&StmtKind>> = vec![Vec::new(); function.vars.len()];
+        each(&function.body, &mut |stmt| match stmt {
+            StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } => assigned[*v].push(stmt),
+            _ => {}
+        });
+        // A variable that is not assigned on some way starts at zero, which is natural too.
+        loop {
+            let wrong: Vec<usize> = sizes
+                .natural
+                .iter()
+                .copied()
+                .filter(|&v| !assigned[v].iter().all(|stmt| sizes.keeps_natural(stmt)))
+                .collect();
+            if wrong.is_empty() {
+                break;
+            }
+            sizes.natural.retain(|v| !wrong.contains(v));
+        }
+        for _ in 0..4 {
+            for (v, stmts) in assigned.iter().enumerate() {
+                if let [stmt] = stmts[..]
+                    && v >= function.params
+                {
+                    let bits = match stmt {
+                        StmtKind::Assign(_, value) => sizes.bits(value),
+                        StmtKind::For { start, stop, .. } => sizes.bits(start).max(sizes.bits(stop)),
+                        _ => 64,
+                    };
+                    sizes.bits[v] = sizes.bits[v].min(bits);
+                }
+            }
+        }
+        sizes
+    }
+
+    fn keeps_natural(&self, stmt: &StmtKind) -> bool {
+        match stmt {
+            StmtKind::Assign(_, value) => self.natural(value),
+            // A loop that counts down stops at its end, exclusive: a natural one where the end is -1 or more.
+            StmtKind::For { start, stop, step, .. } => match step.as_int() {
+                Some(n) if n > 0 => self.natural(start),
+                Some(_) => self.natural(stop) || stop.as_int() == Some(-1),
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether a number is never negative.
+    pub fn natural(&self, e: &Expr) -> bool {
+        if e.dtype().is_some_and(|d| matches!(d, DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::Bool)) {
+            return true;
+        }
+        match &e.kind {
+            Kind::Const(_) => e.as_int().is_some_and(|n| n >= 0),
+            Kind::Var(v) => self.natural.contains(v),
+            Kind::Cast(from) => from.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) && self.natural(from),
+            Kind::Extent(..) => true,
+            Kind::Builtin(row, args) => args.is_empty() && row.name.starts_with("cuda."),
+            Kind::Select(_, a, b) => self.natural(a) && self.natural(b),
+            Kind::Fun(fun, _, args) => {
+                let all = || args.iter().all(|a| self.natural(a));
+                match fun {
+                    // What may overflow may become negative.
+                    Fun::Add | Fun::Multiply => all() && self.bits(e) < 63,
+                    Fun::FloorDivide | Fun::RightShift | Fun::Minimum | Fun::BitwiseOr | Fun::BitwiseXor => all(),
+                    Fun::Remainder => self.natural(&args[1]),
+                    Fun::BitwiseAnd | Fun::Maximum => args.iter().any(|a| self.natural(a)),
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// A number's size is below two to that power.
+    pub fn bits(&self, e: &Expr) -> u32 {
+        let own = e.dtype().map_or(64, width);
+        let found = match &e.kind {
+            Kind::Const(_) => e.as_int().map_or(64, |n| 64 - n.unsigned_abs().leading_zeros()),
+            Kind::Var(v) => self.bits[*v],
+            Kind::Cast(from) if from.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) => self.bits(from),
+            // An array fills no more than the address space.
+            Kind::Extent(..) => 47,
+            Kind::Builtin(row, _) => match row.name.split_at_checked(8).map_or("", |n| n.0) {
+                "cuda.thr" => 10,
+                "cuda.blo" if row.name.starts_with("cuda.blockDim") => 11,
+                _ => own,
+            },
+            Kind::Select(_, a, b) => self.bits(a).max(self.bits(b)),
+            Kind::Fun(fun, _, args) => {
+                let each: Vec<u32> = args.iter().map(|a| self.bits(a)).collect();
+                match (fun, &each[..]) {
+                    (Fun::Add | Fun::Subtract, [a, b]) => a.max(b) + 1,
+                    (Fun::Multiply, [a, b]) => a + b,
+                    (Fun::FloorDivide, [a, _]) => *a,
+                    (Fun::Remainder, [_, b]) => *b,
+                    (Fun::Minimum | Fun::Maximum, [a, b]) => *a.max(b),
+                    (Fun::RightShift, [a, _]) => *a,
+                    (Fun::BitwiseAnd, [a, b]) if self.natural(&args[0]) && self.natural(&args[1]) => *a.min(b),
+                    (Fun::Negative, [a]) => *a,
+                    _ => own,
+                }
+            }
+            _ => own,
+        };
+        // A sum that might be larger than its type wraps to anything in it.
+        if found > own { own } else { found }
+    }
+}
+
+fn width(d: DType) -> u32 {
+    match d {
+        DType::Bool => 1,
+        d if d.kind() == cuprous_core::Kind::Int => 8 * d.size() as u32 - 1,
+        d => 8 * d.size() as u32,
+    }
+}

@@ -1,0 +1,366 @@
+//! **The table of builtins**: one row per name that kernels may call.
+//!
+//! Functions that the operation table has (`math.sin`, `np.sin`, `+`) are one line each: name, row there, typing rule;
+//! NumPy's names are those of the operation table. What only devices have (`cuda.syncthreads`) is a [`Row`]: types of
+//! the arguments, of the result, CUDA text, and the name of the CPU's code: `@x` for what its code generator writes
+//! itself, else a function of its run-time library, with the type's name appended where the row has a type variable.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use cuprous_core::{DType, Fun};
+
+use crate::rules::Rule;
+
+/// Functions of the operation table, by the names under which kernels call them.
+pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
+    ("math.acos", Fun::Arccos, Rule::Math),
+    ("math.acosh", Fun::Arccosh, Rule::Math),
+    ("math.asin", Fun::Arcsin, Rule::Math),
+    ("math.asinh", Fun::Arcsinh, Rule::Math),
+    ("math.atan", Fun::Arctan, Rule::Math),
+    ("math.atan2", Fun::Arctan2, Rule::Math),
+    ("math.atanh", Fun::Arctanh, Rule::Math),
+    ("math.cbrt", Fun::Cbrt, Rule::Math),
+    ("math.ceil", Fun::Ceil, Rule::Math),
+    ("math.copysign", Fun::Copysign, Rule::Math),
+    ("math.cos", Fun::Cos, Rule::Math),
+    ("math.cosh", Fun::Cosh, Rule::Math),
+    ("math.degrees", Fun::Degrees, Rule::Math),
+    ("math.erf", Fun::Erf, Rule::Math),
+    ("math.erfc", Fun::Erfc, Rule::Math),
+    ("math.exp", Fun::Exp, Rule::Math),
+    ("math.exp2", Fun::Exp2, Rule::Math),
+    ("math.expm1", Fun::Expm1, Rule::Math),
+    ("math.fabs", Fun::Fabs, Rule::Math),
+    ("math.floor", Fun::Floor, Rule::Math),
+    ("math.fmod", Fun::Fmod, Rule::Math),
+    ("math.gamma", Fun::Gamma, Rule::Math),
+    ("math.gcd", Fun::Gcd, Rule::Arith),
+    ("math.hypot", Fun::Hypot, Rule::Math),
+    ("math.isfinite", Fun::Isfinite, Rule::Math),
+    ("math.isinf", Fun::Isinf, Rule::Math),
+    ("math.isnan", Fun::Isnan, Rule::Math),
+    ("math.lcm", Fun::Lcm, Rule::Arith),
+    ("math.lgamma", Fun::Gammaln, Rule::Math),
+    ("math.log", Fun::Log, Rule::Math),
+    ("math.log10", Fun::Log10, Rule::Math),
+    ("math.log1p", Fun::Log1p, Rule::Math),
+    ("math.log2", Fun::Log2, Rule::Math),
+    ("math.nextafter", Fun::Nextafter, Rule::Math),
+    ("math.pow", Fun::Power, Rule::Math),
+    ("math.radians", Fun::Radians, Rule::Math),
+    ("math.sin", Fun::Sin, Rule::Math),
+    ("math.sinh", Fun::Sinh, Rule::Math),
+    ("math.sqrt", Fun::Sqrt, Rule::Math),
+    ("math.tan", Fun::Tan, Rule::Math),
+    ("math.tanh", Fun::Tanh, Rule::Math),
+    ("math.trunc", Fun::Trunc, Rule::Math),
+    ("cmath.acos", Fun::Arccos, Rule::Complex),
+    ("cmath.acosh", Fun::Arccosh, Rule::Complex),
+    ("cmath.asin", Fun::Arcsin, Rule::Complex),
+    ("cmath.asinh", Fun::Arcsinh, Rule::Complex),
+    ("cmath.atan", Fun::Arctan, Rule::Complex),
+    ("cmath.atanh", Fun::Arctanh, Rule::Complex),
+    ("cmath.cos", Fun::Cos, Rule::Complex),
+    ("cmath.cosh", Fun::Cosh, Rule::Complex),
+    ("cmath.exp", Fun::Exp, Rule::Complex),
+    ("cmath.isfinite", Fun::Isfinite, Rule::Complex),
+    ("cmath.isinf", Fun::Isinf, Rule::Complex),
+    ("cmath.isnan", Fun::Isnan, Rule::Complex),
+    ("cmath.log", Fun::Log, Rule::Complex),
+    ("cmath.log10", Fun::Log10, Rule::Complex),
+    ("cmath.phase", Fun::Angle, Rule::Complex),
+    ("cmath.sin", Fun::Sin, Rule::Complex),
+    ("cmath.sinh", Fun::Sinh, Rule::Complex),
+    ("cmath.sqrt", Fun::Sqrt, Rule::Complex),
+    ("cmath.tan", Fun::Tan, Rule::Complex),
+    ("cmath.tanh", Fun::Tanh, Rule::Complex),
+    ("abs", Fun::Absolute, Rule::Plain),
+    ("cuda.cbrt", Fun::Cbrt, Rule::Math),
+    ("cuda.rsqrt", Fun::Rsqrt, Rule::Math),
+    ("operator.add", Fun::Add, Rule::Arith),
+    ("operator.sub", Fun::Subtract, Rule::Arith),
+    ("operator.mul", Fun::Multiply, Rule::Arith),
+    ("operator.truediv", Fun::Divide, Rule::Divide),
+    ("operator.floordiv", Fun::FloorDivide, Rule::Arith),
+    ("operator.mod", Fun::Remainder, Rule::Arith),
+    ("operator.pow", Fun::Power, Rule::Power),
+    ("operator.neg", Fun::Negative, Rule::Arith),
+    ("operator.and_", Fun::BitwiseAnd, Rule::Bits),
+    ("operator.or_", Fun::BitwiseOr, Rule::Bits),
+    ("operator.xor", Fun::BitwiseXor, Rule::Bits),
+    ("operator.lshift", Fun::LeftShift, Rule::Shift),
+    ("operator.rshift", Fun::RightShift, Rule::Shift),
+    ("operator.eq", Fun::Equal, Rule::Compare),
+    ("operator.ne", Fun::NotEqual, Rule::Compare),
+    ("operator.lt", Fun::Less, Rule::Compare),
+    ("operator.le", Fun::LessEqual, Rule::Compare),
+    ("operator.gt", Fun::Greater, Rule::Compare),
+    ("operator.ge", Fun::GreaterEqual, Rule::Compare),
+];
+
+/// NumPy's second names of its functions.
+const NUMPY_ALIASES: &[(&str, &str)] = &[
+    ("abs", "absolute"),
+    ("acos", "arccos"),
+    ("asin", "arcsin"),
+    ("atan", "arctan"),
+    ("atan2", "arctan2"),
+    ("acosh", "arccosh"),
+    ("asinh", "arcsinh"),
+    ("atanh", "arctanh"),
+    ("bitwise_not", "invert"),
+    ("bitwise_invert", "invert"),
+    ("conj", "conjugate"),
+    ("deg2rad", "radians"),
+    ("mod", "remainder"),
+    ("pow", "power"),
+    ("rad2deg", "degrees"),
+    ("true_divide", "divide"),
+];
+
+/// The row and the rule behind a name.
+pub fn function(name: &str) -> Option<(Fun, Rule)> {
+    static BY_NAME: LazyLock<HashMap<&str, (Fun, Rule)>> =
+        LazyLock::new(|| FUNCTIONS.iter().map(|&(name, fun, rule)| (name, (fun, rule))).collect());
+    if let Some(found) = BY_NAME.get(name) {
+        return Some(*found);
+    }
+    let name = name.strip_prefix("np.")?;
+    let name = NUMPY_ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    Fun::from_name(name).filter(|fun| !fun.op().cuda.is_empty()).map(|fun| (fun, Rule::Ufunc))
+}
+
+/// A type in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// This type; numbers are converted to it.
+    Is(DType),
+    /// The row's type variable.
+    T,
+    /// Nothing is returned.
+    Nothing,
+    /// An int32 and a truth value are returned.
+    IntBool,
+}
+
+/// A builtin of the devices.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// The types of its arguments.
+    pub params: &'static [Slot],
+    /// Values of the last arguments where they are left out.
+    pub defaults: &'static [i64],
+    /// What it returns.
+    pub ret: Slot,
+    /// What the type variable may be; the first that an argument converts to without loss is taken.
+    pub types: &'static [DType],
+    /// CUDA C++; `{0}`, `{1}` are the arguments.
+    pub cuda: &'static str,
+    /// The CPU's code.
+    pub host: &'static str,
+    /// Whether it does more than give a value.
+    pub effect: bool,
+    /// Whether threads wait there for one another.
+    pub waits: bool,
+    /// Whether the name alone is the value: `cuda.threadIdx.x`.
+    pub place: bool,
+}
+
+use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use Slot::{IntBool, Is, Nothing, T};
+
+const INTS: &[DType] = &[I8, I16, I32, I64, U8, U16, U32, U64];
+const WORDS: &[DType] = &[U32, U64];
+const FLOATS: &[DType] = &[F32, F64];
+const LANES: &[DType] = &[I32, U32, I64, U64, F32, F64];
+const MASK: i64 = 0xffff_ffff;
+
+macro_rules! rows {
+    ($($name:literal ($($param:expr),*) $([$($default:expr),*])? -> $ret:expr, $types:expr, $cuda:literal, $host:literal
+       $($flag:ident)?;)*) => {
+        /// The rows.
+        pub static ROWS: &[Row] = &[$(Row {
+            name: $name,
+            params: &[$($param),*],
+            defaults: &[$($($default),*)?],
+            ret: $ret,
+            types: $types,
+            cuda: $cuda,
+            host: $host,
+            effect: flags!(effect $($flag)?),
+            waits: flags!(waits $($flag)?),
+            place: flags!(place $($flag)?),
+        }),*];
+    };
+}
+macro_rules! flags {
+    // What waits has an effect too.
+    (effect effect) => {
+        true
+    };
+    (effect waits) => {
+        true
+    };
+    (waits waits) => {
+        true
+    };
+    (place place) => {
+        true
+    };
+    ($flag:ident $($other:ident)?) => {
+        false
+    };
+}
+
+rows! {
+    // --- where a thread stands
+    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" place;
+    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" place;
+    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" place;
+    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" place;
+    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" place;
+    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" place;
+    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" place;
+    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" place;
+    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" place;
+    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" place;
+    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" place;
+    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" place;
+    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" place;
+    // --- waiting
+    "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
+    "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" waits;
+    "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" waits;
+    "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" waits;
+    "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" waits;
+    "cuda.threadfence" () -> Nothing, &[], "__threadfence()", "@fence" effect;
+    "cuda.threadfence_block" () -> Nothing, &[], "__threadfence_block()", "@fence" effect;
+    "cuda.threadfence_system" () -> Nothing, &[], "__threadfence_system()", "@fence" effect;
+    "cuda.nanosleep" (Is(U32)) -> Nothing, &[], "__nanosleep({0})", "@nothing" effect;
+    // --- lanes of a warp
+    "cuda.activemask" () -> Is(U32), &[], "__activemask()", "@activemask" effect;
+    "cuda.lanemask_lt" () -> Is(U32), &[], "((1u << lane_id()) - 1u)", "@lanemask_lt";
+    "cuda.all_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__all_sync({0}, {1})", "@all_sync" waits;
+    "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" waits;
+    "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" waits;
+    "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" waits;
+    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" waits;
+    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" waits;
+    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" waits;
+    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" waits;
+    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), LANES, "__match_any_sync({0}, {1})", "@match_any_sync" waits;
+    "cuda.match_all_sync" (Is(U32), T) -> IntBool, LANES, "match_all({0}, {1})", "@match_all_sync" waits;
+    // --- bits
+    "cuda.popc" (T) -> T, INTS, "popc({0})", "popc";
+    "cuda.brev" (T) -> T, WORDS, "brev({0})", "brev";
+    "cuda.clz" (T) -> T, INTS, "clz({0})", "clz";
+    "cuda.ffs" (T) -> Is(U32), INTS, "ffs({0})", "ffs";
+    // --- arithmetic
+    "cuda.fma" (T, T, T) -> T, FLOATS, "fma({0}, {1}, {2})", "fma";
+    "math.remainder" (T, T) -> T, FLOATS, "remainder({0}, {1})", "ieee_remainder";
+    "math.ldexp" (T, Is(I32)) -> T, FLOATS, "ldexp({0}, {1})", "ldexp";
+    "cuda.sinpi" (T) -> T, FLOATS, "sinpi({0})", "sinpi";
+    "cuda.cospi" (T) -> T, FLOATS, "cospi({0})", "cospi";
+    "math.frexp_mantissa" (T) -> T, FLOATS, "frexp_mantissa({0})", "frexp_mantissa";
+    "math.frexp_exponent" (T) -> Is(I32), FLOATS, "frexp_exponent({0})", "frexp_exponent";
+}
+
+/// The row of that name.
+pub fn row(name: &str) -> Option<&'static Row> {
+    static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
+        LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// Builtins that are neither functions of the operation table nor rows: [`crate::lower`] writes what they mean.
+pub const SPECIAL: &[&str] = &[
+    "len",
+    "range",
+    "enumerate",
+    "zip",
+    "min",
+    "max",
+    "round",
+    "pow",
+    "divmod",
+    "print",
+    "tuple",
+    "isinstance",
+    "np.where",
+    "np.dot",
+    "cuda.grid",
+    "cuda.gridsize",
+    "cuda.warpsize",
+    "cuda.selp",
+    "cuda.shared.array",
+    "cuda.local.array",
+    "cuda.const.array_like",
+    "cuda.atomic.compare_and_swap",
+    "math.frexp",
+    "math.modf",
+    "cmath.polar",
+    "cmath.rect",
+];
+
+/// Every name that kernels may call, for messages and for tests.
+pub fn names() -> Vec<String> {
+    let functions = FUNCTIONS.iter().map(|f| f.0.to_owned());
+    let numpy = Fun::ALL.iter().filter(|f| !f.op().cuda.is_empty()).map(|f| format!("np.{}", f.op().name));
+    let rows = ROWS.iter().map(|r| r.name.to_owned());
+    let atomics = crate::ir::AtomicOp::ALL.iter().map(|(name, _)| format!("cuda.atomic.{name}"));
+    functions.chain(numpy).chain(rows).chain(SPECIAL.iter().map(|&s| s.to_owned())).chain(atomics).collect()
+}
+
+/// The known name that is nearest to one that is not, for messages.
+pub fn nearest(name: &str) -> Option<String> {
+    let distance = |other: &str| {
+        let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut diagonal = row[0];
+            row[0] = i + 1;
+            for (j, y) in b.iter().enumerate() {
+                let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+                diagonal = row[j + 1];
+                row[j + 1] = next;
+            }
+        }
+        row[b.len()]
+    };
+    let best = names().into_iter().map(|n| (distance(&n), n)).min()?;
+    (best.0 <= 2).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let all = names();
+        let mut sorted = all.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), all.len());
+        assert_eq!(function("np.sin"), Some((Fun::Sin, Rule::Ufunc)));
+        assert_eq!(function("np.abs"), Some((Fun::Absolute, Rule::Ufunc)));
+        assert_eq!(function("np.zeros"), None);
+        assert_eq!(nearest("math.sinn").as_deref(), Some("math.sin"));
+        assert_eq!(nearest("os.getcwd"), None);
+    }
+
+    #[test]
+    fn rows_use_their_arguments() {
+        for row in ROWS {
+            for k in 0..row.params.len() {
+                assert!(row.cuda.contains(&format!("{{{k}}}")), "{}", row.name);
+            }
+            assert!(row.params.contains(&T) != row.types.is_empty() || row.types.is_empty(), "{}", row.name);
+            assert!(row.defaults.len() <= row.params.len());
+        }
+    }
+}

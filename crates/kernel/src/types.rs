@@ -1,0 +1,165 @@
+//! Types of values in kernels, with Numba's names and rules of unification.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cuprous_core::DType;
+use cuprous_core::promote::promote;
+
+/// A type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Ty {
+    /// Not known yet: inference has not come to an assignment.
+    Unknown,
+    /// `None`, and what a function without a value returns.
+    None,
+    /// A number or a truth value.
+    Scalar(DType),
+    /// An array.
+    Array(ArrayTy),
+    /// A tuple; a named one has its names.
+    Tuple(Vec<Ty>, Option<Arc<[String]>>),
+}
+
+/// How the elements of an array lie.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// Row after row, without gaps.
+    C,
+    /// Column after column, without gaps.
+    F,
+    /// By strides.
+    A,
+}
+
+/// The type of an array.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ArrayTy {
+    /// Type of an element.
+    pub elem: Box<Ty>,
+    /// Number of axes.
+    pub ndim: u8,
+    /// How the elements lie.
+    pub order: Order,
+    /// Whether it may be written.
+    pub mutable: bool,
+}
+
+impl ArrayTy {
+    /// A writable array of numbers.
+    pub fn new(dtype: DType, ndim: usize, order: Order) -> ArrayTy {
+        ArrayTy { elem: Box::new(Ty::Scalar(dtype)), ndim: ndim as u8, order, mutable: true }
+    }
+
+    /// Type of an element, where it is a number.
+    pub fn dtype(&self) -> Option<DType> {
+        self.elem.scalar()
+    }
+}
+
+/// Python's `int` and NumPy's default.
+pub const INT: Ty = Ty::Scalar(DType::I64);
+/// Truth values.
+pub const BOOL: Ty = Ty::Scalar(DType::Bool);
+/// Python's `float`.
+pub const FLOAT: Ty = Ty::Scalar(DType::F64);
+
+impl Ty {
+    /// The type of a number, if it is one.
+    pub fn scalar(&self) -> Option<DType> {
+        match self {
+            Ty::Scalar(d) => Some(*d),
+            _ => None,
+        }
+    }
+
+    /// Whether any part is not known yet.
+    pub fn is_unknown(&self) -> bool {
+        match self {
+            Ty::Unknown => true,
+            Ty::Tuple(items, _) => items.iter().any(Ty::is_unknown),
+            _ => false,
+        }
+    }
+
+    /// The type that holds values of both, as Numba unifies a variable's assignments; `None` where there is none.
+    pub fn unify(&self, other: &Ty) -> Option<Ty> {
+        match (self, other) {
+            _ if self == other => Some(self.clone()),
+            (Ty::Unknown, t) | (t, Ty::Unknown) => Some(t.clone()),
+            (Ty::Scalar(a), Ty::Scalar(b)) => Some(Ty::Scalar(unify_numbers(*a, *b))),
+            (Ty::Tuple(a, names), Ty::Tuple(b, other_names)) if a.len() == b.len() && names == other_names => {
+                let items = a.iter().zip(b).map(|(x, y)| x.unify(y)).collect::<Option<_>>()?;
+                Some(Ty::Tuple(items, names.clone()))
+            }
+            (Ty::Array(a), Ty::Array(b)) if a.elem == b.elem && a.ndim == b.ndim => {
+                let order = if a.order == b.order { a.order } else { Order::A };
+                Some(Ty::Array(ArrayTy { order, mutable: a.mutable && b.mutable, ..a.clone() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value of this type may be assigned where `to` is wanted.
+    pub fn converts_to(&self, to: &Ty) -> bool {
+        match (self, to) {
+            _ if self == to => true,
+            (Ty::Scalar(a), Ty::Scalar(b)) => !a.is_complex() || b.is_complex(),
+            (Ty::Tuple(a, _), Ty::Tuple(b, _)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.converts_to(y)),
+            (Ty::Array(a), Ty::Array(b)) => {
+                a.elem == b.elem
+                    && a.ndim == b.ndim
+                    && (a.order == b.order || b.order == Order::A)
+                    && (a.mutable || !b.mutable)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// bool joins integers as one of them; numbers join as in `numpy.promote_types`.
+fn unify_numbers(a: DType, b: DType) -> DType {
+    promote(a, b)
+}
+
+impl fmt::Display for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ty::Unknown => f.write_str("an unknown type"),
+            Ty::None => f.write_str("none"),
+            Ty::Scalar(d) => f.write_str(d.name()),
+            Ty::Array(a) => {
+                let order = match a.order {
+                    Order::C => "C",
+                    Order::F => "F",
+                    Order::A => "A",
+                };
+                let constant = if a.mutable { "" } else { "readonly " };
+                write!(f, "{constant}array({}, {}d, {order})", a.elem, a.ndim)
+            }
+            Ty::Tuple(items, _) => {
+                f.write_str("Tuple(")?;
+                for (k, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if k == 0 { "" } else { ", " })?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_unify_as_numba_says() {
+        let unify = |a: DType, b: DType| Ty::Scalar(a).unify(&Ty::Scalar(b)).and_then(|t| t.scalar());
+        assert_eq!(unify(DType::I64, DType::F64), Some(DType::F64));
+        assert_eq!(unify(DType::I64, DType::F32), Some(DType::F64));
+        assert_eq!(unify(DType::I64, DType::U64), Some(DType::F64));
+        assert_eq!(unify(DType::Bool, DType::I64), Some(DType::I64));
+        assert_eq!(unify(DType::F32, DType::C64), Some(DType::C64));
+        assert!(Ty::None.unify(&INT).is_none());
+    }
+}

@@ -1,0 +1,276 @@
+//! The rules of [`crate::ir`], as a program: what lowering makes is checked before a device sees it.
+
+use cuprous_core::{DType, Fun};
+
+use crate::ir::{Expr, Function, Index, Kind, Module, Printed, Stmt, StmtKind};
+use crate::table::Slot;
+use crate::types::{BOOL, INT, Ty};
+
+/// A broken rule, and where.
+type Broken = String;
+type Check = Result<(), Broken>;
+
+/// Checks a module.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn verify(module: &Module) -> Check {
+    for function in &module.functions {
+        let place = Place { module, function };
+        if let Some(var) = function.vars[..function.params].iter().find(|v| v.ty.is_unknown()) {
+            return Err(format!("{}: parameter {} has no type", function.name, var.name));
+        }
+        place.block(&function.body, false).map_err(|rule| format!("{}: {rule}", function.name))?;
+    }
+    Ok(())
+}
+
+struct Place<'m> {
+    module: &'m Module,
+    function: &'m Function,
+}
+
+fn rule(holds: bool, text: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(text()) }
+}
+
+impl Place<'_> {
+    fn block(&self, body: &[Stmt], in_loop: bool) -> Check {
+        for stmt in body {
+            self.stmt(&stmt.kind, in_loop).map_err(|rule| format!("line {}: {rule}", stmt.line))?;
+        }
+        Ok(())
+    }
+
+    fn var(&self, var: usize) -> Result<&Ty, Broken> {
+        match self.function.vars.get(var) {
+            Some(v) if !v.ty.is_unknown() => Ok(&v.ty),
+            Some(v) => Err(format!("variable {} has no type", v.name)),
+            None => Err("there is no such variable".into()),
+        }
+    }
+
+    fn stmt(&self, stmt: &StmtKind, in_loop: bool) -> Check {
+        match stmt {
+            StmtKind::Assign(var, value) => {
+                self.top(value)?;
+                let ty = self.var(*var)?;
+                rule(*ty == value.ty, || format!("a variable of type {ty} is assigned {}", value.ty))
+            }
+            StmtKind::Store { array, indices, value } => {
+                self.expr(array)?;
+                self.expr(value)?;
+                let elem = self.place(array, indices)?;
+                rule(elem == value.ty, || format!("{} is stored where {elem} stands", value.ty))
+            }
+            StmtKind::Eval(value) => {
+                rule(value.has_effect(), || "an expression without effect stands for its effect".into())?;
+                self.top(value)
+            }
+            StmtKind::If { test, then, orelse } => {
+                self.expr(test)?;
+                rule(test.ty == BOOL, || "a choice by something that is no truth value".into())?;
+                self.block(then, in_loop)?;
+                self.block(orelse, in_loop)
+            }
+            StmtKind::While { test, body } => {
+                self.expr(test)?;
+                rule(test.ty == BOOL, || "a loop by something that is no truth value".into())?;
+                self.block(body, true)
+            }
+            StmtKind::For { var, start, stop, step, body } => {
+                let ty = self.var(*var)?;
+                for bound in [start, stop, step] {
+                    self.expr(bound)?;
+                    rule(bound.ty == *ty, || format!("a counter of type {ty} and a bound of type {}", bound.ty))?;
+                }
+                rule(ty.scalar().is_some_and(DType::is_int), || "a counter that is no integer".into())?;
+                let changes = assigns(body, *var);
+                rule(!changes, || "the body changes the counter".into())?;
+                self.block(body, true)
+            }
+            StmtKind::Break | StmtKind::Continue => rule(in_loop, || "a break outside a loop".into()),
+            StmtKind::Return(value) => {
+                if let Some(value) = value {
+                    self.expr(value)?;
+                }
+                let ty = value.as_ref().map_or(&Ty::None, |v| &v.ty);
+                rule(*ty == self.function.ret, || format!("{ty} is returned, not {}", self.function.ret))
+            }
+            StmtKind::Print(parts) => parts.iter().try_for_each(|part| match part {
+                Printed::Text(_) => Ok(()),
+                Printed::Value(value) => {
+                    self.expr(value)?;
+                    rule(value.dtype().is_some(), || "something else than a number is printed".into())
+                }
+            }),
+            StmtKind::Raise(_) => Ok(()),
+        }
+    }
+
+    /// The whole of a statement: may have an effect.
+    fn top(&self, e: &Expr) -> Check {
+        if !e.has_effect() {
+            return self.expr(e);
+        }
+        let mut result = Ok(());
+        e.parts(&mut |part| {
+            if result.is_ok() {
+                result = self.expr(part);
+            }
+        });
+        result?;
+        self.shape(e)
+    }
+
+    fn expr(&self, e: &Expr) -> Check {
+        rule(!e.has_effect(), || "a part of an expression has an effect".into())?;
+        let mut result = Ok(());
+        e.parts(&mut |part| {
+            if result.is_ok() {
+                result = self.expr(part);
+            }
+        });
+        result?;
+        self.shape(e)
+    }
+
+    /// The element type at a place.
+    fn place(&self, array: &Expr, indices: &[Expr]) -> Result<Ty, Broken> {
+        let Ty::Array(ty) = &array.ty else { return Err(format!("{} is indexed", array.ty)) };
+        rule(indices.len() == ty.ndim as usize, || "not one index for each axis".into())?;
+        for index in indices {
+            self.expr(index)?;
+            rule(index.ty == INT, || format!("an index of type {}", index.ty))?;
+        }
+        Ok((*ty.elem).clone())
+    }
+
+    /// An expression's type follows from those of its parts.
+    fn shape(&self, e: &Expr) -> Check {
+        rule(!e.ty.is_unknown(), || "a value without type".into())?;
+        let same = |ty: &Ty| rule(e.ty == *ty, || format!("{} stands where {ty} follows", e.ty));
+        match &e.kind {
+            Kind::Const(_) => rule(e.dtype().is_some(), || "a constant that is no number".into()),
+            Kind::Nothing => same(&Ty::None),
+            Kind::Var(v) => same(self.var(*v)?),
+            Kind::Cast(from) => rule(from.ty.converts_to(&e.ty) || both_numbers(&from.ty, &e.ty), || {
+                format!("{} does not convert to {}", from.ty, e.ty)
+            }),
+            Kind::Fun(fun, d, args) => {
+                rule(args.len() == fun.op().arity as usize, || format!("{fun:?} of {} operands", args.len()))?;
+                let fits = |a: &Expr| a.dtype() == Some(*d);
+                rule(args.iter().all(fits), || format!("{fun:?} in {} of other operands", d.name()))?;
+                let result = match fun {
+                    Fun::MakeComplex if *d == DType::F64 => DType::C128,
+                    Fun::MakeComplex => DType::C64,
+                    fun => fun.result(*d),
+                };
+                same(&Ty::Scalar(result))
+            }
+            Kind::Builtin(row, args) => {
+                rule(args.len() == row.params.len(), || format!("{} of {} operands", row.name, args.len()))?;
+                let mut variable = None;
+                for (arg, slot) in args.iter().zip(row.params) {
+                    let fits = match slot {
+                        Slot::Is(d) => arg.dtype() == Some(*d),
+                        _ => {
+                            let known = *variable.get_or_insert(arg.dtype());
+                            known == arg.dtype() && arg.dtype().is_some_and(|d| row.types.contains(&d))
+                        }
+                    };
+                    rule(fits, || format!("{} of {}", row.name, arg.ty))?;
+                }
+                match row.ret {
+                    Slot::Is(d) => same(&Ty::Scalar(d)),
+                    Slot::T => rule(Some(e.dtype()) == variable, || format!("{} gives {}", row.name, e.ty)),
+                    Slot::Nothing => same(&Ty::None),
+                    Slot::IntBool => same(&Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None)),
+                }
+            }
+            Kind::And(a, b) | Kind::Or(a, b) => {
+                rule(a.ty == BOOL && b.ty == BOOL, || "logic of other than truth values".into())?;
+                same(&BOOL)
+            }
+            Kind::Not(a) => {
+                rule(a.ty == BOOL, || "not of something else than a truth value".into())?;
+                same(&BOOL)
+            }
+            Kind::Select(c, a, b) => {
+                rule(c.ty == BOOL, || "a choice by something that is no truth value".into())?;
+                same(&a.ty)?;
+                same(&b.ty)
+            }
+            Kind::Tuple(items) => match &e.ty {
+                Ty::Tuple(types, _) if types.len() == items.len() => {
+                    let fits = types.iter().zip(items).all(|(ty, item)| *ty == item.ty);
+                    rule(fits, || "an item of another type than its tuple's".into())
+                }
+                ty => Err(format!("a tuple of type {ty}")),
+            },
+            Kind::Item(of, k) => match &of.ty {
+                Ty::Tuple(types, _) if *k < types.len() => same(&types[*k]),
+                ty => Err(format!("item {k} of {ty}")),
+            },
+            Kind::Load(array, indices) => same(&self.place(array, indices)?),
+            Kind::View(array, indices) => {
+                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else {
+                    return Err("a view of something else than an array".into());
+                };
+                let used = indices.iter().filter(|i| !matches!(i, Index::New)).count();
+                let kept = indices.iter().filter(|i| !matches!(i, Index::At(_))).count();
+                rule(used == from.ndim as usize && kept == to.ndim as usize, || "a view of other axes".into())?;
+                rule(from.elem == to.elem, || "a view of other elements".into())
+            }
+            Kind::Transpose(array) => match (&array.ty, &e.ty) {
+                (Ty::Array(a), Ty::Array(b)) => rule(a.elem == b.elem && a.ndim == b.ndim, || "another shape".into()),
+                _ => Err("a transpose of something else than an array".into()),
+            },
+            Kind::Extent(array, axis) | Kind::Stride(array, axis) => {
+                let Ty::Array(ty) = &array.ty else { return Err("an extent of something else than an array".into()) };
+                rule(*axis < ty.ndim as usize, || "an extent of an axis that is not there".into())?;
+                same(&INT)
+            }
+            Kind::Declared(k) => match (self.function.arrays.get(*k), &e.ty) {
+                (Some(array), Ty::Array(ty)) => {
+                    let fits = ty.dtype() == Some(array.dtype) && ty.ndim as usize == array.shape.len().max(1);
+                    rule(fits, || "an array of another type than declared".into())
+                }
+                _ => Err("an array that is not declared".into()),
+            },
+            Kind::Constant(k) => rule(*k < self.module.constants.len(), || "a constant array that is not there".into()),
+            Kind::Call(callee, args) => {
+                let Some(callee) = self.module.functions.get(*callee) else {
+                    return Err("a function that is not there".into());
+                };
+                let params = &callee.vars[..callee.params];
+                rule(params.len() == args.len(), || format!("{} of {} arguments", callee.name, args.len()))?;
+                for (param, arg) in params.iter().zip(args) {
+                    rule(param.ty == arg.ty, || format!("{} gets {}", callee.name, arg.ty))?;
+                }
+                same(&callee.ret)
+            }
+            Kind::Atomic { op, array, indices, operands } => {
+                let elem = self.place(array, indices)?;
+                rule(operands.iter().all(|o| o.ty == elem), || "an operand of another type than the element".into())?;
+                rule(elem.scalar().is_some_and(|d| op.allows(d)), || format!("{op:?} of {elem}"))?;
+                same(&elem)
+            }
+        }
+    }
+}
+
+/// Conversions between numbers that C has, also those that lose something: `int(x)`.
+fn both_numbers(a: &Ty, b: &Ty) -> bool {
+    match (a.scalar(), b.scalar()) {
+        (Some(a), Some(b)) => !a.is_complex() || b.is_complex(),
+        _ => false,
+    }
+}
+
+fn assigns(body: &[Stmt], var: usize) -> bool {
+    body.iter().any(|stmt| {
+        matches!(&stmt.kind, StmtKind::Assign(v, _) if *v == var)
+            || stmt.kind.blocks().into_iter().any(|block| assigns(block, var))
+    })
+}

@@ -1,0 +1,113 @@
+//! User kernels: what a device makes of one, and how the engine runs it in order with recorded work.
+
+use std::sync::Arc;
+
+use cuprous_core::{Array, Buffer, Error, Result};
+use smallvec::SmallVec;
+
+use crate::engine::Engine;
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+    /// All blocks must run at once, because they wait for one another.
+    pub cooperative: bool,
+}
+
+/// A kernel of the user, compiled for a device.
+pub trait UserKernel: Send + Sync {
+    /// Submits it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16.
+    ///
+    /// # Errors
+    /// The shape is beyond the device's limits, or the device failed.
+    fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()>;
+
+    /// `registers`, `static_shared`, `local`, `max_threads`, `constant`, and what else the device tells.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+
+    /// The code as people read it.
+    fn source(&self) -> String;
+}
+
+/// A kernel of a module of the device's own language.
+pub trait RawKernel: Send + Sync {
+    /// Submits it. Each argument starts in `args` where `starts` says.
+    ///
+    /// # Errors
+    /// The shape is beyond the device's limits, or the device failed.
+    fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()>;
+
+    /// As [`UserKernel::facts`].
+    ///
+    /// # Errors
+    /// The device failed.
+    fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+}
+
+/// A module of the device's own language.
+pub trait RawModule: Send + Sync {
+    /// A kernel by its name.
+    ///
+    /// # Errors
+    /// There is none.
+    fn kernel(&self, name: &str) -> Result<Arc<dyn RawKernel>>;
+
+    /// Address and size of a variable.
+    ///
+    /// # Errors
+    /// There is none.
+    fn global(&self, name: &str) -> Result<(u64, usize)>;
+}
+
+/// A compiled kernel, shared.
+pub type KernelRef = Arc<dyn UserKernel>;
+
+impl Engine {
+    /// Runs something that reads and writes the memory of arrays itself, in order with what is recorded: the calling
+    /// thread's tape and the tapes on which the arrays are pending run first. `writes` says which arrays it changes;
+    /// contents of theirs that somebody wants to see later are kept. `run` gets the addresses of the first elements.
+    ///
+    /// # Errors
+    /// What ran first failed, an array is on another device, or `run` failed.
+    pub fn with_memory(
+        self: &Arc<Engine>,
+        arrays: &[&Array],
+        writes: impl Fn(usize) -> bool,
+        run: impl FnOnce(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        for (k, array) in arrays.iter().enumerate() {
+            self.check(array)?;
+            if writes(k) {
+                self.preserve(array)?;
+            }
+        }
+        let tape = self.tape();
+        let mut state = self.lock();
+        self.run_tape(&mut state, tape)?;
+        let mut addresses: SmallVec<[u64; 16]> = SmallVec::new();
+        let mut buffers: SmallVec<[Buffer; 16]> = SmallVec::new();
+        for array in arrays {
+            self.settle(&mut state, array, tape)?;
+            // SAFETY: the lock is held.
+            let Some(buffer) = (unsafe { array.storage.buffer() }) else {
+                return Err(Error::runtime("[kernel] the value of an argument was given up; compute it again"));
+            };
+            addresses.push(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64);
+            buffers.push(buffer);
+        }
+        // The lock is held, so that nothing else is submitted between.
+        let result = run(&addresses);
+        drop(state);
+        drop(buffers);
+        result
+    }
+}

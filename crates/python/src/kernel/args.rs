@@ -1,0 +1,318 @@
+//! Arguments of a launch: their types, and their bytes.
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, DType, Layout, Scalar};
+use cuprous_kernel::{ArrayTy, Order, Ty};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyTuple};
+use smallvec::SmallVec;
+
+use super::entity::weak;
+use crate::array::PyArray;
+use crate::{numpy, operand};
+
+/// What tells types of arguments apart, quickly: a word for a number or array, more for a tuple.
+pub(super) type Key = SmallVec<[u32; 16]>;
+
+const NONE: u32 = 1;
+const SCALAR: u32 = 2 << 24;
+const ARRAY: u32 = 3 << 24;
+const TUPLE: u32 = 4 << 24;
+
+/// An argument on its way to a device.
+pub(super) enum Arg<'py> {
+    None,
+    Number(Number, DType),
+    /// One of our arrays, and whether it may be written.
+    Array(Array, bool),
+    /// A NumPy array. Boxed, so that numbers, of which there may be hundreds, stay small.
+    Host(Box<HostArray<'py>>),
+    Tuple(Vec<Arg<'py>>, Option<std::sync::Arc<[String]>>),
+}
+
+/// A NumPy array.
+pub(super) struct HostArray<'py> {
+    pub(super) object: Bound<'py, PyAny>,
+    address: u64,
+    dtype: DType,
+    shape: Vec<i64>,
+    /// In bytes.
+    strides: Vec<i64>,
+    pub(super) writable: bool,
+}
+
+impl HostArray<'_> {
+    fn order(&self) -> Order {
+        order(&self.shape, &self.strides, self.dtype.size() as i64)
+    }
+}
+
+/// How elements lie, by their strides in bytes.
+fn order(shape: &[i64], strides: &[i64], size: i64) -> Order {
+    let packed = |axes: &mut dyn Iterator<Item = usize>| {
+        let mut expected = size;
+        for k in axes {
+            if shape[k] != 1 {
+                if strides[k] != expected {
+                    return false;
+                }
+                expected *= shape[k];
+            }
+        }
+        true
+    };
+    let n = shape.len();
+    if shape.contains(&0) || packed(&mut (0..n).rev()) {
+        Order::C
+    } else if packed(&mut (0..n)) {
+        Order::F
+    } else {
+        Order::A
+    }
+}
+
+fn layout_order(layout: &Layout) -> Order {
+    if layout.identity || layout.is_c_contiguous() {
+        Order::C
+    } else if layout.is_f_contiguous() {
+        Order::F
+    } else {
+        Order::A
+    }
+}
+
+impl<'py> Arg<'py> {
+    /// The argument that a Python object is; its type goes to the end of the key.
+    #[inline]
+    pub(super) fn new(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+        if let Ok(array) = object.cast_exact::<PyArray>() {
+            return Ok(Arg::ours(array.get().0.clone(), key));
+        }
+        if let Ok(x) = object.cast_exact::<PyFloat>() {
+            key.push(SCALAR | DType::F64 as u32);
+            return Ok(Arg::Number(Number::Float(x.value()), DType::F64));
+        }
+        if object.is_exact_instance_of::<PyInt>()
+            && let Ok(n) = object.extract::<i64>()
+        {
+            key.push(SCALAR | DType::I64 as u32);
+            return Ok(Arg::Number(Number::Int(n.into()), DType::I64));
+        }
+        Arg::other(object, key)
+    }
+
+    fn ours(array: Array, key: &mut Key) -> Arg<'py> {
+        let layout = &array.layout;
+        key.push(array_key(layout.dtype, layout.ndim(), layout_order(layout), true));
+        Arg::Array(array, true)
+    }
+
+    #[cold]
+    fn other(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+        if object.is_none() {
+            key.push(NONE);
+            return Ok(Arg::None);
+        }
+        if let Ok(items) = object.cast::<PyTuple>() {
+            key.push(TUPLE | items.len() as u32);
+            let args = items.iter().map(|item| Arg::new(&item, key)).collect::<PyResult<_>>()?;
+            let names = match object.getattr("_fields") {
+                Ok(fields) => Some(fields.extract::<Vec<String>>()?.into()),
+                Err(_) => None,
+            };
+            return Ok(Arg::Tuple(args, names));
+        }
+        if let Ok(tensor) = object.cast::<crate::tensor::PyTensor>() {
+            let array = tensor.as_any().call_method0("as_array")?;
+            return Arg::new(&array, key);
+        }
+        if object.hasattr("__array_interface__")? && object.hasattr("__setitem__")? {
+            return Arg::host(object, key);
+        }
+        if let Some(value) = operand::value(object)? {
+            let (n, d) = match value {
+                operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
+                operand::Value::Weak(n) => (n, weak(n)),
+                operand::Value::Typed(n, d) => (n, d),
+            };
+            key.push(SCALAR | d as u32);
+            return Ok(Arg::Number(n, d));
+        }
+        if object.hasattr("_launch_argument")? {
+            return Arg::new(&object.getattr("_launch_argument")?, key);
+        }
+        if let Ok(interface) = object.getattr("__cuda_array_interface__") {
+            let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
+            return Arg::new(&convert.call1((object, interface))?, key);
+        }
+        let enum_class = object.py().import("enum")?.getattr("Enum")?;
+        if object.is_instance(&enum_class)? {
+            return Arg::new(&object.getattr("value")?, key);
+        }
+        Err(PyTypeError::new_err(format!(
+            "[cuda.jit] an object of class {} cannot be an argument of a kernel: arrays, numbers, tuples of them and None can",
+            object.get_type().name()?
+        )))
+    }
+
+    fn host(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+        let dtype = object.getattr("dtype")?;
+        let d = numpy::dtype_of(&dtype)?;
+        if !dtype.getattr("isnative")?.extract::<bool>()? {
+            return Err(PyTypeError::new_err("[cuda.jit] an array of foreign byte order; convert it with astype"));
+        }
+        let shape: Vec<i64> = object.getattr("shape")?.extract()?;
+        let strides: Vec<i64> = object.getattr("strides")?.extract()?;
+        let data = object.getattr("__array_interface__")?.get_item("data")?;
+        let (address, read_only): (u64, bool) = data.extract()?;
+        let writable = !read_only;
+        let array = HostArray { object: object.clone(), address, dtype: d, shape, strides, writable };
+        key.push(array_key(d, array.shape.len(), array.order(), writable));
+        Ok(Arg::Host(Box::new(array)))
+    }
+
+    /// Its type, as a kernel for it alone would have it.
+    pub(super) fn ty(&self) -> Ty {
+        match self {
+            Arg::None => Ty::None,
+            Arg::Number(_, d) => Ty::Scalar(*d),
+            Arg::Array(a, mutable) => {
+                let ty = ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout));
+                Ty::Array(ArrayTy { mutable: *mutable, ..ty })
+            }
+            Arg::Host(a) => {
+                Ty::Array(ArrayTy { mutable: a.writable, ..ArrayTy::new(a.dtype, a.shape.len(), a.order()) })
+            }
+            Arg::Tuple(items, names) => Ty::Tuple(items.iter().map(Arg::ty).collect(), names.clone()),
+        }
+    }
+
+    /// The arrays in it, in order.
+    pub(super) fn arrays<'a>(&'a self, f: &mut dyn FnMut(&'a Array)) {
+        match self {
+            Arg::Array(a, _) => f(a),
+            Arg::Tuple(items, _) => items.iter().for_each(|item| item.arrays(f)),
+            _ => {}
+        }
+    }
+}
+
+fn array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
+    ARRAY | d as u32 | (ndim as u32) << 8 | (order as u32) << 16 | u32::from(mutable) << 18
+}
+
+/// The key of a type, equal to that of arguments of exactly that type.
+pub(super) fn key_of(ty: &Ty, key: &mut Key) {
+    match ty {
+        Ty::Scalar(d) => key.push(SCALAR | *d as u32),
+        Ty::Array(a) => key.push(array_key(a.dtype().unwrap_or(DType::F64), a.ndim as usize, a.order, a.mutable)),
+        Ty::Tuple(items, _) => {
+            key.push(TUPLE | items.len() as u32);
+            items.iter().for_each(|item| key_of(item, key));
+        }
+        Ty::None | Ty::Unknown => key.push(NONE),
+    }
+}
+
+/// The bytes of arguments, aligned to 16, with the places where addresses of our arrays are to be filled in.
+pub(super) struct Packed {
+    words: SmallVec<[u128; 32]>,
+    /// Byte offsets, in the order of the arrays.
+    pub(super) addresses: SmallVec<[u32; 16]>,
+}
+
+impl Packed {
+    pub(super) fn new(bytes: usize) -> Packed {
+        Packed { words: SmallVec::from_elem(0, bytes.div_ceil(16).max(1)), addresses: SmallVec::new() }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: numbers are bytes too.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 16) }
+    }
+
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
+        // SAFETY: as above; the slice is this value's alone.
+        let all =
+            unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.words.len() * 16) };
+        all[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn word(&mut self, at: usize, n: i64) {
+        self.put(at, &n.to_ne_bytes());
+    }
+
+    /// Writes an argument as a parameter of that type; false where it does not fit.
+    pub(super) fn write(&mut self, at: usize, ty: &Ty, arg: &Arg<'_>) -> bool {
+        match (ty, arg) {
+            (Ty::None, Arg::None) => true,
+            (Ty::Scalar(to), Arg::Number(n, from)) => {
+                if from.is_complex() && !to.is_complex() {
+                    return false;
+                }
+                let here = if from == to { *n } else { Scalar::new(*n, *from).number(*from) };
+                let scalar = Scalar::new(here, *to);
+                self.put(at, &scalar.0[..to.size()]);
+                true
+            }
+            (Ty::Array(wanted), Arg::Array(a, mutable)) => {
+                let layout = &a.layout;
+                if wanted.dtype() != Some(layout.dtype)
+                    || wanted.ndim as usize != layout.ndim()
+                    || (wanted.mutable && !mutable)
+                {
+                    return false;
+                }
+                if wanted.order != Order::A && wanted.order != layout_order(layout) {
+                    return false;
+                }
+                self.addresses.push(at as u32);
+                let axes = layout.ndim().max(1);
+                for k in 0..axes {
+                    self.word(at + 8 + 8 * k, layout.shape.get(k).copied().unwrap_or(1));
+                }
+                if wanted.order != Order::C {
+                    let size = layout.dtype.size() as i64;
+                    for k in 0..axes {
+                        self.word(at + 8 + 8 * (axes + k), layout.strides.get(k).map_or(0, |s| s * size));
+                    }
+                }
+                true
+            }
+            (Ty::Array(wanted), Arg::Host(a)) => {
+                if wanted.dtype() != Some(a.dtype)
+                    || wanted.ndim as usize != a.shape.len()
+                    || (wanted.order != Order::A && wanted.order != a.order())
+                    || (wanted.mutable && !a.writable)
+                {
+                    return false;
+                }
+                self.put(at, &a.address.to_ne_bytes());
+                let axes = a.shape.len().max(1);
+                for k in 0..axes {
+                    self.word(at + 8 + 8 * k, a.shape.get(k).copied().unwrap_or(1));
+                }
+                if wanted.order != Order::C {
+                    for k in 0..axes {
+                        self.word(at + 8 + 8 * (axes + k), a.strides.get(k).copied().unwrap_or(0));
+                    }
+                }
+                true
+            }
+            (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
+                let mut place = 0usize;
+                for (ty, item) in types.iter().zip(items) {
+                    let (size, align) = cuprous_kernel::abi::size_align(ty);
+                    place = place.next_multiple_of(align);
+                    if !self.write(at + place, ty, item) {
+                        return false;
+                    }
+                    place += size;
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Kernels as Python sees them: compiled for the types they are launched with, launched in order with recorded work.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cuprous_core::Array;
+use cuprous_kernel::lower::{Arg as Given, compile_function};
+use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
+use cuprous_plan::{Engine, KernelRef, Launch};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyTuple};
+use smallvec::SmallVec;
+
+use super::args::{Arg, Key, Packed, key_of};
+use super::{parse, raise, types};
+use crate::devices;
+use crate::errors::OrRaise;
+
+/// A kernel for one list of argument types on one device.
+struct Overload {
+    /// The keys of arguments that it serves, its own first.
+    keys: Vec<Key>,
+    engine: u8,
+    types: Vec<Ty>,
+    starts: Vec<usize>,
+    bytes: usize,
+    /// For each array among the arguments, whether it may be written.
+    writes: Vec<bool>,
+    module: Arc<Module>,
+    code: KernelRef,
+}
+
+/// A Python function that runs on devices.
+#[pyclass(frozen, subclass, dict, weakref, module = "cuprous.cuda")]
+pub(crate) struct Kernel {
+    function: Py<PyAny>,
+    options: Options,
+    /// Names of the parameters and their default values.
+    params: Vec<(String, Option<Py<PyAny>>)>,
+    overloads: Mutex<Vec<Arc<Overload>>>,
+    /// Types given with the decorator: others are converted to them.
+    signatures: Mutex<Vec<Vec<Ty>>>,
+}
+
+/// A kernel with the shape of its launch.
+#[pyclass(frozen, module = "cuprous.cuda")]
+pub(crate) struct Launcher {
+    kernel: Py<Kernel>,
+    launch: Launch,
+}
+
+/// A number of blocks or threads, or up to three.
+pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
+    let wrong = || PyTypeError::new_err(format!("{what} must be an int or a tuple of up to three, got {object}"));
+    let number = |o: &Bound<'_, PyAny>| -> PyResult<u32> {
+        let n = match o.extract::<i64>() {
+            Ok(n) => n,
+            Err(_) => o.call_method0("__index__").and_then(|n| n.extract()).map_err(|_| wrong())?,
+        };
+        u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
+    };
+    let mut all = [1; 3];
+    if let Ok(n) = object.cast_exact::<PyInt>() {
+        all[0] = number(n)?;
+    } else if let Ok(items) = object.cast::<PyTuple>() {
+        for (k, item) in items.iter().enumerate() {
+            *all.get_mut(k).ok_or_else(wrong)? = number(&item)?;
+        }
+    } else if let Ok(items) = object.try_iter() {
+        for (k, item) in items.enumerate() {
+            *all.get_mut(k).ok_or_else(wrong)? = number(&item?)?;
+        }
+    } else {
+        all[0] = number(object)?;
+    }
+    Ok(all)
+}
+
+impl Kernel {
+    /// The Python function.
+    pub(super) fn function<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.function.bind(py).clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Overload>>> {
+        self.overloads.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn find(&self, key: &Key, engine: u8) -> Option<Arc<Overload>> {
+        let overloads = self.lock();
+        overloads.iter().find(|o| o.engine == engine && o.keys.contains(key)).cloned()
+    }
+
+    /// The types of the signature that arguments fit, where there are signatures.
+    fn fitting(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
+        let signatures = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
+        if signatures.is_empty() {
+            return Ok(None);
+        }
+        let have: Vec<Ty> = args.iter().map(Arg::ty).collect();
+        // What loses least: nothing, then no kind, then anything.
+        let loss = |wanted: &[Ty]| -> Option<usize> {
+            if wanted.len() != have.len() {
+                return None;
+            }
+            let each = have.iter().zip(wanted).map(|(have, want)| match (have, want) {
+                _ if have == want => Some(0),
+                (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => Some(1),
+                (Ty::Scalar(a), Ty::Scalar(b)) if a.kind() == b.kind() => Some(2),
+                _ => have.converts_to(want).then_some(4),
+            });
+            each.sum()
+        };
+        let best = signatures.iter().filter_map(|s| Some((loss(s)?, s))).min_by_key(|(loss, _)| *loss);
+        match best {
+            Some((_, types)) => Ok(Some(types.clone())),
+            None => {
+                let list: Vec<String> = have.iter().map(Ty::to_string).collect();
+                Err(PyTypeError::new_err(format!(
+                    "No matching definition for argument type(s) {}; the decorator has {}",
+                    list.join(", "),
+                    signatures.iter().map(|s| show(s)).collect::<Vec<_>>().join(" and ")
+                )))
+            }
+        }
+    }
+
+    fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, types: Vec<Ty>) -> PyResult<Arc<Overload>> {
+        let module = Arc::new(self.module(py, &types, true)?);
+        let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
+        let (starts, bytes) = abi::offsets(&types);
+        let kernel = module.kernel();
+        let mut writes = Vec::new();
+        for (k, ty) in types.iter().enumerate() {
+            arrays_in(ty, &mut |_| writes.push(kernel.writes.contains(&k)));
+        }
+        let mut key = Key::new();
+        types.iter().for_each(|ty| key_of(ty, &mut key));
+        let overload = Overload { keys: vec![key], engine: engine.id, types, starts, bytes, writes, module, code };
+        Ok(Arc::new(overload))
+    }
+
+    fn module(&self, py: Python<'_>, types: &[Ty], kernel: bool) -> PyResult<Module> {
+        let source = parse::translate(self.function.bind(py))?;
+        let given: Vec<Given> = types.iter().cloned().map(Given::Ty).collect();
+        compile_function(&source, &given, kernel).map_err(|e| raise(py, &e))
+    }
+
+    /// The overload for some arguments, compiled where there is none.
+    #[cold]
+    fn make(&self, py: Python<'_>, engine: &Arc<Engine>, args: &[Arg<'_>], key: Key) -> PyResult<Arc<Overload>> {
+        let types = match self.fitting(args)? {
+            Some(types) => types,
+            None => args.iter().map(Arg::ty).collect(),
+        };
+        let mut exact = Key::new();
+        types.iter().for_each(|ty| key_of(ty, &mut exact));
+        let mut overload = match self.find(&exact, engine.id) {
+            Some(found) => found,
+            None => self.compile(py, engine, types)?,
+        };
+        let mut overloads = self.lock();
+        overloads.retain(|o| !(o.engine == engine.id && o.keys[0] == exact));
+        let mut keys = overload.keys.clone();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+        overload = Arc::new(Overload {
+            keys,
+            types: overload.types.clone(),
+            starts: overload.starts.clone(),
+            writes: overload.writes.clone(),
+            module: overload.module.clone(),
+            code: overload.code.clone(),
+            ..*overload
+        });
+        overloads.insert(0, overload.clone());
+        Ok(overload)
+    }
+
+    /// Arguments by position and name, with defaults.
+    #[cold]
+    fn bind<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let py = args.py();
+        let name: String = self.function.bind(py).getattr("__name__")?.extract()?;
+        let mut all: Vec<Option<Bound<'py, PyAny>>> = args.iter().map(Some).collect();
+        if all.len() > self.params.len() {
+            return Err(PyTypeError::new_err(format!(
+                "{name}() takes {} arguments, {} given",
+                self.params.len(),
+                all.len()
+            )));
+        }
+        all.resize(self.params.len(), None);
+        for (key, value) in named.into_iter().flat_map(|d| d.iter()) {
+            let key: String = key.extract()?;
+            let Some(k) = self.params.iter().position(|(p, _)| *p == key) else {
+                return Err(PyTypeError::new_err(format!("{name}() got an unexpected keyword argument '{key}'")));
+            };
+            if all[k].replace(value).is_some() {
+                return Err(PyTypeError::new_err(format!("{name}() got multiple values for argument '{key}'")));
+            }
+        }
+        for (slot, (param, default)) in all.iter_mut().zip(&self.params) {
+            if slot.is_none() {
+                *slot = default.as_ref().map(|d| d.bind(py).clone());
+            }
+            if slot.is_none() {
+                return Err(PyTypeError::new_err(format!("{name}() missing the argument '{param}'")));
+            }
+        }
+        PyTuple::new(py, all.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    fn launch<'py>(
+        &self,
+        launch: &Launch,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let py = args.py();
+        let bound;
+        let args = if args.len() == self.params.len() && named.is_none() {
+            args
+        } else {
+            bound = self.bind(args, named)?;
+            &bound
+        };
+        let mut key = Key::new();
+        let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
+        for object in args.iter_borrowed() {
+            list.push(Arg::new(&object, &mut key)?);
+        }
+        let mut first: Option<&Array> = None;
+        for arg in &list {
+            arg.arrays(&mut |a| {
+                first.get_or_insert(a);
+            });
+        }
+        let engine = match first {
+            Some(array) => devices::of(array),
+            None => devices::default_engine().or_raise()?,
+        };
+        let mut back = Vec::new();
+        if engine.id != 0 {
+            let mut count = 0;
+            for arg in &mut list {
+                to_device(py, engine, arg, &mut count, &mut back)?;
+            }
+            if !back.is_empty() {
+                // The copies are packed, so that types may have changed.
+                key.clear();
+                list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
+            }
+        }
+        let overload = match self.find(&key, engine.id) {
+            Some(found) => found,
+            None => self.make(py, engine, &list, key)?,
+        };
+        let mut packed = Packed::new(overload.bytes);
+        for ((arg, ty), &at) in list.iter().zip(&overload.types).zip(&overload.starts) {
+            if !packed.write(at, ty, arg) {
+                return Err(PyTypeError::new_err(format!("[cuda.jit] {} does not fit the parameter {ty}", arg.ty())));
+            }
+        }
+        let mut arrays: SmallVec<[&Array; 16]> = SmallVec::new();
+        list.iter().for_each(|arg| arg.arrays(&mut |a| arrays.push(a)));
+        // Arrays of the host are no arrays of the engine, but count among those that may be written.
+        let mut slots: SmallVec<[bool; 16]> = SmallVec::new();
+        let mut next = 0;
+        list.iter().for_each(|arg| note(arg, &overload.writes, &mut next, &mut slots));
+        py.detach(|| {
+            engine.with_memory(
+                &arrays,
+                |k| slots[k],
+                |addresses| {
+                    let places = std::mem::take(&mut packed.addresses);
+                    for (&at, address) in places.iter().zip(addresses) {
+                        packed.put(at as usize, &address.to_ne_bytes());
+                    }
+                    overload.code.launch(launch, packed.bytes())
+                },
+            )
+        })
+        .or_raise()?;
+        for (k, host) in back {
+            if slots.get(k).copied().unwrap_or(true)
+                && let Some(array) = arrays.get(k)
+            {
+                let copy = Py::new(py, crate::array::PyArray::own((*array).clone()))?;
+                crate::numpy::to_numpy(py, copy.get(), Some(host))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For each of our arrays in an argument, whether it may be written.
+fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
+    match arg {
+        Arg::Array(..) => {
+            slots.push(writes.get(*next).copied().unwrap_or(true));
+            *next += 1;
+        }
+        Arg::Host(_) => *next += 1,
+        Arg::Tuple(items, _) => items.iter().for_each(|item| note(item, writes, next, slots)),
+        Arg::None | Arg::Number(..) => {}
+    }
+}
+
+/// Replaces an array of the host by a copy on the device; `back` gets what is copied back, with its number among the
+/// arrays.
+fn to_device<'py>(
+    py: Python<'py>,
+    engine: &Arc<Engine>,
+    arg: &mut Arg<'py>,
+    count: &mut usize,
+    back: &mut Vec<(usize, Bound<'py, PyAny>)>,
+) -> PyResult<()> {
+    match arg {
+        Arg::Array(..) => *count += 1,
+        Arg::Host(host) => {
+            let writable = host.writable;
+            let device = devices::name(engine);
+            let copy = crate::numpy::from_numpy(py, &host.object, Some(&device))?;
+            back.push((*count, host.object.clone()));
+            *count += 1;
+            *arg = Arg::Array(copy.0, writable);
+        }
+        Arg::Tuple(items, _) => {
+            for item in items {
+                to_device(py, engine, item, count, back)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn arrays_in(ty: &Ty, f: &mut dyn FnMut(&ArrayTy)) {
+    match ty {
+        Ty::Array(a) => f(a),
+        Ty::Tuple(items, _) => items.iter().for_each(|item| arrays_in(item, f)),
+        _ => {}
+    }
+}
+
+fn show(types: &[Ty]) -> String {
+    format!("({})", types.iter().map(Ty::to_string).collect::<Vec<_>>().join(", "))
+}
+
+#[pymethods]
+impl Kernel {
+    #[new]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false))]
+    fn new(
+        function: Py<PyAny>,
+        params: Vec<(String, Vec<Py<PyAny>>)>,
+        fastmath: bool,
+        fma: bool,
+        max_registers: Option<u32>,
+        launch_bounds: Option<(u32, Option<u32>)>,
+        lineinfo: bool,
+    ) -> Kernel {
+        Kernel {
+            function,
+            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo },
+            params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
+            overloads: Mutex::default(),
+            signatures: Mutex::default(),
+        }
+    }
+
+    /// The Python function.
+    #[getter]
+    fn py_func(&self, py: Python<'_>) -> Py<PyAny> {
+        self.function.clone_ref(py)
+    }
+
+    /// `kernel[grid, block]`, with a stream and the bytes of dynamic shared memory after them.
+    fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Launcher> {
+        let Ok(parts) = key.cast::<PyTuple>() else {
+            return Err(PyValueError::new_err(
+                "must specify at least the griddim and blockdim: kernel[blockspergrid, threadsperblock](…)",
+            ));
+        };
+        if !(2..=4).contains(&parts.len()) {
+            return Err(PyValueError::new_err(
+                "a launch takes two to four things: kernel[grid, block, stream, shared memory in bytes](…)",
+            ));
+        }
+        let shared = if parts.len() == 4 { parts.get_item(3)?.extract()? } else { 0 };
+        let (grid, block) = (extents("griddim", &parts.get_item(0)?)?, extents("blockdim", &parts.get_item(1)?)?);
+        Ok(Launcher { kernel: slf.clone().unbind(), launch: Launch { grid, block, shared, cooperative: false } })
+    }
+
+    /// Compiles for types and remembers them as a signature; `kernel` False for a device function.
+    #[pyo3(signature = (keys, kernel = true))]
+    fn compile_for(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, kernel: bool) -> PyResult<()> {
+        let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
+        if !kernel {
+            self.module(py, &types, false)?;
+            return Ok(());
+        }
+        let engine = devices::default_engine().or_raise()?;
+        let overload = self.compile(py, engine, types.clone())?;
+        self.lock().push(overload);
+        self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
+        Ok(())
+    }
+
+    /// The types that it is compiled for.
+    fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let all: Vec<Arc<Overload>> = self.lock().clone();
+        all.iter()
+            .map(|o| PyTuple::new(py, o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
+            .collect()
+    }
+
+    /// For each overload: types, CUDA C++, what the device says of it, and the code that runs.
+    fn listing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let all: Vec<Arc<Overload>> = self.lock().clone();
+        all.iter()
+            .map(|o| {
+                let keys = o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
+                let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
+                let facts = PyDict::new(py);
+                for (name, value) in o.code.facts().or_raise()? {
+                    facts.set_item(name, value)?;
+                }
+                (PyTuple::new(py, keys)?, cuda.code, facts, o.code.source()).into_pyobject(py)
+            })
+            .collect()
+    }
+
+    /// The CUDA C++ for types, with the prelude where `whole` is set; nothing is compiled by a device.
+    #[pyo3(signature = (keys, whole = false, kernel = true))]
+    fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
+        let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
+        let module = self.module(py, &types, kernel)?;
+        let code = cuprous_cuda::codegen::user::generate(&module, &self.options);
+        Ok(if whole { code.source() } else { code.code })
+    }
+}
+
+#[pymethods]
+impl Launcher {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let this = slf.get();
+        this.kernel.get().launch(&this.launch, args, kwargs)
+    }
+}

@@ -1,0 +1,180 @@
+//! What a Python object means inside a kernel.
+
+use std::sync::Arc;
+
+use cuprous_core::DType;
+use cuprous_core::scalar::Number;
+use cuprous_kernel::Ty;
+use cuprous_kernel::ast::{ConstArray, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
+
+use super::parse::Translation;
+use crate::array::PyArray;
+use crate::{devices, numpy, operand};
+
+/// The number that a Python or NumPy number is.
+fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    Ok(match operand::value(object)? {
+        Some(operand::Value::Weak(n)) => Some(Value::Number(n)),
+        Some(operand::Value::Typed(n, d)) => Some(Value::Typed(n, d)),
+        _ => None,
+    })
+}
+
+impl<'py> Translation<'py> {
+    /// What an object means.
+    pub(super) fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let py = object.py();
+        if object.is_none() {
+            return Ok(Value::None);
+        }
+        if object.is(py.Ellipsis()) {
+            return Ok(Value::Ellipsis);
+        }
+        if object.is_instance(&self.enum_class)? {
+            return self.value(&object.getattr("value")?);
+        }
+        let is_number = object.is_instance_of::<PyBool>()
+            || object.is_instance_of::<PyInt>()
+            || object.is_instance_of::<PyFloat>()
+            || object.is_instance_of::<PyComplex>();
+        if is_number && let Some(value) = number(object)? {
+            return Ok(value);
+        }
+        if let Ok(text) = object.cast::<PyString>() {
+            return Ok(Value::Str(text.to_str()?.to_owned()));
+        }
+        if let Ok(items) = object.cast::<PyTuple>() {
+            let values = items.iter().map(|item| self.value(&item)).collect::<PyResult<Vec<_>>>()?;
+            let names = match object.getattr("_fields") {
+                Ok(fields) => Some(fields.extract::<Vec<String>>()?.into()),
+                Err(_) => None,
+            };
+            return Ok(Value::Tuple(values, names));
+        }
+        if let Ok(name) = object.getattr("_kernel_name") {
+            return Ok(Value::Builtin(name.extract()?));
+        }
+        if let Ok(key) = object.getattr("_kernel_type") {
+            return Ok(Value::Type(super::types::from_key(&key)?));
+        }
+        if let Ok(class) = object.cast::<PyType>() {
+            return self.class(class);
+        }
+        if let Ok(array) = object.cast::<PyArray>() {
+            return self.array(array.get());
+        }
+        if let Ok(kernel) = object.cast::<super::Kernel>() {
+            let function = kernel.get().function(py);
+            return self.function(&function).map(Value::Function);
+        }
+        if object.hasattr("__code__")? && object.hasattr("__globals__")? {
+            return self.function(object).map(Value::Function);
+        }
+        if let Some(value) = number(object)? {
+            return Ok(value);
+        }
+        if object.hasattr("__array_interface__")? {
+            return self.host_array(object);
+        }
+        if object.get_type().name()? == "dtype"
+            || object.hasattr("dtype")? && object.get_type().name()?.to_str()?.ends_with("DType")
+        {
+            let name: String = object.getattr("name")?.extract()?;
+            return Ok(DType::from_name(&name).map_or(Value::Other(format!("the dtype {name}")), scalar_type));
+        }
+        self.callable(object)
+    }
+
+    /// A class: a type of numbers, or something that only Python knows.
+    fn class(&self, class: &Bound<'py, PyType>) -> PyResult<Value> {
+        let py = class.py();
+        let name = class.name()?.to_str()?.to_owned();
+        let python: [(Bound<'_, PyType>, DType); 4] = [
+            (py.get_type::<PyBool>(), DType::Bool),
+            (py.get_type::<PyInt>(), DType::I64),
+            (py.get_type::<PyFloat>(), DType::F64),
+            (py.get_type::<PyComplex>(), DType::C128),
+        ];
+        if let Some((_, d)) = python.iter().find(|(known, _)| class.is(known)) {
+            return Ok(scalar_type(*d));
+        }
+        let module: String = class.getattr("__module__")?.extract().unwrap_or_default();
+        if let Ok(fields) = class.getattr("_fields").and_then(|f| f.extract::<Vec<String>>()) {
+            return Ok(Value::NamedTuple(fields.into()));
+        }
+        if module == "builtins" {
+            return Ok(Value::Builtin(name));
+        }
+        if module.starts_with("numpy") || module.starts_with("ml_dtypes") || module.starts_with("cuprous") {
+            let dtype = py.import("numpy")?.getattr("dtype")?.call1((class,));
+            if let Ok(name) = dtype.and_then(|d| d.getattr("name")?.extract::<String>())
+                && let Some(d) = DType::from_name(&name)
+            {
+                return Ok(scalar_type(d));
+            }
+        }
+        Ok(Value::Other(format!("the class {name}")))
+    }
+
+    fn array(&mut self, array: &PyArray) -> PyResult<Value> {
+        use crate::errors::OrRaise;
+        let array = &array.0;
+        let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
+        devices::of(array).download(array, &mut bytes).or_raise()?;
+        let shape = array.shape().to_vec();
+        Ok(Value::Array(Arc::new(ConstArray { dtype: array.dtype(), shape, bytes })))
+    }
+
+    fn host_array(&mut self, array: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let dtype = array.getattr("dtype")?;
+        let Some(d) = DType::from_name(&dtype.getattr("name")?.extract::<String>()?) else {
+            return Ok(Value::Other(format!("an array of dtype {dtype}")));
+        };
+        debug_assert_eq!(numpy::dtype_of(&dtype)?, d);
+        let native = dtype.call_method1("newbyteorder", ("=",))?;
+        let kwargs = PyDict::new(array.py());
+        kwargs.set_item("order", "C")?;
+        let packed = array.call_method("astype", (native,), Some(&kwargs))?;
+        let bytes = packed.call_method0("tobytes")?;
+        let bytes = bytes.cast::<PyBytes>()?.as_bytes().to_vec();
+        Ok(Value::Array(Arc::new(ConstArray { dtype: d, shape: array.getattr("shape")?.extract()?, bytes })))
+    }
+
+    /// A function that has no Python source: known by its module and name.
+    fn callable(&self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let class = object.get_type().name()?.to_str()?.to_owned();
+        let Ok(name) = object.getattr("__name__").and_then(|n| n.extract::<String>()) else {
+            return Ok(Value::Other(format!("an object of class {class}")));
+        };
+        if class == "module" {
+            return Ok(Value::Other(format!("the module {name}")));
+        }
+        let module = object.getattr("__module__").and_then(|m| m.extract::<String>()).unwrap_or_default();
+        let full = match module.as_str() {
+            "builtins" => name,
+            "_operator" => format!("operator.{name}"),
+            "math" | "cmath" => format!("{module}.{name}"),
+            _ if class.ends_with("ufunc") || module.starts_with("numpy") => format!("np.{name}"),
+            "" => name,
+            _ => format!("{module}.{name}"),
+        };
+        Ok(Value::Builtin(full))
+    }
+}
+
+fn scalar_type(d: DType) -> Value {
+    Value::Type(Ty::Scalar(d))
+}
+
+/// A Python number's kind, for arguments of launches.
+pub(super) fn weak(n: Number) -> DType {
+    match n {
+        Number::Bool(_) => DType::Bool,
+        Number::Int(i) if i > i128::from(i64::MAX) => DType::U64,
+        Number::Int(_) => DType::I64,
+        Number::Float(_) => DType::F64,
+        Number::Complex(..) => DType::C128,
+    }
+}

@@ -1,0 +1,56 @@
+//! Types between Python and the kernel crate: `("float32",)`, `("array", "float32", 2, "C")`, `("tuple", a, b)`.
+
+use cuprous_core::DType;
+use cuprous_kernel::{ArrayTy, Order, Ty};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::functions::dtype_argument;
+
+/// The type that `key` of a type object of `cuprous.cuda.types` says.
+pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
+    let key = key.cast::<PyTuple>().map_err(|_| PyTypeError::new_err("a type's key is a tuple"))?;
+    let kind: String = key.get_item(0)?.extract()?;
+    Ok(match kind.as_str() {
+        "none" => Ty::None,
+        "array" => {
+            let dtype = dtype_argument(&key.get_item(1)?.extract::<String>()?)?;
+            let order = match key.get_item(3)?.extract::<String>()?.as_str() {
+                "C" => Order::C,
+                "F" => Order::F,
+                _ => Order::A,
+            };
+            Ty::Array(ArrayTy::new(dtype, key.get_item(2)?.extract()?, order))
+        }
+        "tuple" => {
+            let items = key.iter().skip(1).map(|item| from_key(&item)).collect::<PyResult<_>>()?;
+            Ty::Tuple(items, None)
+        }
+        name => Ty::Scalar(dtype_argument(name)?),
+    })
+}
+
+/// The same, from a type.
+pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTuple>> {
+    match ty {
+        Ty::Scalar(d) => PyTuple::new(py, [d.name()]),
+        Ty::Array(a) => {
+            let order = match a.order {
+                Order::C => "C",
+                Order::F => "F",
+                Order::A => "A",
+            };
+            let dtype = a.dtype().map_or("?", DType::name);
+            ("array", dtype, a.ndim, order).into_pyobject(py)
+        }
+        Ty::Tuple(items, _) => {
+            let mut all = vec!["tuple".into_pyobject(py)?.into_any()];
+            for item in items {
+                all.push(to_key(py, item)?.into_any());
+            }
+            PyTuple::new(py, all)
+        }
+        Ty::None | Ty::Unknown => PyTuple::new(py, ["none"]),
+    }
+}

@@ -1,0 +1,266 @@
+"""CuPy's `RawKernel` and `RawModule`: CUDA C++ as it is, compiled at its first use, for the default device."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from cuprous import _core
+
+#: CuPy's header of complex numbers, as far as kernels written for it use it.
+_COMPLEX = """
+template <class T> struct alignas(2 * sizeof(T)) complex {
+    T re, im;
+    __host__ __device__ complex(T r = 0, T i = 0) : re(r), im(i) {}
+    template <class U> __host__ __device__ complex(const complex<U>& o) : re(o.re), im(o.im) {}
+    __host__ __device__ T real() const { return re; }
+    __host__ __device__ T imag() const { return im; }
+    __host__ __device__ void real(T r) { re = r; }
+    __host__ __device__ void imag(T i) { im = i; }
+    __host__ __device__ complex& operator+=(complex o) { re += o.re; im += o.im; return *this; }
+    __host__ __device__ complex& operator-=(complex o) { re -= o.re; im -= o.im; return *this; }
+    __host__ __device__ complex& operator*=(complex o) {
+        return *this = complex(re * o.re - im * o.im, re * o.im + im * o.re);
+    }
+    __host__ __device__ complex& operator/=(complex o) {
+        T n = o.re * o.re + o.im * o.im;
+        return *this = complex((re * o.re + im * o.im) / n, (im * o.re - re * o.im) / n);
+    }
+    friend __host__ __device__ complex operator+(complex a, complex b) { return a += b; }
+    friend __host__ __device__ complex operator-(complex a, complex b) { return a -= b; }
+    friend __host__ __device__ complex operator*(complex a, complex b) { return a *= b; }
+    friend __host__ __device__ complex operator/(complex a, complex b) { return a /= b; }
+    friend __host__ __device__ complex operator-(complex a) { return complex(-a.re, -a.im); }
+    friend __host__ __device__ bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
+    friend __host__ __device__ bool operator!=(complex a, complex b) { return !(a == b); }
+};
+template <class T> __device__ T real(complex<T> a) { return a.re; }
+template <class T> __device__ T imag(complex<T> a) { return a.im; }
+template <class T> __device__ complex<T> conj(complex<T> a) { return complex<T>(a.re, -a.im); }
+template <class T> __device__ T norm(complex<T> a) { return a.re * a.re + a.im * a.im; }
+template <class T> __device__ T abs(complex<T> a) { return hypot(a.re, a.im); }
+template <class T> __device__ T arg(complex<T> a) { return atan2(a.im, a.re); }
+template <class T> __device__ complex<T> polar(T r, T phi) { return complex<T>(r * cos(phi), r * sin(phi)); }
+template <class T> __device__ complex<T> exp(complex<T> a) { return polar(exp(a.re), a.im); }
+"""
+
+
+@functools.cache
+def _include_options() -> tuple[str, ...]:
+    """Where NVIDIA's wheels keep headers."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("nvidia")
+    roots = list(spec.submodule_search_locations or []) if spec else []
+    folders = [folder for root in roots for folder in Path(root).glob("*/include")]
+    return tuple(f"--include-path={folder}" for folder in sorted(folders))
+
+
+def _translated(code: str) -> str:
+    """The source with CuPy's headers written out."""
+    for name in ("cupy/complex.cuh", "cuComplex_bridge.h"):
+        for line in (f"#include <{name}>", f'#include "{name}"'):
+            code = code.replace(line, _COMPLEX, 1).replace(line, "")
+    return code
+
+
+def _check(what: str, backend: str, **unsupported: Any) -> None:
+    if backend not in ("nvrtc", "auto"):
+        raise NotImplementedError(f"[{what}] backend={backend!r} is not supported; NVRTC compiles here")
+    for name, given in unsupported.items():
+        if given:
+            raise NotImplementedError(f"[{what}] {name}= is not supported; leave it out")
+
+
+class RawModule:
+    """A module of CUDA C++ (`code`), or a file of source or device code (`path`).
+
+    Args:
+        code: the source.
+        path: a file with source (`.cu`) or device code (`.cubin`, `.fatbin`).
+        options: options for the compiler.
+
+    Raises:
+        NotImplementedError: for `name_expressions`, `jitify`, other backends, and where the device is a CPU.
+        RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error.
+    """
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | None = None,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Any = None,
+        jitify: bool = False,
+    ) -> None:
+        if (code is None) == (path is None):
+            raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
+        _check(
+            "RawModule", backend, translate_cucomplex=translate_cucomplex, name_expressions=name_expressions,
+            jitify=jitify, enable_cooperative_groups=enable_cooperative_groups,
+        )  # fmt: skip
+        self.code = code
+        self.file_path = path
+        self.options = tuple(options)
+        self.backend = backend
+        self._module: _core.NativeModule | None = None
+
+    def _native(self, name: str = "RawModule") -> _core.NativeModule:
+        if self._module is None:
+            binary, code = False, b""
+            if self.file_path is not None:
+                code = Path(self.file_path).read_bytes()
+                binary = not self.file_path.endswith((".cu", ".cuh", ".cpp"))
+            else:
+                code = (self.code or "").encode()
+            if not binary:
+                code = _translated(code.decode()).encode()
+            options = [*self.options, *_include_options()]
+            self._module = _core.NativeModule(code, binary, name, options)
+        return self._module
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compiles now instead of at the first use.
+
+        Raises:
+            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
+        """
+        if log_stream is not None:
+            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
+        self._native()
+
+    def get_function(self, name: str) -> RawKernel:
+        """A kernel of the module."""
+        kernel = RawKernel.__new__(RawKernel)
+        kernel._set(self, name)
+        return kernel
+
+    def get_global(self, name: str) -> Any:
+        """Where a variable of the module is: `.ptr`, and `.size` in bytes."""
+        address, size = self._native().variable(name)
+        return Variable(address, size)
+
+
+class Variable:
+    """A variable of a module."""
+
+    def __init__(self, ptr: int, size: int) -> None:
+        self.ptr = ptr
+        self.size = size
+
+    def __int__(self) -> int:
+        return self.ptr
+
+
+class RawKernel:
+    """A kernel of CUDA C++: `RawKernel(code, name)((blocks,), (threads,), (x, y, np.float32(2)))`.
+
+    Args:
+        code: the source; it declares the kernel `extern "C" __global__`.
+        name: its name.
+        options: options for the compiler.
+
+    Raises:
+        NotImplementedError: for other backends and `jitify`, and where the device is a CPU.
+        RuntimeError: if the source does not compile.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        *,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+    ) -> None:
+        module = RawModule(
+            code, options=options, backend=backend, translate_cucomplex=translate_cucomplex,
+            enable_cooperative_groups=enable_cooperative_groups, jitify=jitify,
+        )  # fmt: skip
+        self._set(module, name)
+
+    def _set(self, module: RawModule, name: str) -> None:
+        self._module = module
+        self.name = name
+        self.code = module.code
+        self.options = module.options
+        self.file_path = module.file_path
+        self._kernel: _core.NativeKernel | None = None
+
+    @property
+    def kernel(self) -> _core.NativeKernel:
+        """The compiled kernel."""
+        if self._kernel is None:
+            self._kernel = self._module._native(self.name).kernel(self.name)
+        return self._kernel
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compiles now instead of at the first launch.
+
+        Raises:
+            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
+        """
+        if log_stream is not None:
+            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
+        self.kernel  # noqa: B018
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
+        """Launches it, in order with all other work.
+
+        Args:
+            grid: blocks, up to three numbers.
+            block: threads of a block, up to three numbers.
+            args: arrays, and numbers as what they are in C: an int is a `long long`, a float a `double`, a number of
+                NumPy's what it says.
+            shared_mem: bytes of dynamic shared memory.
+            stream: accepted; all work runs in order on one stream.
+        """
+        self.kernel(grid, block, args, shared_mem)
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What the driver says of it."""
+        facts = self.kernel.facts()
+        return {
+            "max_threads_per_block": facts["max_threads"],
+            "shared_size_bytes": facts["static_shared"],
+            "const_size_bytes": facts["constant"],
+            "local_size_bytes": facts["local"],
+            "num_regs": facts["registers"],
+        }
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """Threads that a block may have."""
+        return self.attributes["max_threads_per_block"]
+
+    @property
+    def num_regs(self) -> int:
+        """Registers of a thread."""
+        return self.attributes["num_regs"]
+
+    @property
+    def shared_size_bytes(self) -> int:
+        """Bytes of static shared memory."""
+        return self.attributes["shared_size_bytes"]
+
+    @property
+    def local_size_bytes(self) -> int:
+        """Bytes of a thread's own memory."""
+        return self.attributes["local_size_bytes"]
+
+    @property
+    def const_size_bytes(self) -> int:
+        """Bytes of constant memory."""
+        return self.attributes["const_size_bytes"]
+
+
+__all__ = ["RawKernel", "RawModule"]

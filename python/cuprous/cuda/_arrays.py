@@ -1,0 +1,238 @@
+"""Numba's words for arrays on devices and for devices, streams and events."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from cuprous import _core
+from cuprous._args import ndarray
+from cuprous.cuda._device import Device, get_device_id
+from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> ndarray:
+    """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given."""
+    from cuprous._convert import convert
+
+    if to is not None:
+        to.copy_to_device(obj, stream)
+        return to
+    return convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
+
+
+def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> ndarray:
+    """An array on the default device, with arbitrary contents.
+
+    Raises:
+        NotImplementedError: for `strides`.
+    """
+    from cuprous._creation import empty
+
+    if strides is not None:
+        raise NotImplementedError("[device_array] strides= is not supported; use order=")
+    return empty(shape, dtype, order)
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
+    """An array on the default device of the shape and dtype of another, with arbitrary contents."""
+    c_order = getattr(ary, "ndim", 0) < 2 or ary.strides[0] >= ary.strides[-1]
+    return device_array(ary.shape, ary.dtype, order="C" if c_order else "F")
+
+
+def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
+    """A NumPy array. Copies of any host memory go through pinned buffers of the engine's own.
+
+    Raises:
+        NotImplementedError: for `strides`.
+    """
+    import numpy as np
+
+    if strides is not None:
+        raise NotImplementedError("[pinned_array] strides= is not supported; use order=")
+    return np.empty(shape, dtype, order)  # type: ignore[call-overload]
+
+
+def pinned_array_like(ary: Any) -> Any:
+    """A NumPy array of the shape and dtype of another: see `pinned_array`."""
+    return pinned_array(ary.shape, ary.dtype)
+
+
+@contextlib.contextmanager
+def pinned(*arylist: Any) -> Iterator[None]:
+    """Accepted: copies go through pinned buffers of the engine's own."""
+    yield
+
+
+@contextlib.contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Accepted: freeing memory never waits here."""
+    yield
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether an object shows memory of a GPU."""
+    return hasattr(obj, "__cuda_array_interface__")
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> ndarray:
+    """An array on the memory that another library's array shows.
+
+    Raises:
+        TypeError: if it shows none.
+    """
+    from cuprous._convert import from_cuda_interface
+
+    if isinstance(obj, ndarray):
+        return obj
+    interface = getattr(obj, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError("*obj* doesn't implement the cuda array interface.")
+    return from_cuda_interface(obj, interface if sync else {**interface, "stream": None})
+
+
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> ndarray:
+    """An array on the memory that an interface describes."""
+    from cuprous._convert import from_cuda_interface
+
+    return from_cuda_interface(owner, desc if sync else {**desc, "stream": None})
+
+
+# --- devices, streams, events
+
+
+def synchronize() -> None:
+    """Submits what is recorded and waits for it."""
+    _core.synchronize()
+
+
+def stream() -> Stream:
+    """A new stream."""
+    return Stream()
+
+
+def default_stream() -> Stream:
+    """The default stream."""
+    return Stream.null
+
+
+legacy_default_stream = per_thread_default_stream = default_stream
+
+
+def external_stream(ptr: int) -> ExternalStream:
+    """Another library's stream, by its handle."""
+    return ExternalStream(ptr)
+
+
+def event(timing: bool = True) -> Event:
+    """A new event."""
+    return Event(disable_timing=not timing)
+
+
+def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
+    """Milliseconds between two events."""
+    return get_elapsed_time(evtstart, evtend)
+
+
+class _Devices:
+    """The usable GPUs: a list of them, and the current one."""
+
+    @property
+    def lst(self) -> list[Device]:
+        """All of them."""
+        return [Device(k) for k in range(_core.device_count())]
+
+    @property
+    def current(self) -> Device:
+        """The current one."""
+        return Device(get_device_id())
+
+    def __getitem__(self, index: int) -> Device:
+        return self.lst[index]
+
+    def __len__(self) -> int:
+        return _core.device_count()
+
+    def __iter__(self) -> Iterator[Device]:
+        return iter(self.lst)
+
+    def __repr__(self) -> str:
+        return repr(self.lst)
+
+
+gpus = _Devices()
+
+
+def list_devices() -> _Devices:
+    """The usable GPUs."""
+    return gpus
+
+
+def get_current_device() -> Device:
+    """The current GPU."""
+    return gpus.current
+
+
+def select_device(device_id: int) -> Device:
+    """Makes a GPU the device of new arrays."""
+    device = Device(device_id)
+    device.use()
+    return device
+
+
+def close() -> None:
+    """Lets go of cached programs and memory; the primary context stays, since others share it."""
+    _core.synchronize()
+    _core.trim_memory(_core.get_device())
+
+
+class MemoryInfo(tuple[int, int]):
+    """Free and total bytes."""
+
+    __slots__ = ()
+
+    @property
+    def free(self) -> int:
+        """Free bytes."""
+        return self[0]
+
+    @property
+    def total(self) -> int:
+        """All bytes."""
+        return self[1]
+
+
+class Context:
+    """The primary context of a GPU."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Free and total bytes of the GPU's memory."""
+        return MemoryInfo(self.device.mem_info)
+
+    def synchronize(self) -> None:
+        """Submits what is recorded and waits for it."""
+        _core.synchronize()
+
+    def reset(self) -> None:
+        """Lets go of cached programs and memory."""
+        close()
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """The primary context of a GPU, the current one if no number is given."""
+    return Context(gpus.current if devnum is None else Device(devnum))
+
+
+def detect() -> bool:
+    """Prints the usable GPUs, or why there is none; whether there is one."""
+    count = _core.device_count()
+    print(f"Found {count} CUDA devices")
+    for device in gpus:
+        print(f"id {device.id}  {device.name}  compute capability {device.compute_capability}")
+    if not count:
+        print(_core.unusable_gpu_reason() or "there is no usable GPU")
+    return count > 0

@@ -1,0 +1,95 @@
+"""The names that kernels call. Outside a kernel they do nothing but say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Intrinsic:
+    """A name that means something in kernels only."""
+
+    def __init__(self, name: str) -> None:
+        self._kernel_name = name
+        self.__name__ = name.rpartition(".")[2]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{self._kernel_name} can only be called in a kernel (a function with @cuda.jit)")
+
+    def __repr__(self) -> str:
+        return f"<{self._kernel_name} of kernels>"
+
+
+class _Group:
+    """Names under one name, as `cuda.atomic`."""
+
+    def __init__(self, name: str, members: str) -> None:
+        self._group = name
+        for member in members.split():
+            setattr(self, member, _Intrinsic(f"{name}.{member}"))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self._group} has no {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{self._group} of kernels>"
+
+
+class Dim3(_Group):
+    """Places in three directions: `cuda.threadIdx.x`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "x y z")
+
+
+threadIdx, blockIdx = Dim3("cuda.threadIdx"), Dim3("cuda.blockIdx")
+blockDim, gridDim = Dim3("cuda.blockDim"), Dim3("cuda.gridDim")
+laneid = _Intrinsic("cuda.laneid")
+warpsize = 32
+shared = _Group("cuda.shared", "array")
+local = _Group("cuda.local", "array")
+const = _Group("cuda.const", "array_like")
+atomic = _Group("cuda.atomic", "add sub and_ or_ xor inc dec exch max min nanmax nanmin cas compare_and_swap")
+
+#: Everything else, by name.
+FUNCTIONS = [
+    "grid",
+    "gridsize",
+    "syncthreads",
+    "syncthreads_count",
+    "syncthreads_and",
+    "syncthreads_or",
+    "syncwarp",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
+    "nanosleep",
+    "activemask",
+    "lanemask_lt",
+    "all_sync",
+    "any_sync",
+    "eq_sync",
+    "ballot_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_down_sync",
+    "shfl_xor_sync",
+    "match_any_sync",
+    "match_all_sync",
+    "popc",
+    "brev",
+    "clz",
+    "ffs",
+    "selp",
+    "fma",
+    "cbrt",
+    "rsqrt",
+    "sinpi",
+    "cospi",
+]
+for _name in FUNCTIONS:
+    globals()[_name] = _Intrinsic(f"cuda.{_name}")
+
+
+def __getattr__(name: str) -> Any:
+    """Never found: this says to type checkers that there are more names than are written out."""
+    raise AttributeError(f"module 'cuprous.cuda._intrinsics' has no attribute {name!r}")

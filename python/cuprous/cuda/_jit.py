@@ -1,0 +1,213 @@
+"""`cuda.jit`: Python functions as kernels."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous.cuda import types
+
+#: Threads of a block where nobody says how many.
+_THREADS = 256
+
+
+class Dispatcher(_core.Kernel):
+    """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it; it is compiled when types of
+    arguments are seen for the first time. Arrays of NumPy are copied there and back, those of a device used in place.
+    """
+
+    def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
+        parameters = inspect.signature(function).parameters.values()
+        params = [(p.name, [] if p.default is p.empty else [p.default]) for p in parameters]
+        self: Any = super().__new__(cls, function, params, **options)
+        self.device = device
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self.__module__ = function.__module__
+        return self
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        pass
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.device:  # type: ignore[attr-defined]
+            raise RuntimeError(f"{self.__name__} is a device function: kernels can call it")  # type: ignore[attr-defined]
+        raise ValueError(
+            "Kernel launch configuration was not specified. Use the syntax:\n\n"
+            "kernel_function[blockspergrid, threadsperblock](arg0, arg1, ..., argn)"
+        )
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+        """A launch with a thread for each of so many tasks; the last block may have some more."""
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        threads = tpb or _THREADS
+
+        def launch(*args: Any, **kwargs: Any) -> None:
+            if ntasks:
+                self[-(-ntasks // threads), threads, stream, sharedmem](*args, **kwargs)
+
+        return launch
+
+    def compile(self, sig: Any) -> None:
+        """Compiles for the types of a signature."""
+        found = types.signature_of(sig)
+        args = found.args if isinstance(found, types.Signature) else found
+        returns = isinstance(found, types.Signature) and found.return_type is not types.none
+        if returns and not self.device:  # type: ignore[attr-defined]
+            raise TypeError("CUDA kernel must have void return type.")
+        self.compile_for([t.key for t in args], not self.device)  # type: ignore[attr-defined]
+
+    def specialize(self, *args: Any) -> Dispatcher:
+        """Compiles for the types of some arguments, and is the same kernel."""
+        self.compile(tuple(types.typeof(a) for a in args))
+        return self
+
+    # --- what was made of it
+
+    @property
+    def signatures(self) -> list[tuple[types.Type, ...]]:
+        """The types that it is compiled for."""
+        return [tuple(_type_of(key) for key in keys) for keys in self.compiled_types()]
+
+    @property
+    def overloads(self) -> dict[tuple[types.Type, ...], dict[str, int]]:
+        """What a device says of each list of types that it is compiled for."""
+        return {tuple(map(_type_of, keys)): facts for keys, _, facts, _ in self.listing()}
+
+    def cuda_source(self, *signature: Any) -> str:
+        """The CUDA C++ for a signature, or for what it is compiled for."""
+        if signature:
+            found = types.signature_of(signature[0] if len(signature) == 1 else signature)
+            args = found.args if isinstance(found, types.Signature) else found
+            return self.cuda_code([t.key for t in args], False, not self.device)  # type: ignore[attr-defined]
+        return "\n".join(code for _, code, _, _ in self.listing())
+
+    def native_code(self) -> str:
+        """What runs on the device: on the CPU the compiler's intermediate code, on a GPU the CUDA C++."""
+        return "\n".join(code for _, _, _, code in self.listing())
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Prints the types that it is compiled for."""
+        for signature in self.signatures:
+            print(f"{self.__name__} {signature}", file=file)  # type: ignore[attr-defined]
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """There is no LLVM here: see `cuda_source`."""
+        raise NotImplementedError("[inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()")
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """There is no PTX here: see `cuda_source`."""
+        raise NotImplementedError("[inspect_asm] kernels are compiled to machine code: use kernel.cuda_source()")
+
+    inspect_sass = inspect_asm
+
+    def _fact(self, name: str, signature: Any) -> Any:
+        all_facts = {sig: facts[name] for sig, facts in self.overloads.items()}
+        if signature is not None:
+            found = types.signature_of(signature)
+            return all_facts[found.args if isinstance(found, types.Signature) else found]
+        return next(iter(all_facts.values())) if len(all_facts) == 1 else all_facts
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread; 0 on the CPU."""
+        return self._fact("registers", signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory."""
+        return self._fact("static_shared", signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of a thread's own memory."""
+        return self._fact("local", signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """Threads that a block may have."""
+        return self._fact("max_threads", signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant memory."""
+        return self._fact("constant", signature)
+
+    def __repr__(self) -> str:
+        word = "device function" if self.device else "kernel"  # type: ignore[attr-defined]
+        return f"<cuda {word} {self.__name__}>"  # type: ignore[attr-defined]
+
+
+def _type_of(key: tuple[Any, ...]) -> types.Type:
+    if key[0] == "array":
+        return types.Array(key[1], key[2], key[3])
+    if key[0] == "tuple":
+        return types.Tuple([_type_of(k) for k in key[1:]])
+    return types.none if key[0] == "none" else types.as_type(key[0])
+
+
+def jit(
+    func_or_sig: Any = None,
+    device: bool = False,
+    inline: str | bool = "never",
+    forceinline: bool = False,
+    link: Any = (),
+    debug: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    cache: bool = False,
+    fastmath: bool = False,
+    max_registers: int | None = None,
+    launch_bounds: Any = None,
+    boundscheck: bool | None = None,
+    fma: bool = True,
+    **unknown: Any,
+) -> Any:
+    """Makes a function a kernel, or with `device=True` one that kernels call.
+
+    Args:
+        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a
+            list of them, for which it is compiled at once.
+        device: kernels call it; it may return a value.
+        inline, forceinline: accepted; the compiler decides.
+        cache: accepted; compiled code is always kept on disk.
+        fastmath: approximate functions and divisions.
+        fma: whether a multiplication and an addition may become one instruction.
+        max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
+
+    Raises:
+        TypeError: for other options, and for a signature that is none.
+        NotImplementedError: for `link`, `debug=True`, `opt=False` and `boundscheck=True`.
+        TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
+    """
+    for name, given in (("link", link), ("debug", debug), ("boundscheck", boundscheck), ("opt=False", opt is False)):
+        if given:
+            raise NotImplementedError(f"[cuda.jit] {name} is not supported yet; leave it out")
+    if unknown:
+        raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")
+    bounds = (launch_bounds, None) if isinstance(launch_bounds, int) else launch_bounds
+    if bounds is not None:
+        bounds = (int(bounds[0]), int(bounds[1]) if len(bounds) > 1 and bounds[1] is not None else None)
+    options = {
+        "fastmath": bool(fastmath), "fma": fma, "max_registers": max_registers, "launch_bounds": bounds,
+        "lineinfo": bool(lineinfo),
+    }  # fmt: skip
+
+    def make(function: Any) -> Dispatcher:
+        if isinstance(function, Dispatcher):
+            function = function.py_func
+        kernel = Dispatcher(function, device, **options)
+        for signature in signatures:
+            kernel.compile(signature)
+        return kernel
+
+    signatures: list[Any] = []
+    if func_or_sig is None:
+        return make
+    if inspect.isfunction(func_or_sig) or isinstance(func_or_sig, Dispatcher):
+        return make(func_or_sig)
+    signatures = list(func_or_sig) if isinstance(func_or_sig, list) else [func_or_sig]
+    return make

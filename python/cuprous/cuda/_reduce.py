@@ -1,0 +1,84 @@
+"""`cuda.reduce`: folds of whole arrays with a function of two values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.cuda import types
+from cuprous.cuda._intrinsics import blockDim, blockIdx, grid, gridsize, shared, syncthreads, threadIdx
+from cuprous.cuda._jit import jit
+
+#: Threads of a block, and blocks of the first pass.
+_THREADS = 256
+_BLOCKS = 256
+
+
+class Reduce:
+    """A fold with a function of two values, which must not care for their order. Calling it folds an array."""
+
+    def __init__(self, functor: Any) -> None:
+        self._functor = functor
+        self._kernels: dict[str, Any] = {}
+
+    def _kernel(self, dtype: types.Type) -> Any:
+        known = self._kernels.get(dtype.name)
+        if known is not None:
+            return known
+        fold = jit(device=True)(self._functor)
+        threads = _THREADS
+
+        @jit
+        def kernel(values, size, start, has_start, out):  # type: ignore[no-untyped-def]
+            part = shared.array(threads, dtype)
+            t, i = threadIdx.x, grid(1)
+            if i < size:
+                total = values[i]
+                for k in range(i + gridsize(1), size, gridsize(1)):
+                    total = fold(total, values[k])
+                part[t] = total
+            syncthreads()
+            there = size - blockIdx.x * blockDim.x
+            step = threads // 2
+            while step > 0:
+                if t < step and t + step < there:
+                    part[t] = fold(part[t], part[t + step])
+                syncthreads()
+                step //= 2
+            if t == 0:
+                out[blockIdx.x] = fold(start, part[0]) if has_start else part[0]
+
+        self._kernels[dtype.name] = kernel
+        return kernel
+
+    def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
+        """Folds the first `size` elements of an array of one axis, beginning with `init`; into `res[0]` if it is given.
+
+        Raises:
+            TypeError: for an array of more axes.
+        """
+        from cuprous import _core
+        from cuprous._convert import convert
+
+        values = convert(arr)
+        if values.ndim != 1:
+            raise TypeError("only support 1D array")
+        count = values.size if size is None else min(size, values.size)
+        dtype = types.as_type(values.dtype_name)
+        start = values.dtype.type(init)
+        if count == 0:
+            if res is None:
+                return start
+            res[0] = start
+            return None
+        kernel = self._kernel(dtype)
+        blocks = min(_BLOCKS, -(-count // _THREADS))
+        partial = _core.empty((blocks,), values.dtype_name)
+        kernel[blocks, _THREADS](values, count, start, False, partial)
+        result = _core.empty((1,), values.dtype_name) if res is None else res
+        kernel[1, _THREADS](partial, blocks, start, True, result)
+        return result[0].item() if res is None else None
+
+
+def reduce(functor: Any) -> Reduce:
+    """A decorator that makes a function of two values a fold of arrays."""
+    return Reduce(functor)

@@ -1,0 +1,56 @@
+"""The source of a function, as Python's own syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from typing import Any
+
+
+def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
+    """The function's node, its lines, the number of the first, its file, and how far it is indented.
+
+    Raises:
+        cuprous.cuda.errors.UnsupportedError: if the source is not available.
+    """
+    from cuprous.cuda.errors import UnsupportedError
+
+    code = function.__code__
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise UnsupportedError(
+            f"the source of {function.__name__!r} is not available, and kernels are compiled from source"
+            "\n  hint: write the function in a file, or in a notebook's cell"
+        ) from None
+    text = textwrap.dedent("".join(lines))
+    indent = len(lines[0]) - len(lines[0].lstrip()) if text else 0
+    is_lambda = function.__name__ == "<lambda>"
+    try:
+        tree: ast.AST = ast.parse(text)
+    except SyntaxError:
+        # A lambda inside a larger expression.
+        tree = _fragment(text)
+    wanted = ast.Lambda if is_lambda else ast.FunctionDef
+    found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
+    if is_lambda:
+        names = code.co_varnames[: code.co_argcount]
+        found = [node for node in found if tuple(a.arg for a in node.args.args) == names]
+        if len(found) != 1:
+            raise UnsupportedError("one of several lambdas on a line cannot be told from the others\n  hint: use def")
+    if not found:
+        raise UnsupportedError(f"the source of {function.__name__!r} is no function")
+    node = found[0]
+    ast.increment_lineno(tree, first - 1)
+    return node, [line.rstrip("\n") for line in lines], first, code.co_filename, indent
+
+
+def _fragment(text: str) -> ast.AST:
+    at = text.find("lambda")
+    for end in range(len(text), at, -1):
+        try:
+            return ast.parse(text[at:end].strip(), mode="eval")
+        except SyntaxError:
+            continue
+    return ast.Module(body=[], type_ignores=[])

@@ -1,0 +1,33 @@
+"""What is wrong with a kernel; the classes have Numba's names."""
+
+from __future__ import annotations
+
+
+class KernelError(Exception):
+    """A kernel cannot be compiled. The message is the cause, the place, and what to do."""
+
+
+class TypingError(KernelError, TypeError):
+    """Types do not fit together."""
+
+
+class UnsupportedError(KernelError, NotImplementedError):
+    """The kernel language has no such thing."""
+
+
+class CudaSupportError(RuntimeError):
+    """CUDA is not usable here."""
+
+
+class KernelRuntimeError(RuntimeError):
+    """A kernel raised an exception."""
+
+
+#: Numba's name of the base class.
+NumbaError = KernelError
+LoweringError = KernelError
+
+__all__ = [
+    "CudaSupportError", "KernelError", "KernelRuntimeError", "LoweringError", "NumbaError", "TypingError",
+    "UnsupportedError",
+]  # fmt: skip

@@ -1,0 +1,176 @@
+"""Types of kernels' arguments, with Numba's names: `float32`, `int64[:]`, `float32[:, ::1]`, `void(int32[:])`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Type:
+    """A type. `t[:]` is that of an array, `t(a, b)` a signature; `t(x)` in a kernel converts."""
+
+    def __init__(self, name: str, key: tuple[Any, ...]) -> None:
+        self.name = name
+        self._kernel_type = key
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The engine's name of it."""
+        return self._kernel_type
+
+    @property
+    def bitwidth(self) -> int:
+        """Bits of a number."""
+        import numpy as np
+
+        return int(np.dtype(self.name).itemsize) * 8
+
+    def __getitem__(self, index: Any) -> Type:
+        axes = index if isinstance(index, tuple) else (index,)
+        if len(self._kernel_type) != 1 or not all(isinstance(axis, slice) for axis in axes):
+            raise KeyError(f"an array's type is written {self.name}[:] or {self.name}[:, ::1]")
+        order = "A"
+        if axes[-1].step == 1:
+            order = "C"
+        elif axes[0].step == 1:
+            order = "F"
+        return Array(self, len(axes), order)
+
+    def __call__(self, *args: Any) -> Any:
+        if args and not any(isinstance(a, Type) for a in args):
+            import numpy as np
+
+            return np.dtype(self.name).type(*args)
+        return Signature(self, args)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Type) and other._kernel_type == self._kernel_type
+
+    def __hash__(self) -> int:
+        return hash(self._kernel_type)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Signature:
+    """What a function returns and takes."""
+
+    def __init__(self, return_type: Type, args: tuple[Any, ...]) -> None:
+        self.return_type = return_type
+        self.args = tuple(as_type(a) for a in args)
+
+    def __repr__(self) -> str:
+        return f"{self.return_type}({', '.join(map(repr, self.args))})"
+
+
+def Array(dtype: Any, ndim: int, layout: str = "A") -> Type:
+    """The type of an array: C, F, or A for any strides."""
+    item = as_type(dtype)
+    axes = [":"] * ndim
+    if layout == "C":
+        axes[-1] = "::1"
+    elif layout == "F":
+        axes[0] = "::1"
+    return Type(f"array({item}, {ndim}d, {layout})", ("array", item.name, ndim, layout))
+
+
+def Tuple(items: Any) -> Type:
+    """The type of a tuple of those types."""
+    parts = [as_type(t) for t in items]
+    return Type(f"Tuple({', '.join(map(str, parts))})", ("tuple", *(p.key for p in parts)))
+
+
+def UniTuple(dtype: Any, count: int) -> Type:
+    """The type of a tuple of one type."""
+    return Tuple([dtype] * count)
+
+
+def as_type(t: Any) -> Type:
+    """The type that a type, a NumPy dtype, a Python class or None says.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(t, Type):
+        return t
+    if t is None:
+        return none
+    if isinstance(t, str):
+        found = globals().get(t)
+        if isinstance(found, Type):
+            return found
+    import numpy as np
+
+    try:
+        return _BY_NAME[np.dtype(t).name]
+    except (TypeError, KeyError):
+        raise TypeError(f"{t!r} is no type of a kernel's argument") from None
+
+
+def typeof(value: Any) -> Type:
+    """The type that a value has as an argument of a kernel."""
+    import numpy as np
+
+    if value is None:
+        return none
+    if isinstance(value, tuple):
+        return Tuple([typeof(v) for v in value])
+    if hasattr(value, "shape") and hasattr(value, "strides") and not isinstance(value, np.generic):
+        order = "A"
+        flags = getattr(value, "flags", None)
+        if flags is not None:
+            order = "C" if flags["C_CONTIGUOUS"] else "F" if flags["F_CONTIGUOUS"] else "A"
+        return Array(value.dtype, len(value.shape), order)
+    if isinstance(value, bool):
+        return boolean
+    if isinstance(value, int):
+        return int64 if -(1 << 63) <= value < 1 << 63 else uint64
+    return as_type(np.asarray(value).dtype)
+
+
+def _scalar(name: str) -> Type:
+    return Type(name, (name,))
+
+
+none = Type("none", ("none",))
+void = none
+boolean = _scalar("bool")
+int8, int16, int32, int64 = map(_scalar, ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = map(_scalar, ("uint8", "uint16", "uint32", "uint64"))
+float16, bfloat16, float32, float64 = map(_scalar, ("float16", "bfloat16", "float32", "float64"))
+complex64, complex128 = map(_scalar, ("complex64", "complex128"))
+_SCALARS = (
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64,
+    complex128,
+)  # fmt: skip
+_BY_NAME = {t.name: t for t in _SCALARS}
+
+b1 = bool_ = boolean
+i1, i2, i4, i8 = int8, int16, int32, int64
+u1, u2, u4, u8 = uint8, uint16, uint32, uint64
+f2, f4, f8 = float16, float32, float64
+c8, c16 = complex64, complex128
+byte, char, uchar = uint8, int8, uint8
+short, ushort = int16, uint16
+intc, uintc = int32, uint32
+intp, uintp = int64, uint64
+int_, uint = int64, uint64
+long_, ulong, longlong, ulonglong = int64, uint64, int64, uint64
+float_, double = float32, float64
+
+
+def signature_of(text: Any) -> Signature | tuple[Type, ...]:
+    """A signature from text, a signature, or a tuple of argument types.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(text, str):
+        text = eval(text, {"__builtins__": {}}, globals())
+    if isinstance(text, Signature):
+        return text
+    if isinstance(text, (tuple, list)):
+        return tuple(as_type(t) for t in text)
+    if isinstance(text, Type):
+        return (text,)
+    raise TypeError(f'{text!r} is no signature; write "void(float32[:], int32)"')

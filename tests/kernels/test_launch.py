@@ -1,0 +1,230 @@
+"""Launches: arguments, signatures, order with recorded work, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous import cuda
+from cuprous.cuda import errors, float32, int32, void
+
+
+@cuda.jit
+def add(a, b, c):
+    i = cuda.grid(1)
+    if i < c.size:
+        c[i] = a[i] + b[i]
+
+
+def test_device_arrays_are_used_in_place_and_in_order() -> None:
+    a = cp.arange(100, dtype=cp.float64)
+    b = a * 2  # pending
+    c = cp.zeros(100)
+    before = c + 1  # reads c before the kernel writes it
+    add[4, 32](a, b, c)
+    after = c + 1
+    np.testing.assert_array_equal(before.get(), np.ones(100))
+    np.testing.assert_array_equal(after.get(), np.arange(100) * 3 + 1)
+    add[4, 32](c, c, c)
+    np.testing.assert_array_equal(c.get(), np.arange(100) * 6)
+
+
+def test_views_and_words_of_numba() -> None:
+    d = cuda.to_device(np.arange(20.0))
+    out = cuda.device_array(10, np.float64)
+    add[1, 16](d[::2], d[1::2], out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.arange(20.0).reshape(10, 2).sum(1))
+    host = np.empty(10)
+    assert cuda.device_array_like(out).shape == (10,)
+    out.copy_to_device(np.ones(10))
+    out.copy_to_host(host, stream=cuda.stream())
+    np.testing.assert_array_equal(host, np.ones(10))
+
+
+def test_keywords_and_defaults_at_launch() -> None:
+    @cuda.jit
+    def kernel(out, x, y=10, *, z=5):
+        out[0] = x * 100 + y + z
+
+    out = np.zeros(1)
+    kernel[1, 1](out, y=3, x=2)
+    assert out[0] == 208
+    with pytest.raises(TypeError, match="missing the argument 'x'"):
+        kernel[1, 1](out)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'w'"):
+        kernel[1, 1](out, 1, w=2)
+    with pytest.raises(TypeError, match="4 arguments, 5 given"):
+        kernel[1, 1](out, 1, 2, 3, 4)
+
+
+def test_signatures_convert_arguments() -> None:
+    @cuda.jit("void(float32[:], int32)")
+    def by_text(a, n):
+        a[0] = n / 2
+
+    @cuda.jit([void(float32[::1], float32), "void(float32[::1], int64)"])
+    def by_list(a, x):
+        a[0] = x / 3
+
+    a = np.zeros(1, np.float32)
+    by_text[1, 1](a, np.int64(5))
+    assert a[0] == 2.5
+    assert by_text.signatures == [(float32[:], int32)]
+    by_list[1, 1](a, 2)
+    assert a[0] == np.float32(2 / 3)
+    assert len(by_list.signatures) == 2
+    with pytest.raises(TypeError, match="No matching definition"):
+        by_text[1, 1](np.zeros(1), 1)
+    with pytest.raises(TypeError, match="void return type"):
+        cuda.jit("int32(int32)")(lambda x: x)
+
+
+def test_numbers_tuples_and_none() -> None:
+    @cuda.jit
+    def kernel(out, t, n, flag, z):
+        if n is None:
+            out[0] = t[0] + t[1][0]
+        else:
+            out[0] = n
+        out[1] = flag
+        out[2] = z.imag
+
+    out = np.zeros(3)
+    kernel[1, 1](out, (2.5, np.arange(3)), None, True, 1 + 4j)
+    assert out.tolist() == [2.5, 1.0, 4.0]
+    kernel[1, 1](out, (2.5, np.arange(3)), np.uint8(200), False, np.complex64(2j))
+    assert out.tolist() == [200.0, 0.0, 2.0]
+    assert len(kernel.signatures) == 2
+
+
+def test_arrays_that_are_only_read_may_be_read_only() -> None:
+    a, b, c = np.arange(4.0), np.ones(4), np.zeros(4)
+    a.flags.writeable = False
+    add[1, 4](a, b, c)
+    assert c.tolist() == [1, 2, 3, 4]
+    c.flags.writeable = False
+    with pytest.raises(TypeError, match="constant and cannot be written"):
+        add[1, 4](a, b, c)
+
+
+def test_saved_values_survive_a_kernel() -> None:
+    import cuprous.torch as torch
+
+    x = torch.ones(4, dtype=torch.float64, requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+
+    @cuda.jit
+    def clear(a):
+        a[cuda.grid(1)] = 0
+
+    clear[1, 4](y.detach())
+    z.backward()
+    assert x.grad.tolist() == [8.0] * 4
+
+
+def test_forall_and_facts() -> None:
+    a, b, c = np.arange(1000.0), np.ones(1000), np.zeros(1000)
+    add.forall(1000)(a, b, c)
+    np.testing.assert_array_equal(c, a + 1)
+    assert add.get_max_threads_per_block() is not None
+    assert "c(" in add.cuda_source() and "c[i] = a[i] + b[i]" in add.cuda_source()
+
+
+def test_errors_name_cause_place_and_cure() -> None:
+    def check(function, *args, match, hint=None, error=errors.TypingError):
+        with pytest.raises(error) as caught:
+            cuda.jit(function)[1, 1](*args)
+        text = str(caught.value)
+        assert match in text.splitlines()[0], text
+        assert 'File "' in text and "^" in text
+        if hint:
+            assert hint in text, text
+
+    a = np.zeros(4)
+
+    def allocates(a):
+        b = np.zeros(3)
+        a[0] = b[0]
+
+    def undefined(a):
+        a[0] = nothing  # noqa: F821
+
+    def whole_array(a):
+        a[0] = a + 1
+
+    def float_index(a):
+        a[len(a) / 2] = 1
+
+    def too_many(a):
+        a[0, 1] = 1
+
+    def unbound(a):
+        if False:
+            x = 1
+        a[0] = x
+
+    def listed(a):
+        x = [1, 2]
+        a[0] = x[0]
+
+    def two_types(a):
+        x = (1, 2)
+        if a[0] > 0:
+            x = 1.0
+        a[0] = x
+
+    def shape(a, n):
+        s = cuda.shared.array(n, float32)
+        a[0] = s[0]
+
+    def returns(a):
+        return a[0]
+
+    def misspelled(a):
+        a[0] = cuda.atomic.ad(a, 0, 1)
+
+    unsupported = errors.UnsupportedError
+    check(allocates, a, match="np.zeros is not supported", hint="cuda.local.array", error=unsupported)
+    check(undefined, a, match="'nothing'" if False else "nothing", error=unsupported)
+    check(whole_array, a, match="array(float64, 1d, C) and int64", hint="index the array")
+    check(float_index, a, match="an index must be an integer, not float64", hint="//")
+    check(too_many, a, match="2 indices for an array of 1 axes")
+    check(unbound, a, match="used before it is assigned")
+    check(listed, a, match="a list is not supported", hint="tuple", error=unsupported)
+    check(two_types, a, match="would be both")
+    check(shape, a, 3, match="shape must be known", hint="at the launch")
+    check(returns, a, match="void return type", hint="device=True")
+    check(misspelled, a, match="not supported", error=unsupported)
+
+
+def test_wrong_launches() -> None:
+    a = np.zeros(4)
+    with pytest.raises(ValueError, match="Kernel launch configuration was not specified"):
+        add(a, a, a)
+    with pytest.raises(ValueError, match="at least the griddim and blockdim"):
+        add[3]
+    with pytest.raises(ValueError, match="one thread at least"):
+        add[0, 32](a, a, a)
+    with pytest.raises(ValueError, match="1200 threads a block > 1024 allowed"):
+        add[1, 1200](a, a, a)
+    with pytest.raises(TypeError, match="cannot be an argument of a kernel"):
+        add[1, 1](a, a, object())
+    with pytest.raises(NotImplementedError, match="link"):
+        cuda.jit(link=["a.cu"])
+
+
+def test_places_of_errors_in_called_functions() -> None:
+    @cuda.jit(device=True)
+    def inner(x):
+        return x.nothing()
+
+    @cuda.jit
+    def outer(a):
+        a[0] = inner(a[0])
+
+    with pytest.raises(errors.UnsupportedError) as caught:
+        outer[1, 1](np.zeros(1))
+    text = str(caught.value)
+    assert "return x.nothing()" in text and "a[0] = inner(a[0])" in text

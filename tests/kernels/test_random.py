@@ -1,0 +1,229 @@
+"""Random small kernels agree with Python's own evaluation, and random syntax never breaks the compiler."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuprous import cuda
+from cuprous.cuda import errors
+
+PROGRAMS = int(os.environ.get("CUPROUS_KERNEL_PROGRAMS", "150"))
+
+
+class Writer:
+    """Writes a random function of two integers whose numbers stay small."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.names = ["a", "b"]
+        self.loops = 0
+
+    def integer(self, depth: int = 0) -> str:
+        pick = self.random.random()
+        if depth > 3 or pick < 0.3:
+            return self.random.choice([*self.names, str(self.random.randint(-9, 9))])
+        x, y = self.integer(depth + 1), self.integer(depth + 1)
+        forms = [
+            f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} // ({y} % 7 + 1))", f"({x} % ({y} % 5 + 1))",
+            f"({x} & {y})", f"({x} | {y})", f"({x} ^ {y})", f"(-{x})", f"(~{x})", f"({x} >> ({y} & 7))",
+            f"({x} << ({y} & 3))", f"min({x}, {y})", f"max({x}, {y})", f"abs({x})",
+            f"({x} if {self.truth(depth + 1)} else {y})",
+            f"int({x} / 3)", f"({x}, {y})[{self.random.randint(0, 1)}]",
+            f"divmod({x}, ({y} % 3 + 1))[{self.random.randint(0, 1)}]",
+            f"({x} ** 2)", f"round({x} * 0.25)",
+        ]  # fmt: skip
+        return self.random.choice(forms)
+
+    def truth(self, depth: int = 0) -> str:
+        x, y = self.integer(depth + 1), self.integer(depth + 1)
+        forms = [
+            f"({x} < {y})", f"({x} == {y})", f"({x} >= {y})", f"({x} != {y})", f"(-5 < {x} <= {y})",
+            f"({x} in ({y}, 3))",
+        ]  # fmt: skip
+        if depth < 3:
+            forms += [
+                f"({self.truth(depth + 2)} and {self.truth(depth + 2)})",
+                f"({self.truth(depth + 2)} or {self.truth(depth + 2)})",
+                f"(not {self.truth(depth + 2)})",
+            ]  # fmt: skip
+        return self.random.choice(forms)
+
+    def name(self) -> str:
+        if self.random.random() < 0.5:
+            return self.random.choice(self.names)
+        name = f"v{len(self.names)}"
+        self.names.append(name)
+        return name
+
+    def line(self, indent: int, text: str) -> None:
+        self.lines.append("    " * indent + text)
+
+    def block(self, indent: int, count: int, in_loop: bool) -> None:
+        for _ in range(count):
+            pick = self.random.random()
+            known = list(self.names)
+            if pick < 0.45 or indent > 3:
+                value = self.integer()
+                self.line(indent, f"{self.name()} = {value} % 1000")
+            elif pick < 0.6:
+                self.line(indent, f"{self.random.choice(self.names)} += {self.integer()} % 100")
+            elif pick < 0.75:
+                self.line(indent, f"if {self.truth()}:")
+                self.block(indent + 1, 2, in_loop)
+                self.names = list(known)
+                if self.random.random() < 0.6:
+                    self.line(indent, "else:")
+                    self.block(indent + 1, 2, in_loop)
+                    self.names = list(known)
+            elif pick < 0.87:
+                self.loops += 1
+                counter = f"i{self.loops}"
+                start, stop, step = (
+                    self.random.randint(-2, 2),
+                    self.random.randint(1, 6),
+                    self.random.choice([1, 2, -1]),
+                )
+                self.line(indent, f"for {counter} in range({start}, {stop}, {step}):")
+                self.names.append(counter)
+                self.block(indent + 1, 2, True)
+                self.names = list(known)
+                if self.random.random() < 0.3:
+                    self.line(indent, "else:")
+                    self.block(indent + 1, 1, in_loop)
+                    self.names = list(known)
+            elif pick < 0.93:
+                self.loops += 1
+                counter = f"w{self.loops}"
+                self.line(indent, f"{counter} = 0")
+                self.line(indent, f"while {counter} < {self.random.randint(1, 5)}:")
+                self.line(indent + 1, f"{counter} += 1")
+                self.block(indent + 1, 2, True)
+                self.names = list(known)
+            elif in_loop:
+                self.line(indent, f"if {self.truth()}:")
+                self.line(indent + 1, self.random.choice(["break", "continue"]))
+            else:
+                self.line(indent, f"if {self.truth()}:")
+                self.line(indent + 1, f"return {self.integer()} % 1000")
+
+    def function(self) -> str:
+        self.block(1, 5, False)
+        body = "\n".join(self.lines)
+        return f"def f(a, b):\n{body}\n    return ({' + '.join(self.names)}) % 100000\n"
+
+
+def compiled(text: str, name: str) -> Any:
+    file = f"<random {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+class Small(int):
+    """An integer whose results must fit into 64 bits, as those of kernels do."""
+
+
+def _checked(name: str) -> Any:
+    plain = getattr(int, name)
+
+    def operation(*args: Any) -> Any:
+        result = plain(*args)
+        if type(result) is int:
+            if abs(result) >= 1 << 63:
+                raise OverflowError
+            return Small(result)
+        return result
+
+    return operation
+
+
+for _name in "add sub mul floordiv mod pow and or xor lshift rshift".split():  # noqa: SIM905
+    setattr(Small, f"__{_name}__", _checked(f"__{_name}__"))
+    setattr(Small, f"__r{_name}__", _checked(f"__r{_name}__"))
+for _name in "neg abs invert".split():  # noqa: SIM905
+    setattr(Small, f"__{_name}__", _checked(f"__{_name}__"))
+
+
+class _Literals(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if type(node.value) is not int:
+            return node
+        return ast.copy_location(ast.Call(ast.Name("Small", ast.Load()), [node], []), node)
+
+
+def checked(text: str) -> Any:
+    """The function in which every integer is a `Small` one."""
+    tree = ast.fix_missing_locations(_Literals().visit(ast.parse(text)))
+    space: dict[str, Any] = {"Small": Small, "int": lambda x: Small(int(x)), "round": lambda x: Small(round(x))}
+    exec(compile(tree, "<checked>", "exec"), space)
+    return space["f"]
+
+
+def run(function: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    device = cuda.jit(device=True)(function)
+
+    @cuda.jit
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = device(a[i], b[i])
+
+    out = np.zeros(len(a), np.int64)
+    kernel[3, 32](a, b, out)
+    return out
+
+
+def test_random_kernels_agree_with_python() -> None:
+    a, b = (x.ravel().copy() for x in np.meshgrid(np.arange(-4, 5), np.arange(-3, 6)))
+    for seed in range(PROGRAMS):
+        text = Writer(seed).function()
+        function = compiled(text, str(seed))
+        try:
+            plain = checked(text)
+            expected = [plain(Small(x), Small(y)) for x, y in zip(a, b, strict=True)]
+        except OverflowError:
+            continue
+        try:
+            out = run(function, a, b)
+        except errors.KernelError as error:
+            pytest.fail(f"{error}\n{text}")
+        np.testing.assert_array_equal(out, expected, err_msg=text)
+
+
+TEXT = """a b out x i 1 2.5 0 None True + - * / // % ** << >> & | ^ ~ ( ) [ ] , : . = == != < > <= >= and or not if
+else for in while break continue return pass range len cuda.grid(1) cuda.syncthreads() math np lambda def f yield del
+assert raise import try except with as global is 'text' f'x' {} [] () := @ ... await async class"""
+WORDS = TEXT.split()
+
+
+def test_random_syntax_never_breaks_the_compiler() -> None:
+    rng = random.Random(0)
+    compiled_count = 0
+    for number in range(3000):
+        lines = []
+        indent = 1
+        for _ in range(rng.randint(1, 4)):
+            line = " ".join(rng.choice(WORDS) for _ in range(rng.randint(1, 6)))
+            lines.append("    " * indent + line)
+            indent = min(indent + 1, 3) if line.endswith(":") else max(1, indent - rng.randint(0, 1))
+        text = "def f(a, b, out):\n" + "\n".join(lines) + "\n"
+        try:
+            function = compiled(text, f"syntax {number}")
+        except (SyntaxError, ValueError):
+            continue
+        function.__globals__.update(cuda=cuda, np=np, math=__import__("math"))
+        try:
+            cuda.jit(function).cuda_source("void(float64[::1], int64, float64[::1])")
+            compiled_count += 1
+        except (errors.KernelError, RecursionError) as error:
+            assert "internal error" not in str(error), f"{error}\n{text}"
+    assert compiled_count > 5
