@@ -225,12 +225,12 @@ impl Engine {
     #[inline]
     fn check(&self, array: &Array) -> Result<()> {
         if array.storage.device != self.id {
-            return Err(Error::value(format!(
-                "an array on another device was mixed with arrays on {}. Move it first, for example with \
-                 cuprous.asarray(x, device=\"{}\").",
-                self.device.name(),
-                self.device.name()
-            )));
+            let name = self.device.name();
+            let message = format!(
+                "expected all arrays to be on the same device, but one on another device was mixed with arrays on \
+                 {name}. Move it first, with x.to(\"{name}\") or cuprous.asarray(x, device=\"{name}\")."
+            );
+            return Err(Error::device(message));
         }
         Ok(())
     }
