@@ -231,7 +231,7 @@ impl Loaded {
         if graph.recaptures > MAX_RECAPTURES {
             self.graph = None;
             self.on_stream = true;
-        } else if self.runs % RECAPTURES_WITHIN == 0 {
+        } else if self.runs.is_multiple_of(RECAPTURES_WITHIN) {
             graph.recaptures = 0;
         }
         Ok(())
