@@ -5,12 +5,14 @@
 #   make gpu-test   on a GPU: its own tests, the suite, 10,000 random programs, compute-sanitizer where it is installed
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
+#   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
+#   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make wheel      dist/cuprous-*.whl
 #   make coverage   docs/coverage.md, the table of NumPy's functions
 #   make docs       the documentation, in build/docs; a broken link or a missing reference is an error (part of test)
-#   make clean      removes what these targets made, .venv too
+#   make clean      removes what these targets made, .venv and .torch too
 #
 # On a machine that has only a built wheel, name it and the Python to use; nothing is built or downloaded then:
 #   make gpu-test WHEEL=dist/cuprous-0.1.0-cp310-abi3-linux_x86_64.whl PYTHON=python3
@@ -30,6 +32,8 @@ DEVICE   ?= cpu
 PTX      ?= compute_80,compute_90,compute_100
 TARGETS  ?= sm_80|sm_90|sm_100
 CARGO    ?= cargo
+# The Python that has PyTorch; on a GPU machine mostly PYTHON itself.
+TORCH    ?= $(abspath .torch/bin/python)
 # One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
 PROFILE  := --release
 WHEEL_LIMIT_MB := 30
@@ -62,8 +66,8 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test bench coverage gpu-test fuzz lint lint-rust lint-python test-rust test-python \
-        test-clients docs wheel clean
+.PHONY: default develop demo test bench bench-learning oracle coverage gpu-test fuzz lint lint-rust lint-python \
+        test-rust test-python test-clients docs wheel clean
 default: test
 
 # --- set-up ---------------------------------------------------------------------------------------------------------
@@ -106,6 +110,23 @@ demo: $(READY)
 
 bench: $(BENCH_READY)
 	$(ENV) $(PY) -m bench.run $(ARGS)
+
+# The version that `torch.__version__` names; its wheel and what it needs take 5.4 GB. Later ones have changed gradients
+# where functions have corners (2.15: `clamp` at its bounds, ties of `fmax`).
+TORCH_READY = $(if $(filter $(abspath .torch)/%,$(TORCH)),.torch/.installed)
+.torch/.installed:
+	$(PYTHON) -m venv .torch
+	.torch/bin/python -m pip install --quiet torch==2.11.* numpy
+	touch $@
+
+bench-learning: $(READY) $(TORCH_READY)
+	$(ENV) $(PY) -m bench.learning --torch-python $(TORCH) $(ARGS)
+
+oracle: $(READY) $(TORCH_READY)
+	$(TORCH) -m tests.torch.make_golden build/oracle/golden.json
+	$(ENV) CUPROUS_GOLDEN=build/oracle $(PY) -m pytest tests/torch/test_golden.py tests/torch/test_layers.py -k as_pytorch
+	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) $(ARGS)
+	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) --double $(ARGS)
 
 fuzz: $(READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
@@ -168,6 +189,6 @@ gpu-test: $(READY)
 	$(ENV) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(PY) tests/gpu/run.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis python/cuprous/_core*.so
+	rm -rf $(VENV) .torch build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis python/cuprous/_core*.so
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	$(CARGO) clean

@@ -1,6 +1,7 @@
 """The programs of this folder by Cuprous and by PyTorch, from the same weights and data: losses side by side.
 
-`python compare.py [NAME …] [--steps N] [--device cuda] [--double] [--plot FILE]`; PyTorch must be installed.
+`python compare.py [NAME …] [--steps N] [--device cuda] [--double] [--plot FILE] [--torch-python PYTHON]`. PyTorch must
+be installed, here or for the Python that is named. Losses further apart than rounding explains are an error.
 """
 
 import argparse
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+#: How far losses may be apart, relatively: float32, float64.
+BOUNDS = {False: 1e-4, True: 1e-10}
 NAMES = ["simple_net", "cnn", "char_rnn", "lstm", "gru", "transformer", "digits", "gpt"]
 
 
@@ -19,6 +22,8 @@ def losses_of(name: str, steps: int, device: str, double: bool) -> list[float]:
     import importlib
 
     common, program = importlib.import_module("common"), importlib.import_module(name)
+    common.torch.manual_seed(0)
+    common.torch.backends.cudnn.allow_tf32 = False  # all digits of float32
 
     def prepare(model) -> None:
         with common.torch.no_grad():
@@ -31,28 +36,34 @@ def losses_of(name: str, steps: int, device: str, double: bool) -> list[float]:
     return program.train(common.Setting(steps, device, dtype, prepare))
 
 
-def by(library: list[str], name: str, options: argparse.Namespace) -> np.ndarray:
-    """The losses, from a process of its own."""
-    command = [sys.executable, __file__, name, "--steps", str(options.steps), "--device", options.device, "--worker"]
+def by(library: list[str], options: argparse.Namespace) -> dict[str, np.ndarray]:
+    """The losses of all programs, from a process of its own."""
+    python = options.torch_python if library else sys.executable
+    command = [python, __file__, *options.names, "--steps", str(options.steps), "--device", options.device, "--worker"]
     command += (["--double"] if options.double else []) + library
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return np.array(json.loads(done.stdout.splitlines()[-1]))
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"losses"')]
+    return {name: np.array(line["losses"]) for name, line in zip(options.names, found, strict=True)}
 
 
 def plot(found: dict[str, tuple[np.ndarray, np.ndarray]], file: str) -> None:
     """Both curves of each program."""
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 4, figsize=(16, 7))
+    figure, axes = pyplot.subplots(-(-len(found) // 4), 4, figsize=(12, 2.6 * -(-len(found) // 4)), squeeze=False)
     for axis, (name, (ours, theirs)) in zip(axes.flat, found.items(), strict=False):
         axis.semilogy(theirs, color="0.75", linewidth=5, label="PyTorch")
         axis.semilogy(ours, linewidth=1, label="Cuprous")
         axis.set_title(name)
+        axis.set_xlabel("step")
+        axis.minorticks_off()
+    for axis in axes.flat[len(found) :]:
+        axis.axis("off")
     axes.flat[0].legend()
     figure.tight_layout()
-    figure.savefig(file)
+    figure.savefig(file, dpi=64)
 
 
 def main() -> None:
@@ -62,20 +73,25 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--double", action="store_true")
     parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--torch-python", default=sys.executable, help="the Python that has PyTorch")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(losses_of(options.names[0], options.steps, options.device, options.double)))
+        for name in options.names:
+            print(json.dumps({"losses": losses_of(name, options.steps, options.device, options.double)}))
         return
-    found = {}
-    for name in options.names:
-        ours, theirs = (by(library, name, options) for library in ([], ["--torch"]))
-        found[name] = ours, theirs
-        away = np.abs(ours - theirs) / np.abs(theirs)
-        print(f"{name:12s} {theirs[0]:9.5f} -> {theirs[-1]:9.5f}  largest relative difference {away.max():.1e}")
+    both = [by(library, options) for library in ([], ["--torch"])]
+    found = {name: (both[0][name], both[1][name]) for name in options.names}
+    bound, far = BOUNDS[options.double], []
+    for name, (ours, theirs) in found.items():
+        away = np.max(np.abs(ours - theirs) / np.abs(theirs))
+        far += [] if away <= bound else [name]
+        print(f"{name:12s} {theirs[0]:9.5f} -> {theirs[-1]:9.5f}  largest relative difference {away:.1e}", flush=True)
     if options.plot:
         plot(found, options.plot)
+    if far:
+        raise SystemExit(f"further apart than {bound:g}: {', '.join(far)}")
 
 
 if __name__ == "__main__":

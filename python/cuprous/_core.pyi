@@ -294,6 +294,9 @@ def memory_stats(device: str) -> dict[str, int]:
     """used_bytes, free_bytes, total_bytes, limit_bytes, n_free_blocks, peak_bytes."""
 
 def set_memory_limit(device: str, limit: int) -> None: ...
+def reset_peak_memory(device: str) -> None:
+    """Starts `peak_bytes` anew from what is in use."""
+
 def trim_memory(device: str) -> None: ...
 def device_properties(index: int = 0) -> dict[str, Any]: ...
 

@@ -53,13 +53,13 @@ def at_home(function: Callable[..., Any]) -> Callable[..., Any]:
     """Makes the first argument's device the default one while the function runs: offsets are made beside the array."""
 
     @functools.wraps(function)
-    def inside(a: Any, *args: Any) -> Any:
+    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
         before = _core.get_device()
         if a.device_name == before:
-            return function(a, *args)
+            return function(a, *args, **kwargs)
         _core.set_device(a.device_name)
         try:
-            return function(a, *args)
+            return function(a, *args, **kwargs)
         finally:
             _core.set_device(before)
 

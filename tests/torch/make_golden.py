@@ -14,5 +14,6 @@ if __name__ == "__main__":
 
     golden = {"version": torch.__version__} | {name: case(torch) for name, case in CASES.items()}
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("golden.json")
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(golden, separators=(",", ":")) + "\n")
     target.with_name("golden_layers.json").write_text(json.dumps(layers(torch), separators=(",", ":")) + "\n")

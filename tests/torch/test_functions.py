@@ -38,6 +38,14 @@ TABLE: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "scatter_reduce": (lambda t: torch.zeros(3, dtype=torch.float64).scatter_reduce(
         0, t(np.array([0, 0, 2, 0, 2])), t(V), "mean", include_self=False),
         lambda: np.array([V[[0, 1, 3]].mean(), 0, V[[2, 4]].mean()])),
+    "scatter_reduce of integers": (lambda t: t(np.array([9, 2, 5])).scatter_reduce(
+        0, t(np.array([0, 0, 2])), t(np.array([4, 12, 7])), "amin", include_self=False), lambda: np.array([4, 2, 7])),
+    "index_reduce": (lambda t: t(M).index_reduce(0, t(np.array([2, 2])), t(M[:2]), "amax"),
+                     lambda: np.stack([M[0], M[1], M[:3].max(0), M[3]])),
+    "unique_consecutive": (lambda t: torch.cat(torch.unique_consecutive(
+        t(np.array([1, 1, 2, 1, 3, 3])), return_inverse=True, return_counts=True)),
+        lambda: np.array([1, 2, 1, 3, 0, 0, 1, 2, 3, 3, 2, 1, 1, 2])),
+    "msort": (lambda t: t(M).msort(), lambda: np.sort(M, 0)),
     "quantile": (lambda t: torch.quantile(t(A), t(np.array([0.0, 0.3, 1.0])), dim=1),
                  lambda: np.quantile(A, [0.0, 0.3, 1.0], axis=1)),
     "quantile nearest": (lambda t: t(A).quantile(0.37, keepdim=True, interpolation="lower"),

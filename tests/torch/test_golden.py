@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import cuprous.torch as torch
 from tests.torch.cases import CASES
 
-FILE = Path(__file__).with_name("golden.json")
+FILE = Path(os.environ.get("CUPROUS_GOLDEN", Path(__file__).parent)) / "golden.json"
 if not FILE.exists():
     pytest.skip("golden.json is written by make_golden.py where PyTorch is installed", allow_module_level=True)
 GOLDEN = json.loads(FILE.read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_gradients_of_functions(row: tuple[Any, ...]) -> None:
     assert exact == pytest.approx(slope, rel=1e-5, abs=1e-7)
 
 
-FILE = Path(__file__).with_name("golden_layers.json")
+FILE = Path(os.environ.get("CUPROUS_GOLDEN", Path(__file__).parent)) / "golden_layers.json"
 GOLDEN = json.loads(FILE.read_text()) if FILE.exists() else {}
 
 
@@ -271,3 +272,75 @@ def test_errors_name_layer_and_shapes(name: str) -> None:
     function, kind, text = WRONG[name]
     with pytest.raises(kind, match=f"(?s){text}"):
         function()
+
+
+# --- what shares and products at zero do, and layers that stand for others
+
+
+def test_scatter_reduce_shares_and_zeros() -> None:
+    index = torch.tensor([0, 0, 1, 1, 1])
+    x, src = torch.tensor([2.0, 3.0], requires_grad=True), torch.tensor([2.0, 2.0, 0.0, 4.0, 5.0], requires_grad=True)
+    x.scatter_reduce(0, index, src, "amax").sum().backward()
+    np.testing.assert_allclose(x.grad.tolist(), [1 / 3, 0.0])
+    np.testing.assert_allclose(src.grad.tolist(), [1 / 3, 1 / 3, 0, 0, 1])
+    x.grad = src.grad = None
+    x.scatter_reduce(0, index, src, "prod").sum().backward()
+    assert x.grad.tolist() == [4.0, 0.0] and src.grad.tolist() == [4.0, 4.0, 60.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="sum, prod, mean, amax or amin"):
+        x.scatter_reduce(0, index, src, "max")
+    with pytest.raises(RuntimeError, match="dtype"):
+        x.scatter_reduce(0, index, src.double(), "sum")
+
+
+def test_fractional_pooling() -> None:
+    pool = nn.FractionalMaxPool2d(2, output_ratio=(0.5, 0.75), return_indices=True)
+    x = torch.randn(2, 3, 8, 8)
+    y, places = pool(x)
+    assert y.shape == (2, 3, 4, 6) and pool(x[0])[0].shape == (3, 4, 6)
+    assert torch.equal(y.flatten(2), x.flatten(2).gather(2, places.flatten(2)))
+    assert nn.FractionalMaxPool3d(2, 3)(torch.randn(1, 2, 5, 6, 7)).shape == (1, 2, 3, 3, 3)
+    for wrong in ({}, {"output_size": 3, "output_ratio": 0.5}, {"output_ratio": 1.5}):
+        with pytest.raises(ValueError):
+            nn.FractionalMaxPool2d(2, **wrong)
+    with pytest.raises(RuntimeError, match="too large"):
+        nn.FractionalMaxPool2d(3, output_size=7)(x)
+
+
+def test_synchronised_normalisation_is_the_plain_one() -> None:
+    model = nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Sequential(nn.BatchNorm2d(3)))
+    converted = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    assert isinstance(converted[1], nn.SyncBatchNorm) and isinstance(converted[2][0], nn.SyncBatchNorm)
+    assert converted(torch.randn(4, 2, 3, 3)).shape == (4, 3, 3, 3) and int(converted[1].num_batches_tracked) == 1
+    assert list(converted.state_dict()) == list(model.state_dict())
+    with pytest.raises(ValueError, match="at least 2D"):
+        nn.SyncBatchNorm(3)(torch.ones(3))
+    with pytest.raises(NotImplementedError, match="process_group"):
+        nn.SyncBatchNorm(3, process_group=object())
+    with pytest.raises(NotImplementedError, match="one process"):
+        nn.parallel.DistributedDataParallel(model)
+
+
+@pytest.mark.parametrize("layer", ["LSTM(3, 4, 2, bidirectional=True)", "GRU(3, 4)", "RNN(3, 4, nonlinearity='relu')"])
+def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sequences of one length have a way back of their own; second derivatives go through the steps."""
+    from cuprous.torch.nn import _recurrent
+
+    module = eval(f"nn.{layer}").double()
+    x = torch.randn(5, 2, 3, dtype=torch.float64, requires_grad=True)
+
+    def gradients() -> list[Any]:
+        outputs, last = module(x)
+        last = last if isinstance(last, tuple) else (last,)
+        loss = (outputs**2).sum() + sum((h**3).sum() for h in last)
+        return list(torch.autograd.grad(loss, [x, *module.parameters()]))
+
+    whole = gradients()
+    assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
+
+    def plainly(mode: str, x: Any, sizes: Any, first: Any, weights: Any, reverse: bool) -> Any:
+        gates = _recurrent.project(mode, x, weights)
+        return _recurrent._step_by_step(mode, gates, sizes, first, weights, reverse)
+
+    monkeypatch.setattr(_recurrent, "direction", plainly)
+    for a, b in zip(whole, gradients(), strict=True):
+        np.testing.assert_allclose(a.cpu().numpy(), b.cpu().numpy(), rtol=1e-12, atol=1e-14)

@@ -12,6 +12,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
+from cuprous.torch.amp import _guard
 from tests.conftest import DEVICE
 
 nn, F, optim = torch.nn, torch.nn.functional, torch.optim
@@ -167,17 +168,95 @@ def constants_that_count() -> Iterator[Any]:
         yield loss
 
 
+def two_networks() -> Iterator[Any]:
+    """One learns from the other, in turns, with an optimizer each; the gradient of one is left over in the other."""
+    maker, judge = nn.Linear(4, 6), network()
+    steps = [optim.Adam(net.parameters(), lr=0.02) for net in (maker, judge)]
+    x, y = data()
+    for k in range(STEPS):
+        made = maker(torch.randn(40, 4))
+        steps[1].zero_grad()
+        loss = F.cross_entropy(judge(x), y) + judge(made.detach()).square().mean()
+        loss.backward()
+        steps[1].step()
+        if k % 3:
+            steps[0].zero_grad()
+            own = F.cross_entropy(judge(made), y)
+            own.backward()
+            steps[0].step()
+            assert judge[0].weight.grad is not None
+            yield own
+        yield loss
+
+
+def running_statistics() -> Iterator[Any]:
+    """Batch normalisation moves buffers while it trains, and reads them otherwise; weights have a running mean."""
+    model, (x, y) = network(nn.BatchNorm1d(16)), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    for k in range(STEPS):
+        batch = slice(k % 4 * 10, k % 4 * 10 + 10)
+        yield step(model.train(), optimizer, x[batch], y[batch])
+        mean.update_parameters(model)
+        with torch.no_grad():
+            yield F.cross_entropy(model.eval()(x), y)
+            yield F.cross_entropy(mean.eval()(x), y)
+    assert int(model[2].num_batches_tracked) == STEPS
+
+
+def outputs_that_are_kept() -> Iterator[Any]:
+    """What a step gave is not written over by the next one, also where it is a view."""
+    model, (x, y) = network(), data()
+    optimizer = optim.SGD(model.parameters(), lr=0.5)
+    kept, copies = [], []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        output = model(x)
+        loss = F.cross_entropy(output, y)
+        loss.backward()
+        kept += [output.detach()[1:3], model[0].weight.grad, loss.detach()]
+        copies += [t.cpu().numpy().copy() for t in kept[-3:]]
+        optimizer.step()
+        yield loss
+    for t, copy in zip(kept, copies, strict=True):
+        np.testing.assert_array_equal(t.cpu().numpy(), copy)
+
+
+def infinite_gradients() -> Iterator[Any]:
+    """Steps are left out, and what counts steps does not count them; the scale moves."""
+    model, (x, y) = network(), data()
+    optimizer = optim.Adam(model.parameters(), lr=0.05)
+    scaler = torch.amp.GradScaler(DEVICE.split(":")[0], init_scale=64.0, growth_interval=3)
+    scales = []
+    for k in range(STEPS):
+        before = model[0].weight.detach().clone()
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x * (float("inf") if k in (0, 5) else 1.0)), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert torch.equal(before, model[0].weight) == (k in (0, 5))
+        scales.append(scaler.get_scale())
+        if k not in (0, 5):
+            yield loss
+    assert scales == [32, 32, 32, 64, 64, 32, 32, 32, 64, 64, 64, 128]
+    assert [int(state["step"]) for state in optimizer.state_dict()["state"].values()] == [STEPS - 2] * 4
+
+
 SCENARIOS: dict[str, Callable[[], Iterator[Any]]] = {
     f.__name__: f
     for f in (
         schedules, dropout, ragged_batches, training_and_evaluation, branches, accumulation, clipping,
-        data_written_in_place, weights_changed_from_outside, constants_that_count,
+        data_written_in_place, weights_changed_from_outside, constants_that_count, two_networks, running_statistics,
+        outputs_that_are_kept, infinite_gradients,
     )
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_scenarios(name: str) -> None:
+@pytest.mark.parametrize(("name", "taken_back"), [*((name, False) for name in SCENARIOS), ("infinite_gradients", True)])
+def test_scenarios(name: str, taken_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_guard, "pays", lambda optimizer: taken_back)
+
     def run(mode: str) -> list[float]:
         _core.set_replay(mode)
         torch.manual_seed(11)

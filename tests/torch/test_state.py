@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import cuprous.torch as torch
+from cuprous import _core
+from tests.conftest import DEVICE
 
 GPU = torch.cuda.is_available()
 
@@ -66,6 +68,20 @@ def test_devices() -> None:
             assert torch.cuda.current_device() == 0
 
 
+def test_peaks_of_memory_begin_anew() -> None:
+    x = torch.ones(1 << 20, device=DEVICE)
+    float((x * 2).sum())
+    float(x.cumsum(0)[-1])
+    del x
+    assert _core.memory_stats(DEVICE)["peak_bytes"] > _core.memory_stats(DEVICE)["used_bytes"] + (1 << 20)
+    _core.reset_peak_memory(DEVICE)
+    stats = _core.memory_stats(DEVICE)
+    assert stats["peak_bytes"] == stats["used_bytes"]
+    torch.cuda.reset_peak_memory_stats()
+    if GPU:
+        assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+
+
 def test_streams_and_events() -> None:
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with pytest.raises(ValueError, match="recorded"):
@@ -114,6 +130,14 @@ def test_switches() -> None:
 def test_threads_are_set_before_the_first_computation() -> None:
     code = "import cuprous.torch as torch; torch.set_num_threads(1); print(torch.get_num_threads())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+def test_importing_takes_no_numpy() -> None:
+    """Nor what takes as long: that is imported when it is used."""
+    names = "{'numpy', 'inspect', 'ctypes', 'pickle'}"
+    code = f"import sys; a = set(sys.modules); import cuprous.torch; print(*({names} & (set(sys.modules) - a)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_compiling_changes_nothing() -> None:
@@ -167,7 +191,13 @@ def test_the_profiler(tmp_path: Path) -> None:
     assert "ProfilerStep*" in table and "inside" not in table
     p.tensorboard_trace_handler(str(tmp_path))(prof)
     (path,) = tmp_path.glob("*.pt.trace.json")
-    assert {e["name"] for e in json.loads(path.read_text())["traceEvents"]} >= {"inside", "ProfilerStep#2"}
+    events = json.loads(path.read_text())["traceEvents"]
+    assert {e["name"] for e in events} >= {"inside", "ProfilerStep#2"}
+    for line in (0, 1):  # the host's and the device's: parts lie within their steps, and steps follow each other
+        spans = {e["name"]: (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["tid"] == line}
+        last = spans["ProfilerStep#3"]
+        assert last[0] - 1 <= spans["step"][0] <= spans["inside"][0] + 1 <= spans["inside"][1] + 2 <= last[1] + 3
+        assert spans["ProfilerStep#2"][1] <= last[0] + 1
     with p.profile() as whole:
         work()
     assert [row.key for row in whole.key_averages()] == ["inside", "ProfilerStep*"]

@@ -16,6 +16,8 @@ pub enum ErrorKind {
     /// `OutOfMemoryError(MemoryError)`.
     Memory,
     Runtime,
+    /// Operands on two devices: NumPy's face expects `ValueError`, PyTorch's `RuntimeError`; it is both.
+    Device,
     /// `numpy._core._exceptions._UFuncNoLoopError`'s public base: `TypeError`.
     Cast,
     /// A library that is needed is not installed: `ImportError`.
@@ -46,7 +48,8 @@ macro_rules! constructors {
 impl Error {
     constructors! {
         value => Value, type_ => Type, index => Index, axis => Axis, overflow => Overflow, cast => Cast,
-        not_implemented => NotImplemented, memory => Memory, runtime => Runtime, missing_library => MissingLibrary,
+        not_implemented => NotImplemented, memory => Memory, runtime => Runtime, device => Device,
+        missing_library => MissingLibrary,
     }
 }
 

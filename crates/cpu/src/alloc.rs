@@ -164,6 +164,12 @@ pub fn counters() -> Vec<(&'static str, u64)> {
     ]
 }
 
+/// Starts `peak_bytes` anew from what is in use.
+pub fn reset_peak() {
+    let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
+    cache.peak = cache.used;
+}
+
 /// Bounds the bytes in use; 0 takes the bound away.
 pub fn set_limit(bytes: u64) {
     CACHE.lock().unwrap_or_else(|e| e.into_inner()).limit = usize::try_from(bytes).unwrap_or(0);

@@ -127,6 +127,10 @@ impl Device for CpuDevice {
         alloc::counters()
     }
 
+    fn reset_peak(&self) {
+        alloc::reset_peak();
+    }
+
     fn set_memory_limit(&self, bytes: u64) -> Result<()> {
         alloc::set_limit(bytes);
         Ok(())

@@ -345,6 +345,10 @@ impl Device for CudaDevice {
         ]
     }
 
+    fn reset_peak(&self) {
+        lock(&self.0.pool).reset_peak();
+    }
+
     fn set_memory_limit(&self, bytes: u64) -> cuprous_core::Result<()> {
         lock(&self.0.pool).set_limit((bytes > 0).then_some(bytes));
         Ok(())

@@ -17,8 +17,10 @@ use crate::routines::{Planned, Routine, Run};
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
 const GRAPH_AT: u32 = 3;
 const GRAPH_LAUNCHES: usize = 2;
-/// Routines captured anew, after which a program goes back to the stream.
+/// Routines captured anew within so many runs, after which a program goes back to the stream. Without the bound on runs a
+/// program would go back for ever once it had been used for some models in turn.
 const MAX_RECAPTURES: u32 = 8;
+const RECAPTURES_WITHIN: u32 = 64;
 
 /// One kernel launch.
 struct Launch {
@@ -223,12 +225,14 @@ impl Loaded {
                 }
             }
         }
-        let graph = self.graph.as_ref().expect("built or found");
+        let graph = self.graph.as_mut().expect("built or found");
         graph.exec.launch(&self.gpu.stream)?;
         Counters::add(&self.gpu.counters.graph_launches, 1);
         if graph.recaptures > MAX_RECAPTURES {
             self.graph = None;
             self.on_stream = true;
+        } else if self.runs.is_multiple_of(RECAPTURES_WITHIN) {
+            graph.recaptures = 0;
         }
         Ok(())
     }

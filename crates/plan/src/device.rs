@@ -100,6 +100,9 @@ pub trait Device: Send + Sync {
     /// `used_bytes`, `free_bytes`, `total_bytes`, `limit_bytes` (0: none), `n_free_blocks`, `peak_bytes`.
     fn memory(&self) -> Vec<(&'static str, u64)>;
 
+    /// Starts `peak_bytes` anew from what is in use.
+    fn reset_peak(&self);
+
     /// Bounds the memory in use; 0 takes the bound away.
     fn set_memory_limit(&self, bytes: u64) -> Result<()>;
 

@@ -31,6 +31,8 @@ const BIG_WORK: u64 = 64 << 20;
 const EPILOGUE_NODES: usize = 4;
 /// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
+/// Results that an error names of those that did not fit; there may be hundreds.
+const TOLD: usize = 5;
 
 /// How much of the machinery runs; for tests and measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -223,12 +225,12 @@ impl Engine {
     #[inline]
     pub(crate) fn check(&self, array: &Array) -> Result<()> {
         if array.storage.device != self.id {
-            return Err(Error::value(format!(
-                "an array on another device was mixed with arrays on {}. Move it first, for example with \
-                 cuprous.asarray(x, device=\"{}\").",
-                self.device.name(),
-                self.device.name()
-            )));
+            let name = self.device.name();
+            let message = format!(
+                "expected all arrays to be on the same device, but one on another device was mixed with arrays on \
+                 {name}. Move it first, with x.to(\"{name}\") or cuprous.asarray(x, device=\"{name}\")."
+            );
+            return Err(Error::device(message));
         }
         Ok(())
     }
@@ -625,7 +627,7 @@ impl Engine {
             return Ok(());
         }
         // What does not fit is given up, largest first, and the rest is computed; then the error is raised.
-        let mut no_room = None;
+        let (mut no_room, mut given_up) = (None, 0);
         let result = loop {
             // A fault of ours must not pass for one of the user's, nor take the process along.
             let run = AssertUnwindSafe(|| programs.run(tape, self, *replay, journal, stats));
@@ -634,8 +636,11 @@ impl Engine {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
                     let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
-                    let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].bytes);
-                    let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
+                    given_up += 1;
+                    if given_up <= TOLD {
+                        let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].bytes);
+                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
+                    }
                 }
                 Ok(result) => break result,
                 Err(panic) => {
@@ -650,6 +655,9 @@ impl Engine {
             // It would fail again: let the session go on without it.
             // SAFETY: the lock is held.
             unsafe { tape.clear() };
+        }
+        if let Some(error) = no_room.as_mut().filter(|_| given_up > TOLD) {
+            let _ = write!(error.message, "; and {} smaller ones", given_up - TOLD);
         }
         let result = no_room.map_or(result, Err);
         self.tracking.store(tape.tracked, Relaxed);

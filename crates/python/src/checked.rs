@@ -83,6 +83,9 @@ impl Device for Checked {
     fn memory(&self) -> Vec<(&'static str, u64)> {
         self.cpu.memory()
     }
+    fn reset_peak(&self) {
+        self.cpu.reset_peak();
+    }
     fn set_memory_limit(&self, bytes: u64) -> Result<()> {
         self.cpu.set_memory_limit(bytes)
     }

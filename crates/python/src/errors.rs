@@ -7,6 +7,8 @@ use pyo3::exceptions::{
     PyValueError,
 };
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 
 pyo3::create_exception!(
     cuprous,
@@ -27,8 +29,27 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::NotImplemented => PyNotImplementedError::new_err(message),
         ErrorKind::Memory => OutOfMemoryError::new_err(message),
         ErrorKind::Runtime => PyRuntimeError::new_err(message),
+        ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),
     }
+}
+
+static DEVICE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// `DeviceError(RuntimeError, ValueError)`.
+fn device_error(message: String) -> PyErr {
+    Python::attach(|py| {
+        let class = DEVICE_ERROR.get_or_try_init(py, || {
+            let bases = (py.get_type::<PyRuntimeError>(), py.get_type::<PyValueError>());
+            let space = PyDict::new(py);
+            space.set_item("__module__", "cuprous")?;
+            Ok::<_, PyErr>(py.get_type::<PyType>().call1(("DeviceError", bases, space))?.unbind())
+        });
+        match class.and_then(|c| c.bind(py).call1((message.clone(),))) {
+            Ok(error) => PyErr::from_value(error),
+            Err(_) => PyRuntimeError::new_err(message),
+        }
+    })
 }
 
 fn axis_error(message: String) -> PyErr {

@@ -682,6 +682,12 @@ pub(crate) fn set_memory_limit(device: &str, limit: u64) -> PyResult<()> {
 }
 
 #[pyfunction]
+pub(crate) fn reset_peak_memory(device: &str) -> PyResult<()> {
+    devices::named(device).or_raise()?.device.reset_peak();
+    Ok(())
+}
+
+#[pyfunction]
 pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
     let engine = devices::named(device).or_raise()?;
     py.detach(|| engine.trim());

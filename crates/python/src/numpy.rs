@@ -12,23 +12,29 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::index;
 
-static DTYPES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
+/// NumPy's own objects for its dtypes, which arrays of native byte order share; none for bfloat16.
+static NATIVE: PyOnceLock<Vec<Option<Py<PyAny>>>> = PyOnceLock::new();
+/// That of `ml_dtypes`, which is imported when it is first needed.
+static BFLOAT16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
+    NATIVE.get_or_try_init(py, || {
+        let make = py.import("numpy")?.getattr("dtype")?;
+        let one = |d: &DType| (*d != DType::BF16).then(|| make.call1((d.name(),)).map(Bound::unbind)).transpose();
+        DType::ALL.iter().map(one).collect()
+    })
+}
 
 /// `numpy.dtype` of one of our dtypes.
 pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
-    let all = DTYPES.get_or_try_init(py, || {
-        let make = py.import("numpy")?.getattr("dtype")?;
-        let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;
-        DType::ALL
-            .iter()
-            .map(|d| match d {
-                DType::BF16 => make.call1((&bfloat16,)),
-                d => make.call1((d.name(),)),
-            })
-            .map(|r| r.map(Bound::unbind))
-            .collect::<PyResult<Vec<_>>>()
-    })?;
-    Ok(all[dtype as usize].clone_ref(py))
+    let known = match &native(py)?[dtype as usize] {
+        Some(known) => known,
+        None => BFLOAT16.get_or_try_init(py, || {
+            let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;
+            Ok::<_, PyErr>(py.import("numpy")?.getattr("dtype")?.call1((bfloat16,))?.unbind())
+        })?,
+    };
+    Ok(known.clone_ref(py))
 }
 
 /// Address and byte count of a C-contiguous NumPy array.
@@ -42,8 +48,13 @@ fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     Ok((address, array.getattr("nbytes")?.extract()?))
 }
 
-/// The dtype of a NumPy array or dtype, if it is one of ours.
+/// The dtype of a NumPy array or dtype, if it is one of ours. A name takes NumPy microseconds to put together, so the
+/// common objects are known by themselves.
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
+    let known = native(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
+    if let Some(place) = known {
+        return Ok(DType::ALL[place]);
+    }
     let name: String = dtype.getattr("name")?.extract()?;
     DType::from_name(&name).ok_or_else(|| {
         PyTypeError::new_err(format!(

@@ -22,6 +22,7 @@ from cuprous.torch import (
     _products,
     _reductions,
     _sampling,
+    _scattering,
     _shape,
     _statistics,
     _tensor,
@@ -39,7 +40,8 @@ from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, 
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
 globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _arranging, _statistics):
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _arranging, _scattering,
+               _statistics):  # fmt: skip
     globals().update(_table.FUNCTIONS)
 globals().update(linalg.FUNCTIONS)
 vmap = func.vmap
@@ -65,6 +67,7 @@ from cuprous.torch.version import __version__  # noqa: E402, F401
 
 globals().update(_switches.FUNCTIONS)
 
+OutOfMemoryError = cuda.OutOfMemoryError
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
 dropout, layer_norm, embedding = nn.functional.dropout, nn.functional.layer_norm, nn.functional.embedding
 for _name in ("celu", "prelu", "selu", "batch_norm", "group_norm", "instance_norm", "rms_norm", "cosine_similarity",
@@ -123,6 +126,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 __all__ = [
+    "OutOfMemoryError",
     "Size", "Tensor", "autograd", "cuda", "device", "distributions", "dtype", "enable_grad", "fft", "finfo", "func",
     "iinfo", "inference_mode", "is_tensor", "linalg", "nn", "no_grad", "optim", "set_default_device",
     "set_grad_enabled", "set_printoptions",

@@ -151,28 +151,6 @@ def argwhere(input: Tensor) -> Tensor:
     return _indexing.nonzero(input)
 
 
-def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Elements of `src` summed up or averaged at their indices along a dimension, with what was there if so asked.
-
-    Raises:
-        NotImplementedError: for the reductions prod, amax and amin.
-    """
-    if reduce not in ("sum", "mean"):
-        unsupported("scatter_reduce", reduce=(reduce, "sum"))
-    src = src[tuple(slice(0, n) for n in index.dims)]
-    base = input if include_self else _indexing.scatter(input, dim, index, 0)
-    total = _indexing.scatter_add(base, dim, index, src)
-    if reduce == "sum":
-        return total
-    ones = _core.t_full(list(index.dims), 1, input.dtype_name, input.device_name)
-    start = _core.t_full(list(input.dims), 1, input.dtype_name, input.device_name)
-    start = start if include_self else _indexing.scatter(start, dim, index, 0)
-    counts = _indexing.scatter_add(start, dim, index, ones)
-    return _map("divide" if input.is_floating_point() else "floor_divide", total, counts)
-
-
 def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written (or added) at index tensors."""
     return _indexing.index_put_(input.clone(), indices, values, accumulate)
@@ -204,7 +182,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _map("make_complex", input[..., 0], input[..., 1])
 
 
-_BOTH = (rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, scatter_reduce, index_put)
+_BOTH = (rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
 METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (*_BOTH, sum_to_size)}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f

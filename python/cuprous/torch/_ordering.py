@@ -7,10 +7,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous._indexing import at_home
 from cuprous.torch._args import wrap_dim
-from cuprous.torch._indexing import take_along_dim
+from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._reductions import values_indices
-from cuprous.torch._shape import transpose
+from cuprous.torch._shape import cat, transpose
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
@@ -54,6 +55,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
     return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
 
+@at_home
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
     """Where elements would be inserted in a sorted vector."""
     import cuprous as cp
@@ -62,6 +64,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) ->
     return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
 
 
+@at_home
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number below the largest occurs."""
     import cuprous as cp
@@ -69,6 +72,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
 
 
+def msort(input: Tensor) -> Tensor:
+    """The values in order along the first dimension."""
+    return sort(input, 0).values
+
+
+@at_home
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """The different elements in order; places and counts if asked for."""
@@ -82,5 +91,27 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return tuple(_core.t_wrap(part) for part in found)
 
 
-METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (argsort, sort, topk, kthvalue, bincount, unique)}
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> Any:  # fmt: skip
+    """The first of each run of equal elements; runs' numbers and lengths if asked for."""
+    if dim is not None:
+        raise NotImplementedError(f"[unique_consecutive] dim={dim!r} is not supported")
+    flat = input.reshape(-1)
+    n = flat.numel()
+    first = _core.t_full([n], True, "bool", input.device_name)
+    if n > 1:
+        _core.t_update(first[1:], _core.t_map("not_equal", flat[1:], flat[:-1]))
+    starts = nonzero(first, as_tuple=True)[0]
+    found = [index_select(flat, 0, starts)]
+    if return_inverse:
+        found.append((_core.t_scan("sum", _core.t_cast(first, "int64"), 0) - 1).reshape(input.dims))
+    if return_counts:
+        end = _core.t_full([1], n, "int64", input.device_name)
+        found.append(cat([starts[1:], end if n else end[:0]]) - starts)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (argsort, sort, msort, topk, kthvalue, bincount, unique, unique_consecutive)
+}
 FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"searchsorted": searchsorted}

@@ -18,6 +18,7 @@ from cuprous.torch import (
     _products,
     _reductions,
     _sampling,
+    _scattering,
     _shape,
     _statistics,
     _words,
@@ -424,7 +425,8 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 def attach() -> None:
     """Hands methods and hooks to the native type."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _arranging.METHODS, _statistics.METHODS, _METHODS)  # fmt: skip
+              _products.METHODS, _sampling.METHODS, _arranging.METHODS, _scattering.METHODS, _statistics.METHODS,
+              _METHODS)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)

@@ -193,7 +193,10 @@ class profile:
         self._begin()
 
     def _begin(self) -> None:
+        before = self._on
         self._on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        if self._on and not before:
+            _core.synchronize()  # so that the device's clock and the host's can be told from one another's
         self._begun = _mark() if self._on else None
 
     def _finish(self) -> None:
@@ -244,12 +247,18 @@ class profile:
 
     def export_chrome_trace(self, path: str) -> None:
         """Writes what was recorded as JSON, for chrome://tracing and ui.perfetto.dev."""
-        events = []
+        pid, events = os.getpid(), []
+        first = min(self._saved, key=lambda span: span.begin, default=None)
+        for k, name in enumerate(("host", "device")):
+            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": k, "args": {"name": name}})
         for span in self._saved:
-            device = span.events[0].elapsed_ms(span.events[1]) * 1e3
-            common = {"name": span.name, "ph": "X", "ts": span.begin * 1e6, "pid": os.getpid()}
-            events.append({**common, "tid": "host", "dur": (span.end - span.begin) * 1e6})
-            events.append({**common, "tid": "device", "dur": device})
+            assert first is not None
+            common = {"name": span.name, "ph": "X", "pid": pid}
+            events.append({**common, "tid": 0, "ts": span.begin * 1e6, "dur": (span.end - span.begin) * 1e6})
+            # Both clocks agree where the first span begins: the device had nothing to do there.
+            late = 0.0 if span is first else first.events[0].elapsed_ms(span.events[0])
+            device = span.events[0].elapsed_ms(span.events[1])
+            events.append({**common, "tid": 1, "ts": first.begin * 1e6 + late * 1e3, "dur": device * 1e3})
         with open(path, "w") as file:
             json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
 

@@ -66,6 +66,7 @@ impl Device for Recorder {
     fn memory(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
+    fn reset_peak(&self) {}
     fn set_memory_limit(&self, _: u64) -> Result<()> {
         Ok(())
     }

@@ -118,13 +118,14 @@ def _promoted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-def _replace(old: Any, new: Any) -> None:
-    """Puts a function in another's place in all modules of this package."""
+def _replace(pairs: list[tuple[Any, Any]]) -> None:
+    """Puts functions in the places of others in all modules of this package."""
+    news = {id(old): new for old, new in pairs}
     for path, module in list(sys.modules.items()):
         if path.startswith("cuprous.torch") and module is not None:
-            for name, value in list(vars(module).items()):
-                if value is old:
-                    setattr(module, name, new)
+            names = vars(module)
+            for name in [name for name, value in names.items() if id(value) in news]:
+                setattr(module, name, news[id(names[name])])
 
 
 #: Wrapped functions, by those that they wrap.
@@ -134,6 +135,7 @@ _WRAPPERS = ((FLOAT32["cuda"] | FLOAT32["cpu"], _widened), (_WIDEST, _promoted),
 
 def attach(*homes: Any) -> None:
     """Wraps the functions of the lists in modules: when the package is imported, before others take them from there."""
+    pairs = []
     for names, wrap in _WRAPPERS:
         for name in sorted(names):
             for home in homes:
@@ -141,7 +143,8 @@ def attach(*homes: Any) -> None:
                 if function is not None and not hasattr(function, "__wrapped__"):
                     if function not in _made:
                         _made[function] = wrap(name, function)
-                    _replace(function, _made[function])
+                    pairs.append((function, _made[function]))
+    _replace(pairs)
 
 
 _done = False
@@ -153,12 +156,10 @@ def attach_products() -> None:
     if _done:
         return
     _done = True
-    for name in _PRODUCTS:
-        native = getattr(_core, name, None)
-        if native is not None:
-            wrapped = _halved(name, native)
-            _replace(native, wrapped)
-            setattr(_core, name, wrapped)
+    pairs = [(getattr(_core, name), _halved(name, getattr(_core, name))) for name in _PRODUCTS if hasattr(_core, name)]
+    _replace(pairs)
+    for _, wrapped in pairs:
+        setattr(_core, wrapped.__name__, wrapped)
     for name in _OPERATORS:
         setattr(Tensor, name, _halved(name, getattr(Tensor, name)))
     for names, wrap in _WRAPPERS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from cuprous import _core
@@ -29,7 +28,7 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of arrays at any time since the process began."""
+    """The most bytes of arrays at any time since the process began, or since `reset_peak_memory_stats`."""
     return _pool(device)["peak_bytes"]
 
 
@@ -42,10 +41,9 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Warns that the peak goes on: it is counted from the start of the process."""
-    if max_memory_allocated(device) > memory_allocated(device):
-        warnings.warn("max_memory_allocated() counts from the start of the process; its peak cannot be begun anew",
-                      stacklevel=2)  # fmt: skip
+    """Counts the peak from what is in use now."""
+    if _core.device_count():
+        _core.reset_peak_memory(f"cuda:{number_of(device)}")
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats

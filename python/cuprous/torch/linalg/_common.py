@@ -6,9 +6,22 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from cuprous import _core
+from cuprous import _core, linalg
 from cuprous._core import Tensor
+from cuprous._indexing import at_home
 from cuprous.torch import _pointwise
+
+
+class _Engine:
+    """The functions of `cuprous.linalg`, which make identities and places beside their operand."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = at_home(getattr(linalg, name))
+        setattr(self, name, function)
+        return function
+
+
+engine = _Engine()
 
 
 class LinAlgError(RuntimeError):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-import cuprous.linalg as engine
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
@@ -18,6 +17,7 @@ from cuprous.torch.linalg._common import (
     conj,
     diagonals,
     embedded,
+    engine,
     errors,
     eye,
     gaps,

@@ -6,14 +6,13 @@ import math
 from collections import namedtuple
 from typing import Any
 
-import cuprous.linalg as engine
 from cuprous import _core, _decompositions
 from cuprous._core import Tensor
 from cuprous.torch import _products, _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._reductions import sum as total
 from cuprous.torch.autograd import Function
-from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, errors, eye, matrices
+from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, engine, errors, eye, matrices
 
 _wrap, _map = _core.t_wrap, _core.t_map
 

@@ -142,6 +142,9 @@ def _likelihood(
     dim = 0 if logs.ndim == 1 else 1
     expected = logs.dims[:dim] + logs.dims[dim + 1 :]
     if target.dims != expected:
+        if len(expected) == target.ndim == 1:
+            raise ValueError(f"Expected input batch_size ({expected[0]}) to match target batch_size "
+                             f"({target.dims[0]}).")  # fmt: skip
         raise ValueError(f"Expected target size {list(expected)}, got {list(target.dims)}")
     valid = _map("not_equal", target, ignore)
     index = _map("where", valid, target, 0)
@@ -167,6 +170,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
     classes = input.dims[dim]
     if target.is_floating_point():
+        if target.ndim == input.ndim - 1:
+            raise RuntimeError(f"expected scalar type Long but found {target.dtype}: targets of shape {target.shape} "
+                               f"for inputs of shape {input.shape} are classes (int64)")  # fmt: skip
         if target.dims != input.dims:
             raise ValueError(f"Expected floating point type for target with class probabilities of shape {input.shape}")
         if label_smoothing:

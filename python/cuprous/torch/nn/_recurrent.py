@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
+from cuprous.torch.amp._lists import state as state_of_autocast
+from cuprous.torch.nn import _sequences
 
 _map, _linear = _core.t_map, _core.t_linear
 
@@ -64,8 +66,27 @@ def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights:
               reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """One direction of a layer over packed steps: of (all elements, features), `sizes[t]` rows belong to step t, and
     sizes never grow. The outputs, packed likewise, and the last states of all sequences."""
-    gates, step = project(mode, x, weights), MODES[mode][2]
-    starts = [0]
+    gates = project(mode, x, weights)
+    if sizes[0] == sizes[-1] and weights[4] is None and not state_of_autocast.dtypes:
+        outputs, *last = _sequences.Recurrence.apply(
+            mode, len(sizes), reverse, _plainly(mode, sizes, reverse), gates, weights[1],
+            None if MODES[mode][3] else weights[3], *first,
+        )  # fmt: skip
+        return outputs, tuple(last)
+    return _step_by_step(mode, gates, sizes, first, weights, reverse)
+
+
+def _plainly(mode: str, sizes: Sequence[int], reverse: bool) -> Callable[..., tuple[Tensor, ...]]:
+    def again(gates: Tensor, weight: Tensor, bias: Tensor | None, *first: Tensor) -> tuple[Tensor, ...]:
+        outputs, last = _step_by_step(mode, gates, sizes, first, (weight, weight, None, bias, None), reverse)
+        return outputs, *last
+
+    return again
+
+
+def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, weights: Weights,
+                  reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
+    step, starts = MODES[mode][2], [0]
     for n in sizes:
         starts.append(starts[-1] + n)
     outputs: list[Tensor] = [None] * len(sizes)  # type: ignore[list-item]

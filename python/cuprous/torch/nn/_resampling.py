@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -214,47 +215,62 @@ def _reflected(at: Tensor, low: float, high: float) -> Tensor:
     return _map("where", odd, high - rest, rest + low)
 
 
+def _kept(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+    """Places brought inside, where the mode says so."""
+    if padding_mode == "reflection":
+        at = _reflected(at, 0, n - 1) if align else _reflected(at, -0.5, n - 0.5)
+    return at if padding_mode == "zeros" else clamp(at, 0, n - 1)
+
+
+def _taps(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
+    """The points along an axis of n that a place is made of, and their weights (None: 1)."""
+    if mode == "nearest":
+        return [(_map("rint", _kept(at, n, padding_mode, align).detach()), None)]
+    if mode == "bilinear":
+        at = _kept(at, n, padding_mode, align)
+        low = _map("floor", at.detach())
+        return [(point, 1 - _map("absolute", at - point)) for point in (low, low + 1)]
+    # Each of the four points is brought inside by itself, after the weights are known.
+    low = _map("floor", at.detach())
+    t = at - low
+    weights = (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t))
+    return [(_kept(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
+
+
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """The input at places from -1 to 1 (x first), between its points.
 
     Args:
         input: (N, C, H, W) or (N, C, D, H, W). grid: (N, …, 2) or (N, …, 3).
-        mode: "bilinear" or "nearest". padding_mode: what is outside: "zeros", "border" or "reflection".
+        mode: "bilinear", "nearest" or, for images, "bicubic".
+        padding_mode: what is outside: "zeros", "border" or "reflection".
         align_corners: -1 and 1 are the centres of the outermost points, rather than their outer edges.
 
     Raises:
         ValueError: for other modes.
-        NotImplementedError: for bicubic.
+        RuntimeError: for shapes that do not fit, and for bicubic in three dimensions.
     """
-    unsupported("grid_sample", mode=(mode if mode == "bicubic" else None, None))
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+    if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"[grid_sample] mode {mode!r} with padding_mode {padding_mode!r} is not known")
     d = input.ndim - 2
     if d not in (2, 3) or grid.ndim != input.ndim or grid.dims[-1] != d or grid.dims[0] != input.dims[0]:
         raise RuntimeError(f"grid_sampler(): expected grid to have size {d} in last dimension and the batch of input, "
                            f"but got input {list(input.dims)} and grid {list(grid.dims)}")  # fmt: skip
-    places = []
-    for k in range(d):
-        n = input.dims[2 + k]
+    if mode == "bicubic" and d != 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    axes = []
+    for k, n in enumerate(input.dims[2:]):
         x = grid[..., d - 1 - k]
         at = (x + 1) * ((n - 1) / 2) if align_corners else ((x + 1) * n - 1) / 2
-        if padding_mode == "reflection":
-            at = _reflected(at, 0, n - 1) if align_corners else _reflected(at, -0.5, n - 0.5)
-        places.append(at if padding_mode == "zeros" else clamp(at, 0, n - 1))
+        axes.append(_taps(at, n, mode, padding_mode, bool(align_corners)))
     shape = [input.dims[0], 1, *grid.dims[1:-1]]
     flat = input.reshape(*input.dims[:2], -1)
     total = None
-    for corner in range(1 if mode == "nearest" else 1 << d):
+    for corner in itertools.product(*axes):
         offset, weight, inside = None, None, None
-        for k, at in enumerate(places):
-            n = input.dims[2 + k]
-            if mode == "nearest":
-                point = _map("rint", at.detach())
-            else:
-                point = _map("floor", at.detach()) + (corner >> k & 1)
-                near = 1 - _map("absolute", at - point)
-                weight = near if weight is None else weight * near
+        for n, (point, near) in zip(input.dims[2:], corner, strict=True):
+            weight = near if weight is None else weight * near
             fits = _map("logical_and", _map("greater_equal", point, 0), _map("less", point, n))
             inside = fits if inside is None else _map("logical_and", inside, fits)
             index = clamp(_core.t_cast(point, "int64"), 0, n - 1)

@@ -8,6 +8,7 @@ from cuprous.torch.nn import (
     _attention,
     _convolution,
     _dropout,
+    _fractional,
     _lookup,
     _loss,
     _margins,
@@ -20,6 +21,7 @@ from cuprous.torch.nn._activation import *  # noqa: F403
 from cuprous.torch.nn._attention import *  # noqa: F403
 from cuprous.torch.nn._convolution import *  # noqa: F403
 from cuprous.torch.nn._dropout import *  # noqa: F403
+from cuprous.torch.nn._fractional import *  # noqa: F403
 from cuprous.torch.nn._lookup import *  # noqa: F403
 from cuprous.torch.nn._loss import *  # noqa: F403
 from cuprous.torch.nn._margins import *  # noqa: F403
@@ -29,6 +31,6 @@ from cuprous.torch.nn._pooling import *  # noqa: F403
 from cuprous.torch.nn._resampling import *  # noqa: F403
 
 __all__ = ["bilinear", "linear"]
-for _part in (_activation, _attention, _convolution, _dropout, _lookup, _loss, _margins, _normalization, _padding,
-              _pooling, _resampling):  # fmt: skip
+for _part in (_activation, _attention, _convolution, _dropout, _fractional, _lookup, _loss, _margins, _normalization,
+              _padding, _pooling, _resampling):  # fmt: skip
     __all__ += _part.__all__

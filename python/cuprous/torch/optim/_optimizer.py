@@ -21,6 +21,9 @@ class Optimizer:
     The arguments `foreach`, `fused` and `capturable` say how PyTorch should do that, and mean nothing here.
     """
 
+    #: A step that may have to be taken back (amp/_guard.py).
+    _unsettled: Any = None
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -73,6 +76,8 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
+        if self._unsettled is not None:
+            self._unsettled.settle()
         if self._pre_hooks:
             for hook in list(self._pre_hooks.values()):
                 hook(self, () if closure is None else (closure,), {})
@@ -107,6 +112,8 @@ class Optimizer:
     # --- state
     def state_dict(self) -> dict[str, Any]:
         """State and settings, with parameters as numbers."""
+        if self._unsettled is not None:
+            self._unsettled.settle()
         numbers = {id(p): k for k, p in enumerate(p for group in self.param_groups for p in group["params"])}
         groups = [
             {**{name: value for name, value in group.items() if name != "params"},
@@ -127,6 +134,7 @@ class Optimizer:
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
+        self._unsettled = None
         mine: dict[int, Tensor] = {}
         for group, other in zip(self.param_groups, saved, strict=True):
             mine.update(zip(other["params"], group["params"], strict=True))

@@ -35,6 +35,24 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     return lambda average, new, num_averaged: _lerp(average, new, 1 / (float(num_averaged) + 1))
 
 
+def _all(avg_fn: Callable[..., Tensor]) -> Callable[..., None]:
+    def multi_avg_fn(averages: list[Tensor], news: list[Tensor], num_averaged: Any) -> None:
+        for average, new in zip(averages, news, strict=True):
+            _core.t_update(average, avg_fn(average, new, num_averaged))
+
+    return multi_avg_fn
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
+    """`get_ema_avg_fn` for lists of parameters, written into the averages."""
+    return _all(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn() -> Callable[..., None]:
+    """`get_swa_avg_fn` for lists of parameters, written into the averages."""
+    return _all(get_swa_avg_fn())
+
+
 class AveragedModel(Module):
     """A copy of a model whose parameters are an average of the model's at each `update_parameters`.
 
@@ -44,13 +62,14 @@ class AveragedModel(Module):
     def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Tensor] | None = None,
                  multi_avg_fn: Any = None, use_buffers: bool = False) -> None:  # fmt: skip
         super().__init__()
-        if multi_avg_fn is not None:
-            raise NotImplementedError("[AveragedModel] multi_avg_fn= is not supported; use avg_fn")
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", _core.t_full([], 0, "int64", "cpu" if device is None else str(device)))
-        self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
+        self.avg_fn = get_swa_avg_fn() if avg_fn is None and multi_avg_fn is None else avg_fn
+        self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,10 +81,17 @@ class AveragedModel(Module):
         count = int(self.n_averaged)
         before = _core.set_grad_enabled(False)
         try:
-            for average, new in zip(self._averaged(self.module), self._averaged(model), strict=True):
-                value = new.detach().to(average.device)
-                mixed = count > 0 and average.is_floating_point()
-                _core.t_update(average.detach(), self.avg_fn(average.detach(), value, count) if mixed else value)
+            both = zip(self._averaged(self.module), self._averaged(model), strict=True)
+            pairs = [(average.detach(), new.detach().to(average.device)) for average, new in both]
+            mixed = [pair for pair in pairs if count > 0 and pair[0].is_floating_point()]
+            if mixed and self.multi_avg_fn is not None:
+                self.multi_avg_fn(*map(list, zip(*mixed, strict=True)), count)
+            elif self.avg_fn is not None:
+                for average, new in mixed:
+                    _core.t_update(average, self.avg_fn(average, new, count))
+            for average, new in pairs:
+                if count == 0 or not average.is_floating_point():
+                    _core.t_update(average, new)
             if not self.use_buffers:
                 for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
                     _core.t_update(mine, theirs.detach().to(mine.device))
@@ -130,4 +156,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(training)
 
 
-__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_swa_avg_fn", "update_bn"]
+__all__ = [
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
+    "update_bn",
+]  # fmt: skip

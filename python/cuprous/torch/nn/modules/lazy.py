@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +28,8 @@ class LazyModule(Module):
     _width: tuple[str, int, int]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import inspect
+
         given = inspect.signature(self._plain.__init__).bind(self, 1, *args, **kwargs).arguments
         self._plain.__init__(self, given.get("groups", 1), *args, **kwargs)
         object.__setattr__(self, "_given", (args, kwargs))

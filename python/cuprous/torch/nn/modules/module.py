@@ -21,6 +21,12 @@ def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> Removabl
     return RemovableHandle(lambda: hooks.pop(number, None))
 
 
+def at_layer(module: Any, error: Exception, *inputs: Any) -> Exception:
+    """An error with the layer and the shapes that it met."""
+    shapes = ", ".join(str(list(x.dims)) for x in inputs)
+    return type(error)(f"[{module!r}] {error} (met an input of shape {shapes})")
+
+
 class Module(State, Hooks):
     """A part of a network. Subclasses make their parts in `__init__` and compute in `forward`.
 

@@ -8,7 +8,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, at_layer
 from cuprous.torch.nn.parameter import Parameter
 
 
@@ -39,7 +39,10 @@ class LayerNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        try:
+            return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Shape and settings."""
@@ -63,7 +66,10 @@ class RMSNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+        try:
+            return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Shape and settings."""
@@ -90,7 +96,10 @@ class GroupNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        try:
+            return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Sizes and settings."""
@@ -106,7 +115,10 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        try:
+            return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        except (RuntimeError, ValueError) as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Settings."""

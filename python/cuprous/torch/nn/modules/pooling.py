@@ -148,9 +148,36 @@ class _AdaptiveMaxPool(_Pool):
         return f"output_size={self.output_size}"
 
 
+class _FractionalMaxPool(_Pool):
+    """The largest elements of windows at random places; with `return_indices` also where they are."""
+
+    _function = "fractional_max_pool{}d"
+
+    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                 return_indices: bool = False, _random_samples: Tensor | None = None) -> None:  # fmt: skip
+        super().__init__()
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if output_ratio is not None:
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,)
+            if not all(0 < ratio < 1 for ratio in ratios):
+                raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements."""
+        return self._of(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                        self._random_samples)  # fmt: skip
+
+
 __all__: list[str] = []
-for _base in (_MaxPool, _MaxUnpool, _AvgPool, _LPPool, _AdaptiveAvgPool, _AdaptiveMaxPool):
-    for _n in (1, 2, 3):
+for _base in (_MaxPool, _MaxUnpool, _AvgPool, _LPPool, _AdaptiveAvgPool, _AdaptiveMaxPool, _FractionalMaxPool):
+    for _n in (2, 3) if _base is _FractionalMaxPool else (1, 2, 3):
         _name = f"{_base.__name__[1:]}{_n}d"
         globals()[_name] = type(_name, (_base,), {"_rank": _n, "__doc__": _base.__doc__, "__module__": __name__})
         __all__.append(_name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, at_layer
 
 
 class Upsample(Module):
@@ -56,7 +56,10 @@ class PixelShuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The finer images."""
-        return F.pixel_shuffle(input, self.upscale_factor)
+        try:
+            return F.pixel_shuffle(input, self.upscale_factor)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """The factor."""
@@ -72,7 +75,10 @@ class PixelUnshuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The coarser images."""
-        return F.pixel_unshuffle(input, self.downscale_factor)
+        try:
+            return F.pixel_unshuffle(input, self.downscale_factor)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """The factor."""
@@ -88,7 +94,10 @@ class ChannelShuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, its channels in another order."""
-        return F.channel_shuffle(input, self.groups)
+        try:
+            return F.channel_shuffle(input, self.groups)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """The number of groups."""
@@ -104,7 +113,10 @@ class Unfold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The columns."""
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        try:
+            return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Settings."""
@@ -124,7 +136,10 @@ class Fold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The images."""
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        try:
+            return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        except RuntimeError as error:
+            raise at_layer(self, error, input) from None
 
     def extra_repr(self) -> str:
         """Settings."""
@@ -141,7 +156,10 @@ class CosineSimilarity(Module):
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """The cosines."""
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+        try:
+            return F.cosine_similarity(x1, x2, self.dim, self.eps)
+        except RuntimeError as error:
+            raise at_layer(self, error, x1, x2) from None
 
 
 class PairwiseDistance(Module):
@@ -153,7 +171,10 @@ class PairwiseDistance(Module):
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """The distances."""
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+        try:
+            return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+        except RuntimeError as error:
+            raise at_layer(self, error, x1, x2) from None
 
 
 __all__ = [

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-import numpy as np
-
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
-from cuprous.torch._creation import from_numpy
+from cuprous.torch._creation import tensor
+from cuprous.torch._words import DTYPES
 
 
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
@@ -104,8 +103,8 @@ def pack_padded_sequence(
         raise RuntimeError(f"Length of all samples has to be greater than 0 and at most {steps}, but found {sizes}")
     order = None
     if not enforce_sorted:
-        places = np.argsort(-np.array(sizes), kind="stable")
-        order = from_numpy(places).to(input.device)
+        places = sorted(range(batch), key=lambda k: -sizes[k])
+        order = _whole(places).to(input.device)
         x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in places]
     elif any(a < b for a, b in pairwise(sizes)):
         raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
@@ -113,7 +112,12 @@ def pack_padded_sequence(
                            "requirement if you do not need ONNX exportability.")  # fmt: skip
     counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
     data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _runs(counts)])
-    return PackedSequence(data, from_numpy(np.array(counts)), order)
+    return PackedSequence(data, _whole(counts), order)
+
+
+def _whole(numbers: list[int]) -> Tensor:
+    """Integers in the host's memory."""
+    return tensor(numbers, dtype=DTYPES["int64"], device="cpu")
 
 
 def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -146,11 +150,11 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     if total_length is not None and total_length > steps:
         blocks.append(filled(total_length - steps, batch))
     x = _shape.cat(blocks) if len(blocks) > 1 else blocks[0]
-    lengths = np.array([sum(n > k for n in counts) for k in range(batch)])
+    lengths = [sum(n > k for n in counts) for k in range(batch)]
     if sequence.unsorted_indices is not None:
         x = _indexing.index_select(x, 1, sequence.unsorted_indices)
-        lengths = lengths[sequence.unsorted_indices.to_numpy()]
-    return (x.transpose(0, 1) if batch_first else x), from_numpy(lengths)
+        lengths = [lengths[k] for k in sequence.unsorted_indices.tolist()]
+    return (x.transpose(0, 1) if batch_first else x), _whole(lengths)
 
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,

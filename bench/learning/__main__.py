@@ -1,0 +1,154 @@
+"""Networks trained by Cuprous beside eager and compiled PyTorch, one after the other on this machine.
+
+    python -m bench.learning [--device cuda] [--only seed,cnn64] [--without compile] [--torch-python /path/to/python]
+
+Cuprous' rows run in a process each, PyTorch's in one for each way. All start from the same weights and data; losses of
+the first five steps are compared. A time is the median of rounds with a final synchronisation; warm-up is the time of
+the first five steps (of the seed's program: of its first run).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+#: Row: title, what must be reached on an H200 (milliseconds a step), how far losses may be apart.
+ROWS: dict[str, tuple[str, float, float]] = {
+    "seed": ("seed 001's program word for word, a step of its 1,000", 0.015, 0.0),
+    "simple": ("Linear(10, 2), Adam, 100 x 10", 0.015, 1e-4),
+    "cnn64": ("seed 003's CNN, 64 images 28 x 28", 0.15, 1e-3),
+    "cnn4096": ("the same, 4096 images", 1.8, 1e-3),
+    "lstm": ("LSTM language model 2 x 256, b32 t64", 3.0, 1e-3),
+    "gpt": ("GPT 6 x 384, b64 t256, float32", 25.0, 1e-3),
+    "gpt2": ("GPT-2 124M, b12 t1024, bfloat16", 25.0, 2e-2),
+}
+#: On a CPU: how many times as fast as PyTorch.
+CPU = {"seed": 5.0, "simple": 5.0, "cnn64": 0.8, "lstm": 0.8}
+
+Found = dict[str, dict[str, Any]]
+
+
+def measure(library: str, how: str, rows: Iterable[str], options: argparse.Namespace, limit: float) -> Found:
+    """Of each row what the worker tells; rows that it did not reach are missing."""
+    python = options.torch_python if library == "torch" and options.torch_python else sys.executable
+    command = [python, "-m", "bench.learning.worker", options.device, how, str(options.seconds), *rows]
+    environment = os.environ | {"BENCH_LEARNING": library}
+    found: Found = {}
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit)
+        out, problem = done.stdout, done.stderr.strip().splitlines()[-1:] if done.returncode else []
+    except subprocess.TimeoutExpired as error:
+        out = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        problem = [f"cut after {limit:.0f} s"]
+    for line in out.splitlines():
+        if line.startswith('{"row"'):
+            told = json.loads(line)
+            found[told["row"]] = told
+            print(f"# {library} {how} {line[:400]}", flush=True)
+    if problem:
+        print(f"# {library} {how}: {problem[0]}", flush=True)
+    print(f"# {library} {how}: {time.perf_counter() - start:.0f} s", flush=True)
+    return found
+
+
+def version(library: str, options: argparse.Namespace) -> str:
+    python = options.torch_python if library == "torch" and options.torch_python else sys.executable
+    done = subprocess.run(
+        [python, "-c", f"import importlib.metadata as m; print(m.version({library!r}))"], capture_output=True, text=True
+    )
+    return done.stdout.strip() if not done.returncode else ""
+
+
+def shown(found: dict[str, Any] | None) -> str:
+    """Milliseconds, or why there are none."""
+    if found is None:
+        return "-"
+    if "error" in found:
+        return "failed"
+    ms = float(found["ms"])
+    return f"{ms * 1e3:.3g} µs" if ms < 0.1 else f"{ms:.3g} ms"
+
+
+def apart(ours: dict[str, Any], theirs: dict[str, Any] | None) -> float | None:
+    """The largest relative difference of losses."""
+    if not theirs or not ours.get("losses") or not theirs.get("losses"):
+        return None
+    a, b = np.array(ours["losses"]), np.array(theirs["losses"])
+    return float(np.max(np.abs(a - b) / np.abs(b)))
+
+
+def table(names: list[str], ways: list[str], results: dict[str, Found], device: str) -> str:
+    """Markdown: times, then warm-up and memory, then how far losses are apart."""
+    lines = [
+        f"| a step of | {' | '.join(ways)} | target | | warm-up s | peak MiB | losses apart |",
+        "|---" * (len(ways) + 6) + "|",
+    ]
+    for name in names:
+        title, target, bound = ROWS[name]
+        cells = [results[way].get(name) for way in ways]
+        ours, eager = cells[0], results.get("torch eager", {}).get(name)
+        text, verdict = f"≤ {target:g} ms" if target >= 0.1 else f"≤ {target * 1e3:g} µs", ""
+        if device == "cpu":
+            share = CPU.get(name)
+            text = f"≥ {share:g} x torch" if share else ""
+            if share and ours and eager and "ms" in ours and "ms" in eager:
+                verdict = "MET" if eager["ms"] >= share * ours["ms"] else "MISSED"
+        elif ours and "ms" in ours:
+            verdict = "MET" if ours["ms"] <= target else "MISSED"
+        if ours and "error" in ours:
+            verdict = "FAILED"
+        far = apart(ours, eager) if ours else None
+        off = "-" if far is None else f"{far:.1e}" + (" (too far)" if not far <= bound else "")
+        warm, peak = (
+            " / ".join(f"{c[key]:.{digits}f}" if c and key in c else "-" for c in cells)
+            for key, digits in (("warm_s", 2), ("peak_mib", 0))
+        )
+        lines.append(
+            f"| {title} | {' | '.join(shown(c) for c in cells)} | {text} | {verdict} | {warm} | {peak} | {off} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints a line for each measurement and the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--only", help="rows, such as seed,cnn64 (default: all; on a CPU those that have a target)")
+    parser.add_argument("--without", default="", help="of torch, eager, compile, graph")
+    parser.add_argument("--torch-python", help="the Python that has PyTorch, where this one has not")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for the rounds of a row, three of them at least")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds in all; what is over then is left out")
+    parser.add_argument("--row-limit", type=float, default=120.0, help="seconds for each of Cuprous' rows")
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(CPU if options.device == "cpu" else ROWS)
+    if unknown := [name for name in names if name not in ROWS]:
+        raise SystemExit(f"there is no row {unknown[0]}; there are {', '.join(ROWS)}")
+    skip = set(options.without.split(","))
+    end = time.perf_counter() + options.limit
+    peer = "" if "torch" in skip else version("torch", options)
+    print(f"# cuprous {version('cuprous', options) or 'of this folder'}, torch {peer or '-'}, on {options.device}")
+    results: dict[str, Found] = {"Cuprous": {}}
+    for name in names:
+        left = min(options.row_limit, end - time.perf_counter())
+        if left > 0:
+            results["Cuprous"] |= measure("cuprous", "eager", [name], options, left)
+    plans = {"eager": names, "graph": [n for n in names if n == "simple" and options.device == "cuda"],
+             "compile": [n for n in names if n != "seed"]}  # fmt: skip
+    for how, rows in plans.items():
+        left = end - time.perf_counter()
+        if peer and rows and how not in skip and left > 5:
+            results[f"torch {how}"] = measure("torch", how, rows, options, left)
+    print("\n" + table(names, list(results), results, options.device))
+
+
+if __name__ == "__main__":
+    main()

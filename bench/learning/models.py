@@ -1,0 +1,84 @@
+"""The networks, written as for PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.learning.library import F, nn, torch
+
+
+class SimpleNet(nn.Module):
+    """Seed 001's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(10, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x)
+
+
+class CNN(nn.Module):
+    """Seed 003's, for images of 3 x 28 x 28."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels=3, out_channels=16, kernel_size=3, stride=1, padding=1)
+        self.pool1 = nn.MaxPool2d(kernel_size=2, stride=2)
+        self.conv2 = nn.Conv2d(in_channels=16, out_channels=32, kernel_size=3, stride=1, padding=1)
+        self.pool2 = nn.MaxPool2d(kernel_size=2, stride=2)
+        self.fc1 = nn.Linear(in_features=32 * 7 * 7, out_features=128)
+        self.fc2 = nn.Linear(in_features=128, out_features=10)
+
+    def forward(self, x: Any) -> Any:
+        x = self.pool1(nn.functional.relu(self.conv1(x)))
+        x = self.pool2(nn.functional.relu(self.conv2(x)))
+        x = x.view(-1, 32 * 7 * 7)
+        x = nn.functional.relu(self.fc1(x))
+        return self.fc2(x)
+
+
+class LanguageModel(nn.Module):
+    """Two layers of LSTM between a table of tokens and a linear layer."""
+
+    def __init__(self, tokens: int = 1000, width: int = 128, hidden: int = 256) -> None:
+        super().__init__()
+        self.table = nn.Embedding(tokens, width)
+        self.lstm = nn.LSTM(width, hidden, 2, batch_first=True)
+        self.out = nn.Linear(hidden, tokens)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.lstm(self.table(x))[0]).flatten(0, 1)
+
+
+class Block(nn.Module):
+    """Causal attention and a network of two layers, each after a normalisation and added to its input."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Any) -> Any:
+        b, t, d = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(a.transpose(1, 2).reshape(b, t, d))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Module):
+    """GPT-2's kind: tokens and places, blocks, a normalisation, logits."""
+
+    def __init__(self, tokens: int, width: int, heads: int, layers: int, length: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(tokens, width)
+        self.places = nn.Parameter(torch.zeros(length, width))
+        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
+        self.norm = nn.LayerNorm(width)
+        self.out = nn.Linear(width, tokens, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.norm(self.blocks(self.table(x) + self.places))).flatten(0, 1)

@@ -1,0 +1,145 @@
+"""Folds of what meets at an index: `scatter_reduce` and `index_reduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _indexing
+from cuprous.torch._args import wrap_dim
+from cuprous.torch.autograd import Function
+
+_map = _core.t_map
+
+#: The engine's names of the folds that have one.
+_FOLDS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def _neutral(reduce: str, t: Tensor) -> Any:
+    """What changes nothing."""
+    if reduce in ("sum", "mean", "prod"):
+        return int(reduce == "prod")
+    if t.is_floating_point():
+        return float("-inf" if reduce == "amax" else "inf")
+    if t.dtype_name == "bool":
+        return reduce == "amin"
+    from cuprous.torch._info import iinfo
+
+    return iinfo(t.dtype).min if reduce == "amax" else iinfo(t.dtype).max
+
+
+def _folded(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    base = input.clone() if include_self else _indexing.scatter(input, dim, index, _neutral(reduce, input))
+    _core.t_scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
+    return base
+
+
+class _Fold(Function):
+    """The largest, the smallest, or the product of what meets; `sum` is differentiable as it is written."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include: bool) -> Tensor:
+        result = _folded(input, dim, index, src, reduce, include)
+        ctx.rest = dim, index, reduce, include
+        ctx.save_for_backward(input, src, result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        input, src, result = ctx.saved_tensors
+        dim, index, reduce, include = ctx.rest
+        own, other = (_product if reduce == "prod" else _extreme)(g, input, src, result, dim, index, include)
+        return (own if include else _indexing.scatter(own, dim, index, 0)), other, None, None, None, None
+
+
+def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
+             include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Equal shares for all that are the extreme, as PyTorch has it: what was there counts, included or not."""
+    own = _core.t_cast(_map("equal", input, result), g.dtype_name)
+    other = _core.t_cast(_map("equal", src, _indexing.gather(result, dim, index)), g.dtype_name)
+    share = _map("divide", g, _indexing.scatter_add(own, dim, index, other))
+    return _map("multiply", own, share), _map("multiply", other, _indexing.gather(share, dim, index))
+
+
+def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
+             include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The product of all others: by division, and where the only zero is divided by, by the product without it."""
+    whole = _indexing.masked_fill(input, _map("equal", input, 0), 1)
+    own = _map("divide", _map("multiply", g, _folded(whole, dim, index, src, "prod", include)), whole)
+    zero = _map("equal", src, 0)
+    none = _core.t_full(list(input.dims), 0, "int64", input.device_name)
+    zeros = _indexing.gather(_indexing.scatter_add(none, dim, index, _core.t_cast(zero, "int64")), dim, index)
+    alone = _map("logical_and", zero, _map("equal", zeros, 1))
+    rest = _folded(input, dim, index, _indexing.masked_fill(src, alone, 1), "prod", include)
+    without = _indexing.gather(_map("multiply", g, rest), dim, index)
+    with_ = _indexing.gather(_map("multiply", g, result), dim, index)
+    return own, _map("where", alone, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
+
+
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Elements of `src` folded at their indices along a dimension, with what was there if so asked.
+
+    Args:
+        input: any shape. index: int64, no larger than `src` in any dimension. src: of the dtype of `input`.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether what is there counts.
+
+    Raises:
+        RuntimeError: for another reduction, or another dtype.
+    """
+    if reduce not in (*_FOLDS, "mean"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    if src.dtype_name != input.dtype_name:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    dim = wrap_dim(dim, input.ndim)
+    if src.dims != index.dims:
+        src = src[tuple(slice(0, n) for n in index.dims)]
+    if reduce in ("prod", "amax", "amin"):
+        result: Tensor = _Fold.apply(input, src, dim, index, reduce, include_self)
+        return result
+    base = input if include_self else _indexing.scatter(input, dim, index, 0)
+    total = _indexing.scatter_add(base, dim, index, src)
+    if reduce == "sum":
+        return total
+    ones = _core.t_full(list(index.dims), 1, input.dtype_name, input.device_name)
+    start = _core.t_full(list(input.dims), 1, input.dtype_name, input.device_name)
+    start = start if include_self else _indexing.scatter(start, dim, index, 0)
+    counts = _indexing.scatter_add(start, dim, index, ones)
+    return _map("divide" if input.is_floating_point() or input.is_complex() else "floor_divide", total, counts)
+
+
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Slices of `source` folded at indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
+
+    Raises:
+        RuntimeError: for another reduction, or shapes that do not fit.
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = wrap_dim(dim, input.ndim)
+    if index.ndim > 1 or source.ndim != input.ndim or source.dims[dim] != index.numel():
+        raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                           f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip
+    shape = [-1 if k == dim else 1 for k in range(source.ndim)]
+    places = _core.t_expand(index.reshape(shape), list(source.dims))
+    return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+
+
+def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        _core.t_update(self, function(self, *args, **kwargs))
+        return self
+
+    write.__name__ = write.__qualname__ = f"{function.__name__}_"
+    write.__doc__ = f"`{function.__name__}`, written into the tensor."
+    return write
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (scatter_reduce, index_reduce)}
+METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {f"{name}_": _in_place(f) for name, f in FUNCTIONS.items()}

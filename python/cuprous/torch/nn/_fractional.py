@@ -1,0 +1,93 @@
+"""Pooling by windows that lie at random, about evenly (Graham, 2015)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _indexing
+from cuprous.torch.nn._pooling import _numbers, _winners
+from cuprous.torch.nn._windows import batched
+
+_map = _core.t_map
+
+
+def _starts(sample: Tensor, size: int, out: int, kernel: int) -> Tensor:
+    """Where `out` windows begin, for each sample (N, C) of [0, 1): (N, C, out), int64. The last one ends at the end."""
+    step = (size - kernel) / (out - 1) if out > 1 else 0.0
+    places = _core.t_iota([out], [1], 0, sample.device_name)
+    u = sample.unsqueeze(-1)
+    first = _map("trunc", _map("multiply", u, step))
+    inner = _map("subtract", _map("trunc", _map("multiply", _map("add", places, u), step)), first)
+    return _map("where", _map("equal", places, out - 1), size - kernel, _core.t_cast(inner, "int64"))
+
+
+def _fractional(rank: int) -> Callable[..., Any]:
+    name = f"fractional_max_pool{rank}d"
+
+    def pool(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+             return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:  # fmt: skip
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        x, had = batched(name, input, rank)
+        kernel = _numbers(name, "kernel_size", kernel_size, rank)
+        extents = list(x.dims[2:])
+        if output_size is None:
+            ratios = list(output_ratio) if isinstance(output_ratio, (tuple, list)) else [output_ratio] * rank
+            sizes = [int(n * float(r)) for n, r in zip(extents, ratios, strict=True)]
+        else:
+            sizes = _numbers(name, "output_size", output_size, rank)
+        for n, out, k in zip(extents, sizes, kernel, strict=True):
+            if out < 1 or out + k - 1 > n:
+                raise RuntimeError(f"{name}(): pool size {k} too large relative to input size {n} for {out} outputs")
+        samples = _random_samples
+        if samples is None:
+            dtype = x.dtype if x.is_floating_point() else None
+            samples = _creation.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
+        if samples.dims != (x.dims[0], x.dims[1], rank):
+            raise RuntimeError(f"{name}(): _random_samples must be {[*x.dims[:2], rank]}, got {list(samples.dims)}")
+        # PyTorch's planes take the first number for the width, its volumes for the depth.
+        numbers = range(rank) if rank == 3 else reversed(range(rank))
+        starts = []
+        for axis, number in enumerate(numbers):
+            start = _starts(samples[..., number], extents[axis], sizes[axis], kernel[axis])
+            starts.append(start.reshape([*x.dims[:2], *(-1 if k == axis else 1 for k in range(rank))]))
+        flat, places = x.reshape([*x.dims[:2], -1]), []
+        for tap in itertools.product(*map(range, kernel)):
+            place: Any = 0
+            for axis in range(rank):
+                place = place * extents[axis] + (starts[axis] + tap[axis])
+            places.append(_core.t_expand(place, [*x.dims[:2], *sizes]).reshape([*x.dims[:2], -1]))
+        seen = flat.detach()
+        _, which = _winners([_indexing.gather(seen, 2, place) for place in places])
+        found = places[0]
+        for k, place in enumerate(places[1:], 1):
+            found = _map("where", _map("equal", which, k), place, found)
+        y, found = (t.reshape([*x.dims[:2], *sizes]) for t in (_indexing.gather(flat, 2, found), found))
+        if not had:
+            y, found = y.squeeze(0), found.squeeze(0)
+        return (y, found) if return_indices else y
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"""The largest element of each of so many windows over the last {rank} dimensions, at random places.
+
+    Args:
+        input: (N, C, …) or (C, …).
+        kernel_size: extents of a window.
+        output_size: how many windows. output_ratio: or how many for each element, in (0, 1).
+        return_indices: also where each was found, in the flattened last dimensions (int64).
+        _random_samples: (N, C, {rank}), numbers of [0, 1) that decide where windows lie; drawn unless given.
+
+    Raises:
+        ValueError: for neither of `output_size` and `output_ratio`.
+        RuntimeError: where so many windows do not fit.
+    """
+    return pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = _fractional(2), _fractional(3)
+
+__all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
