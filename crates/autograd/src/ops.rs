@@ -42,7 +42,7 @@ fn smooth(d: DType) -> bool {
 
 /// Is an operation on these noted?
 #[inline]
-fn noted(tensors: &[&Tensor]) -> bool {
+pub(crate) fn noted(tensors: &[&Tensor]) -> bool {
     mode::enabled() && tensors.iter().any(|t| t.requires_grad())
 }
 

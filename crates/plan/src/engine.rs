@@ -56,7 +56,7 @@ pub struct Stats {
 
 /// Everything behind the lock.
 pub(crate) struct State {
-    tapes: Vec<Tape>,
+    pub(crate) tapes: Vec<Tape>,
     free_tapes: Vec<u32>,
     memo: Memo,
     pub(crate) programs: Programs,
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
-    fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
+    pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
         let tape = self.tape();
         let mut state = self.lock();
         for array in operands {
@@ -236,7 +236,7 @@ impl Engine {
     /// After recording: decides whether the tape ends here. Where there is enough work for an asynchronous device, the
     /// tape ends so many nodes after a whole-array routine as `after` says.
     #[inline]
-    fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
+    pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
         state.stats.nodes += 1;
         let t = &mut state.tapes[tape as usize];
         let len = t.nodes.len();
@@ -385,6 +385,31 @@ impl Engine {
         let out = t.push(NodeKind::Reduce, op as u8, 1, &Layout::contiguous(dtype, &kept), ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
+    }
+
+    /// Records the product of two arrays, read through layouts of one shape, summed over its last axis.
+    pub(crate) fn sum_of_products(
+        self: &Arc<Engine>,
+        operands: [&Array; 2],
+        layouts: [LayoutRef; 2],
+        out: LayoutRef,
+    ) -> Result<Array> {
+        let (mut state, tape) = self.open(&operands)?;
+        let t = &mut state.tapes[tape as usize];
+        let mut ins = [In::default(); 3];
+        for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
+            // SAFETY: the lock is held, foreign tapes are settled.
+            let src = unsafe { t.source(&a.storage) };
+            *to = In { src, layout: t.note(layout) };
+        }
+        let space = Layout::contiguous(out.dtype, &layouts[0].shape);
+        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let axes = Src(1 << (space.ndim() - 1));
+        let ins = [product, In { src: axes, layout: 0 }, In::default()];
+        let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);
+        let external = operands.iter().any(|a| a.storage.is_external());
+        self.close(&mut state, tape, None, external);
+        Ok(sum)
     }
 
     /// Records `out[i] = a's storage at a's offset + index[i]`.
@@ -573,13 +598,18 @@ impl Engine {
         t.work += work;
         let waits = op == CallOp::Dot && work > BIG_PRODUCT;
         let number = op.intern();
-        let fun =
-            if ins.len() == 3 { u8::try_from(number).expect("calls of three operands are numbered first") } else { 0 };
+        let mut name = [0; 2];
         if ins.len() < 3 {
             operands[2].src = Src(number);
+        } else {
+            let short = u16::try_from(number).map_err(|_| Error::runtime("too many different routines in one process"))?;
+            name = short.to_le_bytes();
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, fun, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out = t.push(NodeKind::Call, name[0], ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        if let Some(node) = t.nodes.last_mut() {
+            node.extra = name[1];
+        }
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)
     }
@@ -634,7 +664,7 @@ impl Engine {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
                     let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
-                    let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].bytes);
+                    let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
                     let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
                 }
                 Ok(result) => break result,

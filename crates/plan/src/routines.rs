@@ -10,6 +10,10 @@ use smallvec::SmallVec;
 use crate::engine::{Engine, checked_bytes};
 use crate::record::{self, Operand};
 
+/// Multiplications of a matrix product up to which a GPU does it in a kernel of ours: a launch less, where what follows is
+/// fused with it.
+const TINY: i64 = 1 << 16;
+
 impl Engine {
     /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::reduce`], also where nothing is folded or there is nothing to fold.
     pub fn fold(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
@@ -94,8 +98,29 @@ impl Engine {
         if x[n - 1] == 0 {
             return self.full(&shape, Scalar::default(), a.dtype());
         }
+        if self.is_tiny(x, y[n - 1], a.dtype()) {
+            return self.tiny_dot(a, b);
+        }
         let (a, b) = (self.matrices(a)?, self.matrices(b)?);
         self.whole(CallOp::Dot, &[&a, &b], a.dtype(), &shape)
+    }
+
+    /// Is a product of m × k by k × n less work than the launch of a library's kernel?
+    fn is_tiny(&self, x: &[i64], n: i64, dtype: DType) -> bool {
+        let few = matches!(x, &[m, k] if m * n * k <= TINY);
+        few && n > 0 && matches!(dtype, DType::F32 | DType::F64) && self.device.is_asynchronous()
+    }
+
+    /// A product as what it is, so that it is fused with what comes before and after it.
+    fn tiny_dot(self: &Arc<Engine>, a: &Array, b: &Array) -> Result<Array> {
+        let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
+        let space = [m, n, k];
+        let (s, t) = (&a.layout.strides, &b.layout.strides);
+        let layouts = [
+            a.layout.with(&space, &[s[0], 0, s[1]], a.layout.offset),
+            b.layout.with(&space, &[0, t[1], t[0]], b.layout.offset),
+        ];
+        self.sum_of_products([a, b], layouts, Layout::contiguous(a.dtype(), &[m, n]))
     }
 
     /// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,

@@ -7,6 +7,7 @@ mod convolve;
 mod dot;
 mod fft;
 mod linalg;
+mod recurrent;
 mod sparse;
 
 use std::fmt;
@@ -94,6 +95,9 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
+    }
+    if let Some(layers) = recurrent::layers(call) {
+        return Ok(Planned::routine(layers));
     }
     generate_call(call, arch, options)
         .map(Planned::from)

@@ -71,7 +71,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
             scores = _map("where", attn_mask, scores, -math.inf)
         else:
             scores = _map("add", scores, attn_mask)
-    weights = softmax(scores, -1) if attn_mask is None or is_causal else _weights(scores)
+    # Not by the function, which autocast would have in float32: it computes so and rounds once.
+    weights = _core.t_softmax(scores, -1, False) if attn_mask is None or is_causal else _weights(scores)
     return dropout(weights, dropout_p, dropout_p > 0) @ value
 
 

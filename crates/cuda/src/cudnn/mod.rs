@@ -1,4 +1,6 @@
-//! Convolutions by cuDNN.
+//! Convolutions by cuDNN, and recurrences.
+
+mod recurrent;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
@@ -6,6 +8,7 @@ use std::sync::Arc;
 
 use cuprous_core::DType;
 use cuprous_core::convolution::{Geometry, Part};
+use cuprous_core::recurrent::Layers;
 use cuprous_cuda_sys as sys;
 use sys::cudnn::{
     CudnnApi, cudaStream_t, cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdDataAlgoPerf_t,
@@ -85,13 +88,25 @@ fn data_type(dtype: DType) -> Option<cudnnDataType_t> {
 macro_rules! call {
     ($api:expr, $what:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
-            Ok(function) => check($api, stringify!($name), $what, function($($arg),*)),
+            Ok(function) => $crate::cudnn::check($api, stringify!($name), $what, function($($arg),*)),
             Err(e) => Err($crate::driver::missing_symbol(stringify!($name), e)),
         }
     };
 }
+use call;
 
-fn check(api: &CudnnApi, call: &'static str, what: Option<&Convolution>, status: cudnnStatus_t) -> Result<()> {
+/// What a call was about, for its error.
+trait Describe {
+    fn describe(&self) -> String;
+}
+
+impl Describe for Convolution {
+    fn describe(&self) -> String {
+        Convolution::describe(self)
+    }
+}
+
+fn check(api: &CudnnApi, call: &'static str, what: Option<&dyn Describe>, status: cudnnStatus_t) -> Result<()> {
     if status == cudnnStatus_t::CUDNN_STATUS_SUCCESS {
         return Ok(());
     }
@@ -100,7 +115,7 @@ fn check(api: &CudnnApi, call: &'static str, what: Option<&Convolution>, status:
         Ok(describe) => unsafe { CStr::from_ptr(describe(status)) }.to_string_lossy().into_owned(),
         Err(_) => format!("status {}", status.0),
     };
-    let what = what.map_or_else(|| "a handle".into(), Convolution::describe);
+    let what = what.map_or_else(|| "a handle".into(), Describe::describe);
     Err(CudaError::Library { call, status, what })
 }
 
@@ -109,6 +124,7 @@ pub(crate) struct Cudnn {
     handle: cudnnHandle_t,
     context: &'static Context,
     plans: HashMap<Convolution, Plan>,
+    recurrences: HashMap<Layers, Option<recurrent::Plan>>,
 }
 
 // SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
@@ -125,7 +141,7 @@ impl Cudnn {
         let mut handle: cudnnHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
         unsafe { call!(api, None, cudnnCreate(&raw mut handle)) }?;
-        Ok(Cudnn { handle, context, plans: HashMap::new() })
+        Ok(Cudnn { handle, context, plans: HashMap::new(), recurrences: HashMap::new() })
     }
 
     fn plan(&mut self, problem: &Convolution) -> Result<&Plan> {
@@ -166,7 +182,7 @@ impl Cudnn {
         let api = sys::cudnn()?;
         let handle = self.handle;
         let plan = self.plan(problem)?;
-        let (what, bytes) = (Some(problem), plan.workspace);
+        let (what, bytes) = (Some(problem as &dyn Describe), plan.workspace);
         let (one, zero) = (plan.one(1.0), plan.one(0.0));
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
         let at = |p: DevPtr| p.0 as *mut c_void;
@@ -245,6 +261,7 @@ impl Drop for Cudnn {
             && let Ok(api) = sys::cudnn()
         {
             self.plans.clear();
+            self.recurrences.clear();
             // SAFETY: the handle is ours.
             let _at_worst_leaked = unsafe { call!(api, None, cudnnDestroy(self.handle)) };
         }
@@ -284,7 +301,7 @@ macro_rules! choose {
 
 impl Plan {
     fn new(api: &'static CudnnApi, handle: cudnnHandle_t, problem: &Convolution) -> Result<Plan> {
-        let (what, g) = (Some(problem), &problem.geometry);
+        let (what, g) = (Some(problem as &dyn Describe), &problem.geometry);
         let (images, inputs, outputs) = (problem.images, problem.inputs, problem.outputs);
         let null = std::ptr::null_mut();
         let first = Algorithm::Output(cudnnConvolutionFwdAlgo_t(0));
