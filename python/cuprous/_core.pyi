@@ -469,8 +469,8 @@ def set_convolution_tf32(on: bool) -> bool:
     """Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before."""
 
 def t_adam(
-    params: Sequence[Tensor], gradients: Sequence[Tensor] | None, means: Sequence[Tensor], squares: Sequence[Tensor],
-    tops: Sequence[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],
+    params: list[Tensor], gradients: list[Tensor] | None, means: list[Tensor], squares: list[Tensor],
+    tops: list[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],
 ) -> None:  # fmt: skip
     """One step of Adam, by the parameters' own gradients unless others are given; settings: beta1, beta2, eps,
     lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, what is left."""

@@ -190,7 +190,7 @@ impl<'a> Fusion<'a> {
         self.group_of[n as usize] = group;
         let g = &mut self.groups[group as usize];
         g.nodes.push(n);
-        g.formula = g.formula.max(formula(&node));
+        g.formula = formula(&node);
         if node.kind == NodeKind::Reduce {
             g.mask = mask;
             g.shape = shape;
@@ -375,8 +375,7 @@ impl<'a> Fusion<'a> {
             let shapes_agree =
                 a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
             let free = a.successors.iter().all(|&(s, _)| self.settled(s) > last);
-            let one = a.formula == b.formula || a.formula == 0 || b.formula == 0;
-            if !(a.open && b.open && shapes_agree && free && one)
+            if !(a.open && b.open && shapes_agree && free && a.formula == b.formula)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
                 || a.nodes.len() + b.nodes.len() >= MAX_NODES
             {
@@ -392,7 +391,6 @@ impl<'a> Fusion<'a> {
             let mask = self.groups[from as usize].mask;
             let flat = self.groups[from as usize].flat;
             let shape = self.groups[from as usize].shape.clone();
-            let of = self.groups[from as usize].formula;
             self.groups[from as usize].open = false;
             self.moved[from as usize] = last;
             let b = &mut self.groups[last as usize];
@@ -401,7 +399,6 @@ impl<'a> Fusion<'a> {
             }
             b.flat &= flat;
             b.mask |= mask;
-            b.formula = b.formula.max(of);
             b.nodes.extend(moving);
             b.nodes.sort_unstable();
             b.successors.extend(successors);
@@ -442,7 +439,7 @@ impl<'a> Fusion<'a> {
             return None;
         }
         let node = self.node(n);
-        if group.formula != 0 && formula(node) != 0 && group.formula != formula(node) {
+        if group.formula != formula(node) {
             return None;
         }
         if node.kind == NodeKind::Reduce {

@@ -348,33 +348,30 @@ pub(crate) fn t_mean_square(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyRes
 #[pyo3(signature = (params, gradients, means, squares, tops, settings))]
 pub(crate) fn t_adam(
     py: Python<'_>,
-    params: Vec<Bound<'_, PyTensor>>,
-    gradients: Option<Vec<Bound<'_, PyTensor>>>,
-    means: Vec<Bound<'_, PyTensor>>,
-    squares: Vec<Bound<'_, PyTensor>>,
-    tops: Option<Vec<Bound<'_, PyTensor>>>,
+    params: &Bound<'_, PyList>,
+    gradients: Option<&Bound<'_, PyList>>,
+    means: &Bound<'_, PyList>,
+    squares: &Bound<'_, PyList>,
+    tops: Option<&Bound<'_, PyList>>,
     settings: [f64; 7],
 ) -> PyResult<()> {
     let [beta1, beta2, eps, size, root, decay, left] = settings;
     let adam = optim::Adam { beta1, beta2, eps, size, root, decay, left };
-    let n = params.len();
-    let given = [gradients.as_ref().map_or(n, Vec::len), tops.as_ref().map_or(n, Vec::len), means.len(), squares.len()];
-    if given.iter().any(|&k| k != n) {
-        return Err(PyValueError::new_err("[adam] one gradient and one state for each parameter"));
-    }
-    let mut arrays: Vec<SmallVec<[Array; 5]>> = Vec::with_capacity(n);
-    for k in 0..n {
-        let p = params[k].get().tensor();
-        let gradient = match &gradients {
-            Some(gradients) => gradients[k].get().array(),
+    let mut arrays: Vec<SmallVec<[Array; 5]>> = Vec::with_capacity(params.len());
+    for k in 0..params.len() {
+        let p = params.get_item(k)?.cast::<PyTensor>()?.get().tensor();
+        let gradient = match gradients {
+            Some(gradients) => gradients.get_item(k)?.cast::<PyTensor>()?.get().array(),
             None => p.grad().ok_or_else(|| PyValueError::new_err("[adam] a parameter has no gradient"))?.array,
         };
         let mut row: SmallVec<[Array; 5]> = SmallVec::new();
-        row.extend([p.array, gradient, means[k].get().array(), squares[k].get().array()]);
-        row.extend(tops.as_ref().map(|tops| tops[k].get().array()));
+        row.extend([p.array, gradient]);
+        for states in [Some(means), Some(squares), tops].into_iter().flatten() {
+            row.push(states.get_item(k)?.cast::<PyTensor>()?.get().array());
+        }
         arrays.push(row);
     }
-    // Parameters of one device are one formula for each.
+    // Parameters of one device are recorded together.
     let devices: BTreeSet<u8> = arrays.iter().map(|row| row[0].storage.device).collect();
     for device in devices {
         let own = arrays.iter().filter(|row| row[0].storage.device == device);

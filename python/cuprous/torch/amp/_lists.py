@@ -30,10 +30,10 @@ _PRODUCTS = ("t_matmul", "t_linear", "t_convolution")
 #: Operators of the tensor's type that are products.
 _OPERATORS = ("__matmul__", "__rmatmul__")
 
-#: Losses, on all devices in float32. `cross_entropy` sees to it itself, without a copy of its input.
+#: Losses, on all devices in float32. `cross_entropy` and `mse_loss` see to it themselves.
 _LOSSES = frozenset({
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss",
-    "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
     "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 })  # fmt: skip
 #: What else is computed in float32 on a GPU.

@@ -51,6 +51,8 @@ def alike(input: Tensor, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared difference."""
+    if _lists.state.dtypes:
+        input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     if reduction == "mean" and weight is None and size_average is None and reduce is None:
         mean = _core.t_mean_square(input, target)
         if mean is not None:
