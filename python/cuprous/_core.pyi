@@ -487,6 +487,14 @@ def t_softmax(t: Tensor, dim: int, log: bool) -> Tensor:
 def t_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
     """The logarithm of the softmax along a dimension at the places in `index` (int64, all other dimensions)."""
 
+def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
+    """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not `ignore`;
+    None for other tensors."""
+
+def t_relu(t: Tensor) -> Tensor: ...
+def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
+    """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
+
 def t_forget_gradients(params: list[Tensor]) -> None: ...
 
 def t_backward(

@@ -13,6 +13,7 @@ pub mod mode;
 pub mod node;
 pub mod ops;
 pub mod optim;
+pub mod pool;
 pub mod promote;
 pub mod recurrent;
 mod rules;

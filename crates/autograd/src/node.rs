@@ -32,6 +32,8 @@ pub enum Rule {
     Conv(Part, Arc<Geometry>),
     /// Layers of a recurrence: edges are its parameters, input and first states, outputs those and the last states.
     Recur(Arc<Recurrence>),
+    /// The largest element of each window of so many elements, side by side; operand 0 is kept as the places of those.
+    MaxPool(Dims),
     /// A softmax along an axis, or its logarithm.
     Softmax(usize, bool),
     /// The logarithm of a softmax along an axis, at the places in operand 1; operand 2 is the logarithm of the sum.
@@ -207,6 +209,7 @@ impl Node {
             Rule::Dot => "MmBackward0".into(),
             Rule::Conv(..) => "ConvolutionBackward0".into(),
             Rule::Recur(_) => "CudnnRnnBackward0".into(),
+            Rule::MaxPool(_) => "MaxPool2DWithIndicesBackward0".into(),
             Rule::Softmax(_, log) => if *log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" }.into(),
             Rule::Likelihood(_) => "NllLossBackward0".into(),
             Rule::Gather => "IndexBackward0".into(),

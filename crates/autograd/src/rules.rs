@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
-use crate::{Arg, Tensor, conv, ops, recurrent, softmax};
+use crate::{Arg, Tensor, conv, ops, pool, recurrent, softmax};
 
 /// Gradients by number of edge, each in the shape in which the operand was read.
 pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
@@ -37,6 +37,7 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,
             Rule::Dot => dot(node, k, edge, g)?,
             Rule::Conv(part, geometry) => conv::backward(node, *part, k, geometry, g)?,
+            Rule::MaxPool(kernel) => pool::backward(node, kernel, edge, g)?,
             Rule::Softmax(axis, log) => softmax::backward(node, *axis, *log, g)?,
             Rule::Likelihood(axis) => softmax::likelihood_backward(node, *axis, edge, g)?,
             Rule::Gather => gather(node, edge, g)?,

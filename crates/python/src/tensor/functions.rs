@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cuprous_autograd::{Arg, Tensor, ops, optim, promote, softmax};
+use cuprous_autograd::{Arg, Tensor, ops, optim, pool, promote, softmax};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, Fun, ReduceOp, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -323,6 +323,56 @@ pub(crate) fn t_likelihood(py: Python<'_>, t: &PyTensor, index: &PyTensor, dim: 
         return Err(PyValueError::new_err("[likelihood] the index (int64) has all but one of the dimensions"));
     }
     finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
+}
+
+/// The mean of `-log(softmax(t))` at the targets (int64; rows are dimension 0, classes 1), of those that are not `ignore`.
+#[pyfunction]
+pub(crate) fn t_cross_entropy(
+    py: Python<'_>,
+    t: &PyTensor,
+    target: &PyTensor,
+    ignore: i64,
+    dtype: &str,
+) -> PyResult<Option<PyTensor>> {
+    let (t, target, dtype) = (t.tensor(), target.tensor(), dtype_argument(dtype)?);
+    let fits = t.shape().len() == 2 && target.shape() == &t.shape()[..1] && target.dtype() == DType::I64;
+    if !fits || !t.dtype().is_float() || t.array.layout.size == 0 {
+        return Ok(None);
+    }
+    let number = |n: i64| Arg::Number(Number::Int(n.into()));
+    let loss = || -> Result<Tensor> {
+        let valid = ops::map(Fun::NotEqual, &[Arg::Tensor(&target), number(ignore)], None)?;
+        let index = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&target), number(0)], None)?;
+        let logs = softmax::likelihood(&t, &index, 1, dtype)?;
+        let losses = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&logs), number(0)], None)?;
+        let sum = ops::fold(ReduceOp::Sum, &ops::map(Fun::Negative, &[Arg::Tensor(&losses)], None)?, 1, false)?;
+        let count = ops::fold(ReduceOp::Sum, &ops::cast(&valid, dtype)?, 1, false)?;
+        ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Tensor(&count)], None)
+    };
+    finish(py, loss()).map(Some)
+}
+
+/// The larger of each element and 0.
+#[pyfunction]
+pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
+    let t = t.tensor();
+    let zero = Arg::Number(Number::Int(0));
+    let relu = || -> Result<Tensor> {
+        let below = ops::map(Fun::LessEqual, &[Arg::Tensor(&t), zero], None)?;
+        ops::map(Fun::Where, &[Arg::Tensor(&below), zero, Arg::Tensor(&t)], None)
+    };
+    finish(py, relu())
+}
+
+/// The largest element of each window of `kernel` elements, side by side, along the last dimensions; None where that is not
+/// done here.
+#[pyfunction]
+pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
+    let t = t.tensor();
+    if !pool::known(&t, &kernel) {
+        return Ok(None);
+    }
+    finish(py, pool::max_pool(&t, &kernel)).map(Some)
 }
 
 /// The mean of the squared differences of two tensors of floats and of one shape; None for others.

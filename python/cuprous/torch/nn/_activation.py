@@ -23,7 +23,7 @@ def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(x, 0)`; the gradient at 0 is 0."""
-    return written(input, _map("where", _map("less_equal", input, 0), 0, input), inplace)
+    return written(input, _core.t_relu(input), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

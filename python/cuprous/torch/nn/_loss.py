@@ -178,6 +178,10 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     reduction = legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if reduction == "mean" and weight is None and not label_smoothing:
+        mean = _core.t_cross_entropy(input, target, ignore_index, _lists.wide_name(input))
+        if mean is not None:
+            return mean
     dim = 0 if input.ndim == 1 else 1
     if not label_smoothing and not target.is_floating_point() and input.is_floating_point():
         return _likelihood(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
