@@ -492,6 +492,10 @@ def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tenso
     None for other tensors."""
 
 def t_relu(t: Tensor) -> Tensor: ...
+def t_gelu(t: Tensor) -> Tensor: ...
+def t_layer_norm(t: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted."""
+
 def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
     """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
 

@@ -11,6 +11,7 @@
 pub mod conv;
 pub mod mode;
 pub mod node;
+pub mod normal;
 pub mod ops;
 pub mod optim;
 pub mod pool;

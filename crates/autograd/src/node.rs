@@ -34,6 +34,11 @@ pub enum Rule {
     Recur(Arc<Recurrence>),
     /// The largest element of each window of so many elements, side by side; operand 0 is kept as the places of those.
     MaxPool(Dims),
+    /// x times the normal distribution function of x.
+    Gelu,
+    /// A layer normalisation from that axis on, with that added to the variance, and whether it is weighed; kept are the
+    /// input, the weight, means and factors.
+    LayerNorm(usize, f64, bool),
     /// A softmax along an axis, or its logarithm.
     Softmax(usize, bool),
     /// The logarithm of a softmax along an axis, at the places in operand 1; operand 2 is the logarithm of the sum.
@@ -209,6 +214,8 @@ impl Node {
             Rule::Dot => "MmBackward0".into(),
             Rule::Conv(..) => "ConvolutionBackward0".into(),
             Rule::Recur(_) => "CudnnRnnBackward0".into(),
+            Rule::Gelu => "GeluBackward0".into(),
+            Rule::LayerNorm(..) => "NativeLayerNormBackward0".into(),
             Rule::MaxPool(_) => "MaxPool2DWithIndicesBackward0".into(),
             Rule::Softmax(_, log) => if *log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" }.into(),
             Rule::Likelihood(_) => "NllLossBackward0".into(),
@@ -234,7 +241,15 @@ impl Node {
     pub(crate) fn operand(&self, k: usize) -> Result<Tensor> {
         let array = self.saved(k)?;
         Ok(match self.edges.get(k) {
-            Some(Some(edge)) => Tensor::from_edge(array, edge),
+            Some(Some(edge)) if array.layout.id == edge.read.id => Tensor::from_edge(array, edge),
+            // What was kept is a copy of the operand.
+            Some(Some(edge)) if mode::enabled() => {
+                let Edge { head, via, read, base } = edge;
+                let edge = Edge { head: head.clone(), via: via.clone(), read: read.clone(), base: base.clone() };
+                let rule = Rule::Map(Fun::Positive, [None; 3]);
+                let node = Node::new(rule, std::iter::once(Some(edge)).collect(), Default::default());
+                Tensor::with_head(array, Head { node, out: 0 })
+            }
             _ => Tensor::new(array),
         })
     }

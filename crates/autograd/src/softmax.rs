@@ -11,16 +11,16 @@ use crate::ops::{self, noted_result};
 use crate::rules::stretched;
 use crate::{Arg, Tensor, mode};
 
-fn map(fun: Fun, args: &[&Tensor]) -> Result<Tensor> {
+pub(crate) fn map(fun: Fun, args: &[&Tensor]) -> Result<Tensor> {
     let args: smallvec::SmallVec<[Arg; 3]> = args.iter().map(|t| Arg::Tensor(t)).collect();
     ops::map(fun, &args, None)
 }
 
-fn wide(t: &Tensor) -> Result<Tensor> {
+pub(crate) fn wide(t: &Tensor) -> Result<Tensor> {
     if matches!(t.dtype(), DType::F16 | DType::BF16) { ops::cast(t, DType::F32) } else { Ok(t.clone()) }
 }
 
-fn narrow(t: Tensor, dtype: DType) -> Result<Tensor> {
+pub(crate) fn narrow(t: Tensor, dtype: DType) -> Result<Tensor> {
     let halves = matches!(dtype, DType::F16 | DType::BF16) && t.dtype() != dtype;
     if halves { ops::cast(&t, dtype) } else { Ok(t) }
 }

@@ -123,9 +123,9 @@ impl Engine {
         self.sum_of_products([a, b], layouts, Layout::contiguous(a.dtype(), &[m, n]))
     }
 
-    /// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,
+    /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,
     /// and the batch has a single stride. Otherwise a copy.
-    fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
+    pub fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
         let layout: &Layout = &a.layout;
         let n = layout.ndim();
         let (shape, strides) = (&layout.shape, &layout.strides);
@@ -135,6 +135,13 @@ impl Engine {
         let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
         if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
             return Ok(a.clone());
+        }
+        // A copy in the order of memory is the faster one.
+        if shape[n - 1] > 1 && strides[n - 2].abs() < strides[n - 1].abs() && strides[n - 2] != 0 {
+            let mut order: SmallVec<[usize; 6]> = (0..n).collect();
+            order.swap(n - 2, n - 1);
+            let copy = self.cast(&a.view(layout.permute(&order)), a.dtype())?;
+            return Ok(copy.view(copy.layout.permute(&order)));
         }
         self.cast(a, a.dtype())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cuprous_autograd::{Arg, Tensor, ops, optim, pool, promote, softmax};
+use cuprous_autograd::{Arg, Tensor, normal, ops, optim, pool, promote, softmax};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, Fun, ReduceOp, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -350,6 +350,28 @@ pub(crate) fn t_cross_entropy(
         ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Tensor(&count)], None)
     };
     finish(py, loss()).map(Some)
+}
+
+/// x times the normal distribution function of x.
+#[pyfunction]
+pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
+    finish(py, normal::gelu(&t.tensor()))
+}
+
+/// The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted.
+#[pyfunction]
+pub(crate) fn t_layer_norm(
+    py: Python<'_>,
+    t: &PyTensor,
+    dims: usize,
+    weight: Option<&PyTensor>,
+    bias: Option<&PyTensor>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let (t, weight, bias) = (t.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
+    let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
+    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] that many dimensions are not supported"))?;
+    finish(py, normal::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
 }
 
 /// The larger of each element and 0.

@@ -85,6 +85,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, or with "tanh" nearly so."""
+    if approximate == "none" and input.is_floating_point():
+        return _core.t_gelu(input)
     if approximate == "none":
         return _map("multiply", input, _map("ndtr", input))
     if approximate != "tanh":

@@ -63,9 +63,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
         value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
     factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
-    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
-    if is_causal:
+    if is_causal:  # before the product, so that it does not stand between that and the softmax
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
+    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
     if attn_mask is not None:
         if attn_mask.dtype_name == "bool":
             scores = _map("where", attn_mask, scores, -math.inf)
