@@ -26,9 +26,10 @@ const PERIODIC_CAP: usize = 160;
 /// Recorded work (in bytes that take as long) after which an asynchronous device is given the tape at the next whole-array
 /// routine: 15 µs of an H200.
 const BIG_WORK: u64 = 64 << 20;
-/// Nodes for which a tape with enough work waits after a product, so that its call can take them over: `z += b` and a
-/// second sum in place are four. Recording them takes under 1 µs.
-const EPILOGUE_NODES: usize = 4;
+/// Nodes for which a tape with enough work waits after a product, unless there is another routine: what its call can take
+/// over, and what is one kernel, such as the way back through a softmax, its scale and its mask. Recording them takes some
+/// microseconds.
+const EPILOGUE_NODES: usize = 32;
 /// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
 

@@ -164,6 +164,35 @@ impl Cudnn {
         Ok(self.plan(problem)?.workspace)
     }
 
+    /// How many algorithms there are for a product to be measured, and the largest of their workspaces.
+    ///
+    /// # Errors
+    /// As for `workspace`.
+    pub(crate) fn rivals(&mut self, problem: &Convolution) -> Result<(usize, usize)> {
+        let rivals = &self.plan(problem)?.rivals;
+        Ok((rivals.len(), rivals.iter().map(|rival| rival.1).max().unwrap_or(0)))
+    }
+
+    /// Takes one of the rivals from now on.
+    ///
+    /// # Errors
+    /// The library's failure.
+    pub(crate) fn take(&mut self, problem: &Convolution, rival: usize) -> Result<()> {
+        self.plan(problem)?;
+        let Some(plan) = self.plans.get_mut(problem) else { return Ok(()) };
+        let Some(&(algorithm, bytes, math)) = plan.rivals.get(rival) else { return Ok(()) };
+        (plan.algorithm, plan.workspace) = (algorithm, bytes);
+        // SAFETY: the descriptor is the plan's.
+        unsafe { call!(plan.api, None, cudnnSetConvolutionMathType(plan.conv, math)) }
+    }
+
+    /// Measures no more for a product.
+    pub(crate) fn settle(&mut self, problem: &Convolution) {
+        if let Some(plan) = self.plans.get_mut(problem) {
+            plan.rivals.clear();
+        }
+    }
+
     /// Submits a product of `a` and `b` to `out`.
     ///
     /// # Errors
@@ -285,17 +314,20 @@ struct Plan {
     algorithm: Algorithm,
     workspace: usize,
     double: bool,
+    /// Algorithms with their workspaces, the library's favourite first; empty once one was measured to be the fastest.
+    rivals: Vec<(Algorithm, usize, cudnnMathType_t)>,
 }
 
-/// The first algorithm that works, is the same in each run if there is one such, and wants no more workspace than we
-/// give.
+/// The algorithms that work, give the same in each run and want no more workspace than we give, the library's favourite
+/// first; where there is none that gives the same, the first that works.
 macro_rules! choose {
-    ($found:expr, $count:expr) => {{
+    ($found:expr, $count:expr, $kind:path) => {{
         let found = $found[..$count as usize]
             .iter()
             .filter(|p| p.status == cudnnStatus_t::CUDNN_STATUS_SUCCESS && p.memory <= WORKSPACE);
-        let steady = found.clone().find(|p| p.determinism == cudnnDeterminism_t::CUDNN_DETERMINISTIC);
-        steady.or_else(|| found.clone().next()).map(|p| (p.algo, p.memory, p.mathType))
+        let steady = found.clone().filter(|p| p.determinism == cudnnDeterminism_t::CUDNN_DETERMINISTIC);
+        let one = usize::from(steady.clone().next().is_none());
+        steady.chain(found.clone().take(one)).map(|p| ($kind(p.algo), p.memory, p.mathType)).collect::<Vec<_>>()
     }};
 }
 
@@ -308,7 +340,7 @@ impl Plan {
         let double = g.dtype == DType::F64;
         // Whatever is made before a call fails is destroyed with `plan`.
         let mut plan =
-            Plan { api, x: null, y: null, w: null.cast(), conv: null.cast(), algorithm: first, workspace: 0, double };
+            Plan { api, x: null, y: null, w: null.cast(), conv: null.cast(), algorithm: first, workspace: 0, double, rivals: Vec::new() };
         let dtype = data_type(g.dtype).expect("only such problems are planned");
         let compute = if double { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let math = match g.dtype {
@@ -362,7 +394,7 @@ impl Plan {
                         what,
                         cudnnGetConvolutionForwardAlgorithm_v7(handle, x, w, conv, y, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Output(algo), bytes, math))
+                    choose!(found, count, Algorithm::Output)
                 }
                 Part::Input => {
                     let mut found: [cudnnConvolutionBwdDataAlgoPerf_t; ALGORITHMS] = std::mem::zeroed();
@@ -372,7 +404,7 @@ impl Plan {
                         what,
                         cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w, y, conv, x, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Input(algo), bytes, math))
+                    choose!(found, count, Algorithm::Input)
                 }
                 Part::Weight => {
                     let mut found: [cudnnConvolutionBwdFilterAlgoPerf_t; ALGORITHMS] = std::mem::zeroed();
@@ -382,14 +414,15 @@ impl Plan {
                         what,
                         cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, y, conv, w, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Weight(algo), bytes, math))
+                    choose!(found, count, Algorithm::Weight)
                 }
             };
-            let Some((algorithm, bytes, math)) = chosen else {
+            let Some(&(algorithm, bytes, math)) = chosen.first() else {
                 return Err(CudaError::Unsupported(format!("cuDNN has no algorithm for {}", problem.describe())));
             };
             call!(api, what, cudnnSetConvolutionMathType(plan.conv, math))?;
             (plan.algorithm, plan.workspace) = (algorithm, bytes);
+            plan.rivals = chosen;
         }
         Ok(plan)
     }
