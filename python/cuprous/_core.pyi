@@ -461,8 +461,8 @@ def t_convolution(
 def t_recurrent(
     mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool
 ) -> list[Tensor] | None:
-    """Layers of a recurrence over (steps, batch, features) by a routine of the device: outputs and last states; None where
-    it has none for these."""
+    """Layers of a recurrence over (steps, batch, features) by a routine of the device: outputs and last states; None
+    where it has none for these."""
 
 def has_cudnn() -> bool: ...
 def set_convolution_tf32(on: bool) -> bool:
@@ -488,8 +488,8 @@ def t_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
     """The logarithm of the softmax along a dimension at the places in `index` (int64, all other dimensions)."""
 
 def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
-    """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not `ignore`;
-    None for other tensors."""
+    """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not
+    `ignore`; None for other tensors."""
 
 def t_relu(t: Tensor) -> Tensor: ...
 def t_gelu(t: Tensor) -> Tensor: ...
@@ -500,7 +500,6 @@ def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
     """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
 
 def t_forget_gradients(params: list[Tensor]) -> None: ...
-
 def t_backward(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None], retain_graph: bool | None, create_graph: bool,
     inputs: Sequence[Tensor] | None,

@@ -95,7 +95,7 @@ def test_going_back_twice() -> None:
     assert torch.equal(x.grad, first + first)
     with pytest.raises(RuntimeError, match="second time"):
         loss.backward()
-    with pytest.raises(NotImplementedError, match="cudnn.flags"):
+    with pytest.raises(NotImplementedError, match=r"cudnn\.flags"):
         torch.autograd.grad(model(x)[0].sum(), [x], create_graph=True)
 
 
@@ -123,7 +123,7 @@ def test_steps_are_replayed() -> None:
         loss.backward()
         optimizer.step()
         losses.append(float(loss))
-    assert all(after < before for before, after in zip(losses, losses[1:], strict=False))
+    assert losses == sorted(losses, reverse=True)
     torch.manual_seed(1)
     model = make("LSTM", torch.float32)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)

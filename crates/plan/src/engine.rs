@@ -388,31 +388,6 @@ impl Engine {
         Ok(out)
     }
 
-    /// Records the product of two arrays, read through layouts of one shape, summed over its last axis.
-    pub(crate) fn sum_of_products(
-        self: &Arc<Engine>,
-        operands: [&Array; 2],
-        layouts: [LayoutRef; 2],
-        out: LayoutRef,
-    ) -> Result<Array> {
-        let (mut state, tape) = self.open(&operands)?;
-        let t = &mut state.tapes[tape as usize];
-        let mut ins = [In::default(); 3];
-        for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
-            // SAFETY: the lock is held, foreign tapes are settled.
-            let src = unsafe { t.source(&a.storage) };
-            *to = In { src, layout: t.note(layout) };
-        }
-        let space = Layout::contiguous(out.dtype, &layouts[0].shape);
-        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
-        let axes = Src(1 << (space.ndim() - 1));
-        let ins = [product, In { src: axes, layout: 0 }, In::default()];
-        let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);
-        let external = operands.iter().any(|a| a.storage.is_external());
-        self.close(&mut state, tape, None, external);
-        Ok(sum)
-    }
-
     /// Records `out[i] = a's storage at a's offset + index[i]`.
     pub fn gather(self: &Arc<Engine>, a: &Array, index: &Array) -> Result<Array> {
         let index = self.shifted(index, a.layout.offset)?;
@@ -603,11 +578,13 @@ impl Engine {
         if ins.len() < 3 {
             operands[2].src = Src(number);
         } else {
-            let short = u16::try_from(number).map_err(|_| Error::runtime("too many different routines in one process"))?;
+            let short =
+                u16::try_from(number).map_err(|_| Error::runtime("too many different routines in one process"))?;
             name = short.to_le_bytes();
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, name[0], ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out =
+            t.push(NodeKind::Call, name[0], ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
         if let Some(node) = t.nodes.last_mut() {
             node.extra = name[1];
         }
@@ -665,7 +642,8 @@ impl Engine {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
                     let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
-                    let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
+                    let (name, bytes) =
+                        (explain::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
                     let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
                 }
                 Ok(result) => break result,

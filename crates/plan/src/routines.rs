@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use cuprous_core::layout::show;
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Scalar, ScanOp};
+use cuprous_core::{
+    Array, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScanOp, Src,
+};
 use smallvec::SmallVec;
 
 use crate::engine::{Engine, checked_bytes};
@@ -121,6 +123,31 @@ impl Engine {
             b.layout.with(&space, &[0, t[1], t[0]], b.layout.offset),
         ];
         self.sum_of_products([a, b], layouts, Layout::contiguous(a.dtype(), &[m, n]))
+    }
+
+    /// Records the product of two arrays, read through layouts of one shape, summed over its last axis.
+    fn sum_of_products(
+        self: &Arc<Engine>,
+        operands: [&Array; 2],
+        layouts: [LayoutRef; 2],
+        out: LayoutRef,
+    ) -> Result<Array> {
+        let (mut state, tape) = self.open(&operands)?;
+        let t = &mut state.tapes[tape as usize];
+        let mut ins = [In::default(); 3];
+        for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
+            // SAFETY: the lock is held, foreign tapes are settled.
+            let src = unsafe { t.source(&a.storage) };
+            *to = In { src, layout: t.note(layout) };
+        }
+        let space = Layout::contiguous(out.dtype, &layouts[0].shape);
+        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let axes = Src(1 << (space.ndim() - 1));
+        let ins = [product, In { src: axes, layout: 0 }, In::default()];
+        let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);
+        let external = operands.iter().any(|a| a.storage.is_external());
+        self.close(&mut state, tape, None, external);
+        Ok(sum)
     }
 
     /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,

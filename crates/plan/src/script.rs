@@ -60,9 +60,8 @@ impl Engine {
     pub fn are_alike(&self, arrays: &[&Array]) -> bool {
         let Some(first) = arrays.first() else { return false };
         let simple = first.layout.identity && matches!(first.dtype(), DType::F32 | DType::F64) && first.layout.size > 0;
-        let alike = |a: &&Array| {
-            a.layout.id == first.layout.id && a.storage.device == self.id && !a.storage.is_external()
-        };
+        let alike =
+            |a: &&Array| a.layout.id == first.layout.id && a.storage.device == self.id && !a.storage.is_external();
         simple && arrays.iter().all(alike)
     }
 

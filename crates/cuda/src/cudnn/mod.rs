@@ -339,8 +339,17 @@ impl Plan {
         let first = Algorithm::Output(cudnnConvolutionFwdAlgo_t(0));
         let double = g.dtype == DType::F64;
         // Whatever is made before a call fails is destroyed with `plan`.
-        let mut plan =
-            Plan { api, x: null, y: null, w: null.cast(), conv: null.cast(), algorithm: first, workspace: 0, double, rivals: Vec::new() };
+        let mut plan = Plan {
+            api,
+            x: null,
+            y: null,
+            w: null.cast(),
+            conv: null.cast(),
+            algorithm: first,
+            workspace: 0,
+            double,
+            rivals: Vec::new(),
+        };
         let dtype = data_type(g.dtype).expect("only such problems are planned");
         let compute = if double { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let math = match g.dtype {

@@ -261,7 +261,8 @@ impl Plan {
             recurrence: nothing,
         };
         let dtype = data_type(of.dtype).expect("only such layers are planned");
-        let compute = if of.dtype == DType::F64 { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
+        let compute =
+            if of.dtype == DType::F64 { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let math = match of.dtype {
             DType::F32 if !of.tf32 => cudnnMathType_t::CUDNN_FMA_MATH,
             DType::F16 => cudnnMathType_t::CUDNN_TENSOR_OP_MATH,
@@ -273,8 +274,13 @@ impl Plan {
             Cell::Lstm => cudnnRNNMode_t::CUDNN_LSTM,
             Cell::Gru => cudnnRNNMode_t::CUDNN_GRU,
         };
-        let bias = if of.bias { cudnnRNNBiasMode_t::CUDNN_RNN_DOUBLE_BIAS } else { cudnnRNNBiasMode_t::CUDNN_RNN_NO_BIAS };
-        let ways = if of.both { cudnnDirectionMode_t::CUDNN_BIDIRECTIONAL } else { cudnnDirectionMode_t::CUDNN_UNIDIRECTIONAL };
+        let bias =
+            if of.bias { cudnnRNNBiasMode_t::CUDNN_RNN_DOUBLE_BIAS } else { cudnnRNNBiasMode_t::CUDNN_RNN_NO_BIAS };
+        let ways = if of.both {
+            cudnnDirectionMode_t::CUDNN_BIDIRECTIONAL
+        } else {
+            cudnnDirectionMode_t::CUDNN_UNIDIRECTIONAL
+        };
         let lengths = vec![of.steps as c_int; of.batch as usize];
         let steps = cudnnRNNDataLayout_t::CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED;
         let states = [of.layers * of.directions(), of.batch, of.hidden].map(|n| n as c_int);

@@ -95,14 +95,7 @@ impl Product {
         })
     }
 
-    fn race(
-        &self,
-        gpu: &Gpu,
-        rivals: usize,
-        most: usize,
-        sizes: [usize; 3],
-        held: &mut Vec<DevPtr>,
-    ) -> Result<usize> {
+    fn race(&self, gpu: &Gpu, rivals: usize, most: usize, sizes: [usize; 3], held: &mut Vec<DevPtr>) -> Result<usize> {
         for bytes in sizes.into_iter().chain([most]) {
             let block = gpu.alloc(bytes)?;
             held.push(block);

@@ -120,6 +120,10 @@ impl fmt::Display for Layers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = &self.recurrence.of;
         let back = if self.ins.len() == 3 { ", backward" } else { "" };
-        write!(f, "cuDNN: {} × {:?} {} → {}, {} × {} steps{back}", of.layers, of.cell, of.input, of.hidden, of.batch, of.steps)
+        write!(
+            f,
+            "cuDNN: {} × {:?} {} → {}, {} × {} steps{back}",
+            of.layers, of.cell, of.input, of.hidden, of.batch, of.steps
+        )
     }
 }

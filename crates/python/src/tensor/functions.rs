@@ -315,7 +315,13 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
 
 /// The logarithm of the softmax along a dimension at the places in `index` (int64), in a dtype.
 #[pyfunction]
-pub(crate) fn t_likelihood(py: Python<'_>, t: &PyTensor, index: &PyTensor, dim: i64, dtype: &str) -> PyResult<PyTensor> {
+pub(crate) fn t_likelihood(
+    py: Python<'_>,
+    t: &PyTensor,
+    index: &PyTensor,
+    dim: i64,
+    dtype: &str,
+) -> PyResult<PyTensor> {
     let (t, index) = (t.tensor(), index.tensor());
     let axis = dimension(dim, t.array.layout.ndim())?;
     let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);

@@ -88,8 +88,8 @@ def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights:
 
 def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor], layers: int,
              both: bool) -> list[Tensor] | None:  # fmt: skip
-    """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states of
-    (layers·directions, batch, width); None where it has none for them."""
+    """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states
+    of (layers·directions, batch, width); None where it has none for them."""
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
 
 

@@ -45,7 +45,7 @@ class Adam(Optimizer):
             if columns is None:
                 columns = batches[step] = ([], [], [], [], [])
             columns[0].append(p)
-            if maximize:
+            if maximize and p.grad is not None:
                 columns[1].append(-p.grad)
             columns[2].append(state["exp_avg"])
             columns[3].append(state["exp_avg_sq"])
