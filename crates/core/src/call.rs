@@ -289,7 +289,7 @@ pub fn sparse_starts(rows: i64) -> i64 {
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
 
 /// Calls by number. A program uses few kinds, so they are kept for good.
-static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(|| Mutex::default());
+static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
 
 impl CallOp {
     /// The number that stands for this operation in a node.

@@ -262,7 +262,7 @@ impl Routine {
                 }
                 CallOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
-                CallOp::Recur(_) | CallOp::RecurBack(_) => return Err(bad(&self.call, "there is no such routine")),
+                CallOp::Recur(_) | CallOp::RecurBack(_) => Err(bad(&self.call, "there is no such routine")),
             }
         }
     }

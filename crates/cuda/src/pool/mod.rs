@@ -93,7 +93,7 @@ impl Hasher for Address {
     }
 
     fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0 ^ n / GRANULE).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = (self.0 ^ (n / GRANULE)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 ^= self.0 >> 32;
     }
 
