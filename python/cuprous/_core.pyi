@@ -461,16 +461,48 @@ def t_convolution(
     """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
     "weight" (of output and input); extents and widths for each spatial axis."""
 
+def t_recurrent(
+    mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool
+) -> list[Tensor] | None:
+    """Layers of a recurrence over (steps, batch, features) by a routine of the device: outputs and last states; None
+    where it has none for these."""
+
 def has_cudnn() -> bool: ...
 def set_convolution_tf32(on: bool) -> bool:
     """Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before."""
 
 def t_adam(
-    params: Sequence[Tensor], gradients: Sequence[Tensor], means: Sequence[Tensor], squares: Sequence[Tensor],
-    tops: Sequence[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],
+    params: list[Tensor], gradients: list[Tensor] | None, means: list[Tensor], squares: list[Tensor],
+    tops: list[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],
 ) -> None:  # fmt: skip
-    """One step of Adam; settings: beta1, beta2, eps, lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, what is left."""
+    """One step of Adam, by the parameters' own gradients unless others are given; settings: beta1, beta2, eps,
+    lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, what is left."""
 
+def t_ready(params: list[Tensor]) -> list[Tensor]:
+    """Those that have a gradient; the list itself if all have."""
+
+def t_mean_square(a: Tensor, b: Tensor) -> Tensor | None:
+    """The mean of the squared differences of floats of one shape; None for others."""
+
+def t_softmax(t: Tensor, dim: int, log: bool) -> Tensor:
+    """The softmax along a dimension, or its logarithm; halves are computed in float32 and rounded once."""
+
+def t_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
+    """The logarithm of the softmax along a dimension at the places in `index` (int64, all other dimensions)."""
+
+def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
+    """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not
+    `ignore`; None for other tensors."""
+
+def t_relu(t: Tensor) -> Tensor: ...
+def t_gelu(t: Tensor) -> Tensor: ...
+def t_layer_norm(t: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted."""
+
+def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
+    """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
+
+def t_forget_gradients(params: list[Tensor]) -> None: ...
 def t_backward(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None], retain_graph: bool | None, create_graph: bool,
     inputs: Sequence[Tensor] | None,

@@ -320,3 +320,48 @@ def test_a_thousand_steps_leak_nothing() -> None:
     assert abs(len(gc.get_objects()) - objects) < 50
     assert _core.memory_stats(DEVICE)["used_bytes"] <= used
     assert _core.stats()["planned"] == planned
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_a_step_of_many_parameters_is_one_program(amsgrad: bool) -> None:
+    """However many there are, and although the tape repeats itself within the step."""
+    torch.manual_seed(3)
+    shapes = [(8, 8), (8,), (16, 8), (16,)] * 10
+    parameters = [nn.Parameter(torch.randn(*shape)) for shape in shapes]
+    for p in parameters:
+        p.grad = torch.randn(*p.shape)
+    optimizer = optim.AdamW(parameters, lr=0.01, amsgrad=amsgrad)
+    optimizer.step()
+    for _ in range(3):
+        before = _core.stats()
+        optimizer.step()
+        after = _core.stats()
+        assert after["planned"] + after["replayed"] - before["planned"] - before["replayed"] == 1
+
+
+def test_gradients_that_lie_otherwise_are_stepped_by_too() -> None:
+    """Parameters whose gradient or state lies in another order take the way of single operations."""
+    torch.manual_seed(4)
+    start, slope = torch.randn(5, 3), torch.randn(3, 5)
+    got = []
+    for gradient in (slope.T, slope.T.contiguous()):
+        p, q = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+        p.grad, q.grad = gradient, slope.T.contiguous()
+        optimizer = optim.Adam([p, q], lr=0.1, weight_decay=0.01)
+        for _ in range(3):
+            optimizer.step()
+        got += [p.detach(), q.detach()]
+    assert all(torch.equal(got[0], other) for other in got[1:])
+
+
+def test_a_step_keeps_what_a_graph_still_needs() -> None:
+    """A parameter that is overwritten by the step, while a graph wants its old values."""
+    w = nn.Parameter(torch.tensor([2.0, 3.0]))
+    x = torch.tensor([1.0, 1.0], requires_grad=True)
+    optimizer = optim.Adam([w], lr=0.5)
+    loss = (w * x).sum()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    x.grad = None
+    loss.backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 3.0]

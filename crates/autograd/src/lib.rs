@@ -11,10 +11,14 @@
 pub mod conv;
 pub mod mode;
 pub mod node;
+pub mod normal;
 pub mod ops;
 pub mod optim;
+pub mod pool;
 pub mod promote;
+pub mod recurrent;
 mod rules;
+pub mod softmax;
 mod spread;
 pub mod tensor;
 pub mod walk;

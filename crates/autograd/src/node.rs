@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::error::ErrorKind;
+use cuprous_core::recurrent::Recurrence;
 use cuprous_core::scalar::Number;
 use cuprous_core::tape::{SPELL, WHERE};
 use cuprous_core::{Array, Dims, Error, Fun, LayoutRef, ReduceOp, Result, Saved, ScanOp, ScatterOp};
@@ -29,6 +30,19 @@ pub enum Rule {
     Dot,
     /// A convolution or one of its ways back.
     Conv(Part, Arc<Geometry>),
+    /// Layers of a recurrence: edges are its parameters, input and first states, outputs those and the last states.
+    Recur(Arc<Recurrence>),
+    /// The largest element of each window of so many elements, side by side; operand 0 is kept as the places of those.
+    MaxPool(Dims),
+    /// x times the normal distribution function of x.
+    Gelu,
+    /// A layer normalisation from that axis on, with that added to the variance, and whether it is weighed; kept are the
+    /// input, the weight, means and factors.
+    LayerNorm(usize, f64, bool),
+    /// A softmax along an axis, or its logarithm.
+    Softmax(usize, bool),
+    /// The logarithm of a softmax along an axis, at the places in operand 1; operand 2 is the logarithm of the sum.
+    Likelihood(usize),
     /// Elements picked by an index array (operand 1).
     Gather,
     /// A write through a layout; edge 0 is what was there, edge 1 the value.
@@ -199,6 +213,12 @@ impl Node {
             Rule::Scan(op, _) => format!("Cum{}Backward0", format!("{op:?}").to_lowercase()),
             Rule::Dot => "MmBackward0".into(),
             Rule::Conv(..) => "ConvolutionBackward0".into(),
+            Rule::Recur(_) => "CudnnRnnBackward0".into(),
+            Rule::Gelu => "GeluBackward0".into(),
+            Rule::LayerNorm(..) => "NativeLayerNormBackward0".into(),
+            Rule::MaxPool(_) => "MaxPool2DWithIndicesBackward0".into(),
+            Rule::Softmax(_, log) => if *log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" }.into(),
+            Rule::Likelihood(_) => "NllLossBackward0".into(),
             Rule::Gather => "IndexBackward0".into(),
             Rule::Update { .. } => "CopySlices".into(),
             Rule::Scatter { .. } => "IndexPutBackward0".into(),
@@ -221,7 +241,15 @@ impl Node {
     pub(crate) fn operand(&self, k: usize) -> Result<Tensor> {
         let array = self.saved(k)?;
         Ok(match self.edges.get(k) {
-            Some(Some(edge)) => Tensor::from_edge(array, edge),
+            Some(Some(edge)) if array.layout.id == edge.read.id => Tensor::from_edge(array, edge),
+            // What was kept is a copy of the operand.
+            Some(Some(edge)) if mode::enabled() => {
+                let Edge { head, via, read, base } = edge;
+                let edge = Edge { head: head.clone(), via: via.clone(), read: read.clone(), base: base.clone() };
+                let rule = Rule::Map(Fun::Positive, [None; 3]);
+                let node = Node::new(rule, std::iter::once(Some(edge)).collect(), Default::default());
+                Tensor::with_head(array, Head { node, out: 0 })
+            }
             _ => Tensor::new(array),
         })
     }
@@ -231,7 +259,8 @@ impl Node {
         Ok(Tensor::with_head(self.saved(3)?, Head { node: self.clone(), out: 0 }))
     }
 
-    fn saved(&self, k: usize) -> Result<Array> {
+    /// What was kept of operand `k`, or of the result (3).
+    pub(crate) fn saved(&self, k: usize) -> Result<Array> {
         match &*locked(&self.kept) {
             Some(kept) => Ok(kept[k].as_ref().expect("what a rule needs was kept").array()),
             None => Err(freed()),

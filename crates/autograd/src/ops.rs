@@ -42,7 +42,7 @@ fn smooth(d: DType) -> bool {
 
 /// Is an operation on these noted?
 #[inline]
-fn noted(tensors: &[&Tensor]) -> bool {
+pub(crate) fn noted(tensors: &[&Tensor]) -> bool {
     mode::enabled() && tensors.iter().any(|t| t.requires_grad())
 }
 
@@ -222,15 +222,27 @@ pub fn scan(op: ScanOp, t: &Tensor, axis: usize) -> Result<Tensor> {
 
 /// The product (…, m, k) × (…, k, n) of one dtype and batch.
 pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let out = engine_of(&a.array).dot(&a.array, &b.array)?;
-    if !noted(&[a, b]) || !smooth(out.dtype()) {
-        return Ok(Tensor::new(out));
+    let engine = engine_of(&a.array);
+    if !noted(&[a, b]) || !smooth(a.dtype()) || a.shape().len() < 3 || b.shape().len() < 3 {
+        let out = engine.dot(&a.array, &b.array)?;
+        if !noted(&[a, b]) || !smooth(out.dtype()) {
+            return Ok(Tensor::new(out));
+        }
+        return Ok(noted_dot(out, a, b, &a.array, &b.array));
     }
+    // What has to be copied for the product is kept as the copy: the way back needs no other.
+    let (x, y) = (engine.matrices(&a.array)?, engine.matrices(&b.array)?);
+    let out = engine.dot(&x, &y)?;
+    Ok(noted_dot(out, a, b, &x, &y))
+}
+
+/// A product with its way back; `x` and `y` hold what `a` and `b` do.
+fn noted_dot(out: Array, a: &Tensor, b: &Tensor, x: &Array, y: &Array) -> Tensor {
     let edges: SmallVec<[Option<Edge>; 2]> = smallvec![a.edge(), b.edge()];
     let mut kept: Kept = Default::default();
-    kept[0] = edges[1].is_some().then(|| Saved::new(&a.array));
-    kept[1] = edges[0].is_some().then(|| Saved::new(&b.array));
-    Ok(result(out, Rule::Dot, edges, kept))
+    kept[0] = edges[1].is_some().then(|| Saved::new(x));
+    kept[1] = edges[0].is_some().then(|| Saved::new(y));
+    result(out, Rule::Dot, edges, kept)
 }
 
 /// `out[i]` is the element `index[i]` places (int64) after the first of `a`, in its storage.

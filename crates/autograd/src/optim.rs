@@ -3,7 +3,9 @@
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Fun, Result};
-use cuprous_plan::Operand;
+use cuprous_plan::script::Val;
+use cuprous_plan::{Operand, Script};
+use smallvec::SmallVec;
 
 use crate::ops::engine_of;
 
@@ -39,10 +41,60 @@ fn write(target: &Array, value: &Array) -> Result<()> {
     engine_of(target).update(target, Operand::Array(value))
 }
 
+/// What one parameter's step reads and writes: the parameter, its gradient, the running means of the gradient and of its
+/// square, and the largest mean of squares so far where that is asked for (Reddi, Kale and Kumar, 2018).
+pub type Row<'a> = SmallVec<[&'a Array; 5]>;
+
 impl Adam {
-    /// Updates a parameter by its gradient (Kingma and Ba, 2015), and the running means of the gradient and of its
-    /// square; with `top` by the largest mean of squares so far (Reddi, Kale and Kumar, 2018).
-    pub fn step(&self, p: &Array, g: &Array, mean: &Array, square: &Array, top: Option<&Array>) -> Result<()> {
+    /// Updates parameters by their gradients (Kingma and Ba, 2015).
+    pub fn steps(&self, rows: &[Row]) -> Result<()> {
+        let Some(engine) = rows.first().map(|row| engine_of(row[0])) else { return Ok(()) };
+        let (alike, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| engine.are_alike(row));
+        let arrays: Vec<&[&Array]> = alike.iter().map(|row| &row[..]).collect();
+        if !engine.formulas(&arrays, &[0, 2, 3, 4], |s, row| self.formula(s, row))? {
+            alike.iter().try_for_each(|row| self.step(row[0], row[1], row[2], row[3], row.get(4).copied()))?;
+        }
+        others.iter().try_for_each(|row| self.step(row[0], row[1], row[2], row[3], row.get(4).copied()))
+    }
+
+    /// As [`Adam::step`].
+    fn formula(&self, s: &mut Script, row: &[&Array]) {
+        let with = |s: &mut Script, fun: Fun, a: Val, n: f64| {
+            let n = s.number(n);
+            s.map(fun, &[a, n])
+        };
+        let (p, mean, square) = (s.read(row[0]), s.read(row[2]), s.read(row[3]));
+        let mut g = s.read(row[1]);
+        if self.decay != 0.0 {
+            let decayed = with(s, Fun::Multiply, p, self.decay);
+            g = s.map(Fun::Add, &[g, decayed]);
+        }
+        let off = s.map(Fun::Subtract, &[g, mean]);
+        let change = with(s, Fun::Multiply, off, 1.0 - self.beta1);
+        let mean = s.map(Fun::Add, &[mean, change]);
+        s.write(row[2], mean);
+        let new = s.map(Fun::Multiply, &[g, g]);
+        let new = with(s, Fun::Multiply, new, 1.0 - self.beta2);
+        let left = with(s, Fun::Multiply, square, self.beta2);
+        let mut second = s.map(Fun::Add, &[left, new]);
+        s.write(row[3], second);
+        if let Some(top) = row.get(4) {
+            let before = s.read(top);
+            second = s.map(Fun::Maximum, &[before, second]);
+            s.write(top, second);
+        }
+        let root = s.map(Fun::Sqrt, &[second]);
+        let below = with(s, Fun::Divide, root, self.root);
+        let below = with(s, Fun::Add, below, self.eps);
+        let by = s.map(Fun::Divide, &[mean, below]);
+        let by = with(s, Fun::Multiply, by, self.size);
+        let before = if self.left == 1.0 { p } else { with(s, Fun::Multiply, p, self.left) };
+        let after = s.map(Fun::Subtract, &[before, by]);
+        s.write(row[0], after);
+    }
+
+    /// Updates a parameter that does not lie as its gradient and state do.
+    fn step(&self, p: &Array, g: &Array, mean: &Array, square: &Array, top: Option<&Array>) -> Result<()> {
         let decayed;
         let g = if self.decay == 0.0 {
             g

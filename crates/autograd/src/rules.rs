@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
-use crate::{Arg, Tensor, conv, ops};
+use crate::{Arg, Tensor, conv, normal, ops, pool, recurrent, softmax};
 
 /// Gradients by number of edge, each in the shape in which the operand was read.
 pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
@@ -20,6 +20,9 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
     if let Rule::Custom(_, rule) = &node.rule {
         return custom(node, rule(node, gs)?);
     }
+    if let Rule::Recur(recurrence) = &node.rule {
+        return recurrent::backward(node, recurrence, gs, wanted);
+    }
     let g = gs.first().and_then(Option::as_ref).expect("a visited node has a gradient");
     let mut out = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
@@ -28,12 +31,19 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             continue;
         }
         let dg = match &node.rule {
-            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) => unreachable!("handled before"),
+            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) | Rule::Recur(_) => unreachable!("handled before"),
             Rule::Map(fun, numbers) => scalar(node, *fun, numbers, k, g)?,
             Rule::Fold(op, mask) => fold(node, *op, *mask, edge, g)?,
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,
             Rule::Dot => dot(node, k, edge, g)?,
             Rule::Conv(part, geometry) => conv::backward(node, *part, k, geometry, g)?,
+            Rule::Gelu => normal::gelu_backward(node, g)?,
+            &Rule::LayerNorm(first, eps, weighed) => {
+                normal::layer_norm_backward(node, (first, eps, weighed), k, edge, g)?
+            }
+            Rule::MaxPool(kernel) => pool::backward(node, kernel, edge, g)?,
+            Rule::Softmax(axis, log) => softmax::backward(node, *axis, *log, g)?,
+            Rule::Likelihood(axis) => softmax::likelihood_backward(node, *axis, edge, g)?,
             Rule::Gather => gather(node, edge, g)?,
             Rule::Update { base, at } => {
                 let (seen, shift) = if k == 0 { copied(g, base)? } else { lay(g, base)? };
@@ -139,7 +149,7 @@ const ZERO: Arg<'static> = Arg::Number(Number::Int(0));
 // --- folds
 
 /// A folded value stretched over the axes that were folded.
-fn stretched(t: &Tensor, mask: u32, shape: &[i64]) -> Tensor {
+pub(crate) fn stretched(t: &Tensor, mask: u32, shape: &[i64]) -> Tensor {
     let own = &t.array.layout;
     let kept = own.ndim() == shape.len();
     let mut at = 0;

@@ -68,7 +68,17 @@ fn add(sum: &mut Option<Tensor>, g: Tensor) -> Result<()> {
     Ok(())
 }
 
-fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
+fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
+    if let [piece] = &pieces[..]
+        && piece.g.dtype() == base.dtype
+    {
+        if piece.read.id == base.id {
+            return Ok(pieces.pop().expect("there is one").g);
+        }
+        if is_transposed(&piece.read, base) {
+            return Ok(piece.g.view(piece.g.array.layout.permute(&[1, 0])));
+        }
+    }
     let mut sum: Option<Tensor> = None;
     let mut parts: SmallVec<[(Tensor, LayoutRef); 2]> = SmallVec::new();
     let device = pieces.first().map(|piece| piece.g.clone()).expect("a value without gradients is not visited");
@@ -139,6 +149,14 @@ fn merge(pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
         }
     }
     Ok(seen(base))
+}
+
+/// Is one the other matrix with its axes exchanged?
+fn is_transposed(read: &Layout, base: &Layout) -> bool {
+    match (&read.shape[..], &read.strides[..], &base.shape[..], &base.strides[..]) {
+        (&[a, b], &[s, t], &[c, d], &[u, v]) => (a, b, s, t) == (d, c, v, u) && read.offset == base.offset,
+        _ => false,
+    }
 }
 
 /// The leading axes, as bits, if all that a layout does is to repeat the whole value along them: a bias.

@@ -19,7 +19,8 @@ struct Output {
     pieces: Pieces,
 }
 
-type Pending = BTreeMap<u64, (Arc<Node>, SmallVec<[Output; 1]>)>;
+/// Nodes that have got gradients, the newest last: almost always that is where the next one goes.
+type Pending = Vec<(Arc<Node>, SmallVec<[Output; 1]>)>;
 
 /// How to walk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,7 +181,7 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<Wanted>, optio
         put(&mut pending, &edge, g)?;
     }
     let anomaly = mode::anomaly();
-    while let Some((_, (node, outputs))) = pending.pop_last() {
+    while let Some((node, outputs)) = pending.pop() {
         let mut gs: SmallVec<[Option<Tensor>; 1]> = SmallVec::new();
         for output in outputs {
             let g = assemble(output.pieces, &output.base)?;
@@ -235,7 +236,15 @@ fn put(pending: &mut Pending, edge: &Edge, g: Tensor) -> Result<()> {
     let whole = edge.read.shape.as_slice() == g.shape();
     let read = if whole { edge.read.clone() } else { edge.read.broadcast_to(g.shape())? };
     let piece = Piece { read, via: edge.via.clone(), g };
-    let (_, outputs) = pending.entry(edge.head.node.seq).or_insert_with(|| (edge.head.node.clone(), SmallVec::new()));
+    let seq = edge.head.node.seq;
+    let at = match pending.last() {
+        Some((newest, _)) if newest.seq >= seq => pending.partition_point(|(node, _)| node.seq < seq),
+        _ => pending.len(),
+    };
+    if pending.get(at).is_none_or(|(node, _)| node.seq != seq) {
+        pending.insert(at, (edge.head.node.clone(), SmallVec::new()));
+    }
+    let outputs = &mut pending[at].1;
     match outputs.iter_mut().find(|output| output.out == edge.head.out) {
         Some(output) => output.pieces.push(piece),
         None => {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::convolution::{Geometry, Part};
+use crate::recurrent::Recurrence;
 use crate::{DType, Dims};
 
 /// A running fold.
@@ -267,6 +268,10 @@ pub enum CallOp {
     Linalg(LinalgOp),
     /// One of the three products of a convolution of two operands. Shapes are those of [`Geometry::shape`].
     Convolve(Part, Arc<Geometry>),
+    /// Layers of a recurrence. Operand 0 and the output are flat and laid out as [`Recurrence`] says.
+    Recur(Arc<Recurrence>),
+    /// The way back of [`CallOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
+    RecurBack(Arc<Recurrence>),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
@@ -284,12 +289,7 @@ pub fn sparse_starts(rows: i64) -> i64 {
 type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
 
 /// Calls by number. A program uses few kinds, so they are kept for good.
-static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(|| {
-    // A node has a byte for the number of a call with three operands, so these are the first.
-    let ternary = [false, true].map(|transposed| CallOp::SparseDot { transposed });
-    let numbers = ternary.iter().cloned().zip(0..).collect();
-    Mutex::new((numbers, ternary.to_vec()))
-});
+static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
 
 impl CallOp {
     /// The number that stands for this operation in a node.
@@ -321,6 +321,11 @@ impl CallOp {
             CallOp::Dot => moved.max(size * last / 6),
             // About n³ multiplications at half the rate.
             CallOp::Linalg(_) => moved.max(moved * last / 16),
+            // Each step reads the weights anew, and takes some microseconds whatever it does.
+            CallOp::Recur(r) | CallOp::RecurBack(r) => {
+                let (steps, weights) = (r.of.steps * r.of.layers, r.weights * dtype.size() as i64 / r.of.layers.max(1));
+                moved.max((steps * weights.max(8 << 20)).unsigned_abs())
+            }
             _ => moved,
         }
     }
@@ -344,6 +349,8 @@ impl CallOp {
             CallOp::Fft { .. } => "fft",
             CallOp::Linalg(op) => op.name(),
             CallOp::Convolve(..) => "convolve",
+            CallOp::Recur(_) => "recurrence",
+            CallOp::RecurBack(_) => "recurrence backward",
             CallOp::SparseDot { .. } => "sparse dot",
         }
     }

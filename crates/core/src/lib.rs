@@ -12,6 +12,7 @@ pub mod layout;
 pub mod node;
 pub mod ops;
 pub mod promote;
+pub mod recurrent;
 pub mod scalar;
 pub mod storage;
 pub mod tape;

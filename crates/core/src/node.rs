@@ -18,8 +18,8 @@ pub enum NodeKind {
     /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
     /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
     Scatter,
-    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`, or in `fun` where
-    /// that is the third operand.
+    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`, or in `fun` and `extra`
+    /// where that is the third operand.
     Call,
 }
 
@@ -140,7 +140,8 @@ pub struct Node {
     pub fun: u8,
     /// Number of operands.
     pub nin: u8,
-    /// Unused, zero.
+    /// The upper byte of a call's number where it has three operands; else which formula it is part of, as the engine's
+    /// `formulas` record them: neighbours have different numbers, and 0 is none.
     pub extra: u8,
     /// Layout id of the output; for writes, of the written view.
     pub out: u32,
@@ -176,7 +177,7 @@ impl Node {
     /// The interned number of a call's operation.
     pub fn call_id(&self) -> u32 {
         debug_assert_eq!(self.kind, NodeKind::Call);
-        if self.nin == 3 { u32::from(self.fun) } else { self.ins[2].src.0 }
+        if self.nin == 3 { u32::from(u16::from_le_bytes([self.fun, self.extra])) } else { self.ins[2].src.0 }
     }
 
     /// The operands in use.

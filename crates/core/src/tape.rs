@@ -9,7 +9,8 @@ use crate::{Array, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
 
 /// The recorded nodes of one thread on one device, with all that they refer to.
 ///
-/// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes; a node's operand is
+/// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
+/// nodes of the tape can read it; a node's operand is
 /// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
 /// by `layouts`; operands that are pending on another tape have been computed before they become leaves here.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub struct Tape {
     /// The operations, in order.
     pub nodes: Vec<Node>,
     /// The storage each node writes.
-    pub owners: Vec<Arc<Storage>>,
+    pub owners: Vec<Option<Arc<Storage>>>,
     /// Memory from before.
     pub leaves: Vec<Arc<Storage>>,
     /// Values of constant operands, in order of use.
@@ -163,8 +164,20 @@ impl Tape {
         let bytes = out.size as usize * out.dtype.size();
         self.work += bytes as u64;
         let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
-        self.owners.push(storage.clone());
+        self.owners.push(Some(storage.clone()));
         Array { storage, layout: out.clone() }
+    }
+
+    /// Records a node whose value (of layout `out`, C-contiguous) only later nodes of this tape read.
+    #[inline]
+    pub fn push_inner(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], extra: u8) -> In {
+        let node = self.nodes.len() as u32;
+        let layout = self.note(out);
+        self.nodes.push(Node { kind, fun, nin, extra, out: layout, ins });
+        self.locate();
+        self.work += out.size as u64 * out.dtype.size() as u64;
+        self.owners.push(None);
+        In { src: Src::node(node), layout }
     }
 
     /// Records a write to `target`'s storage: a new version of it.
@@ -182,7 +195,7 @@ impl Tape {
         // SAFETY: the caller holds the lock.
         unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
         storage.tape_refs().set(storage.tape_refs().get() + 1);
-        self.owners.push(storage.clone());
+        self.owners.push(Some(storage.clone()));
     }
 
     /// For each node: does anybody outside the tape still see its value?
@@ -192,6 +205,7 @@ impl Tape {
     pub unsafe fn liveness(&self, live: &mut Vec<bool>) {
         live.clear();
         live.extend(self.owners.iter().enumerate().map(|(node, storage)| {
+            let Some(storage) = storage else { return false };
             // SAFETY: the caller holds the lock.
             let head = unsafe { storage.head() };
             head == Some(Head { tape: self.index, node: node as u32 })
@@ -205,15 +219,16 @@ impl Tape {
     /// The engine's lock is held.
     pub unsafe fn give_up_largest(&mut self) -> Option<usize> {
         let seen = |node: usize| {
-            let storage = &self.owners[node];
+            let Some(storage) = &self.owners[node] else { return false };
             // SAFETY: the caller holds the lock.
             let (head, has_memory) = unsafe { (storage.head(), storage.buffer().is_some()) };
             head == Some(Head { tape: self.index, node: node as u32 }) && !has_memory
         };
-        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| self.owners[n].bytes);
-        if let Some(node) = largest {
+        let bytes = |node: usize| self.owners[node].as_ref().map_or(0, |storage| storage.bytes);
+        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| bytes(n));
+        if let Some(storage) = largest.and_then(|node| self.owners[node].as_ref()) {
             // SAFETY: as above.
-            unsafe { self.owners[node].set_head(None) };
+            unsafe { storage.set_head(None) };
         }
         largest
     }
@@ -223,7 +238,7 @@ impl Tape {
     /// # Safety
     /// The engine's lock is held. Live nodes' storages have got their memory.
     pub unsafe fn clear(&mut self) {
-        for storage in &self.owners {
+        for storage in self.owners.iter().flatten() {
             // SAFETY: the caller holds the lock.
             unsafe { storage.set_head(None) };
             storage.tape_refs().set(0);

@@ -110,7 +110,7 @@ impl Routine {
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } | CallOp::Convolve(..) => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
-            CallOp::SparseDot { .. } => 3,
+            CallOp::SparseDot { .. } | CallOp::RecurBack(_) => 3,
             _ => 1,
         };
         let optional = usize::from(call.op == CallOp::Compact && call.ins.len() == 2);
@@ -206,6 +206,8 @@ impl Routine {
                     && convolve::known(geometry)
             }
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
+            // Recorded step by step here: see `CpuDevice::can`.
+            CallOp::Recur(_) | CallOp::RecurBack(_) => false,
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -260,6 +262,7 @@ impl Routine {
                 }
                 CallOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
+                CallOp::Recur(_) | CallOp::RecurBack(_) => Err(bad(&self.call, "there is no such routine")),
             }
         }
     }

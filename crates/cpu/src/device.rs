@@ -69,6 +69,7 @@ impl Device for CpuDevice {
     fn can(&self, call: &CallOp) -> bool {
         match call {
             CallOp::Convolve(_, geometry) => calls::convolve::known(geometry),
+            CallOp::Recur(_) | CallOp::RecurBack(_) => false,
             _ => true,
         }
     }

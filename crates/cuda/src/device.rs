@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, CallOp, Error, Memory};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
@@ -217,8 +218,14 @@ impl Device for CudaDevice {
         match call {
             // Without the library, convolutions are recorded as products of windows.
             CallOp::Convolve(_, geometry) => Convolution::known(geometry) && self.0.with_dnn(|_| Ok(())).is_ok(),
+            CallOp::Recur(r) | CallOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
             _ => true,
         }
+    }
+
+    fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
+        // Without the library, or where it refuses, steps are recorded one by one.
+        self.0.with_dnn(|dnn| dnn.recurrence(layers)).ok().flatten()
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

@@ -9,10 +9,10 @@ use cuprous_plan::Executable;
 
 use crate::codegen::Arg;
 use crate::device::{Counters, Gpu};
-use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape, Stream, memset_async};
+use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
 use crate::error::{Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
-use crate::routines::{Planned, Routine, Run};
+use crate::routines::{Planned, Routine, RoutineCopy, Run};
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
 const GRAPH_AT: u32 = 3;
@@ -35,11 +35,25 @@ struct Launch {
 /// One unit of a program, in order.
 enum Task {
     Kernel(Launch),
-    /// With the place of its workspace in the scratch.
+    /// With the place of its workspace in the scratch, and memory of its own.
     Routine {
         routine: Arc<dyn Routine>,
         workspace: i64,
+        home: DevPtr,
     },
+    /// Between the program's buffers and a routine's own memory.
+    Copy {
+        copy: RoutineCopy,
+        home: DevPtr,
+        into: bool,
+    },
+}
+
+/// Where a copy goes, and from where.
+fn ends(copy: &RoutineCopy, home: DevPtr, into: bool, run: Run) -> (DevPtr, DevPtr) {
+    let theirs = DevPtr(run.buffers[copy.buffer as usize] + copy.offset);
+    let own = home.offset(copy.home as i64);
+    if into { (own, theirs) } else { (theirs, own) }
 }
 
 impl Launch {
@@ -53,7 +67,7 @@ impl Launch {
 
     /// Fills the argument block for this run.
     fn bind(&mut self, run: Run) {
-        let Run { buffers, scalars, scratch } = run;
+        let Run { buffers, scalars, scratch, .. } = run;
         for (k, arg) in self.args.iter().enumerate() {
             match *arg {
                 Arg::Buffer(b) => self.block.set_bytes(k, &buffers[b as usize].to_ne_bytes()),
@@ -82,7 +96,7 @@ struct Replayed {
 impl Replayed {
     /// The run that the nodes were last patched for.
     fn last(&self) -> Run<'_> {
-        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch }
+        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch, home: DevPtr::NULL }
     }
 }
 
@@ -136,7 +150,12 @@ impl Loaded {
                 self.on_stream |= !routine.graphs();
                 let workspace = scratch as i64;
                 scratch += routine.workspace(&self.gpu)?.next_multiple_of(256);
-                self.tasks.push(Task::Routine { routine, workspace });
+                let (bytes, copies) = routine.home(&self.gpu)?;
+                let home = self.state(bytes)?;
+                let [before, after] = copies;
+                self.tasks.extend(before.into_iter().map(|copy| Task::Copy { copy, home, into: true }));
+                self.tasks.push(Task::Routine { routine, workspace, home });
+                self.tasks.extend(after.into_iter().map(|copy| Task::Copy { copy, home, into: false }));
             }
             if let (Some(stage), Some(&function)) = (kernels.stages.get(k), functions.get(k)) {
                 let shape = LaunchShape { grid: stage.grid, block: stage.block, shared: stage.shared };
@@ -163,7 +182,7 @@ impl Loaded {
         self.gpu.context.make_current()?;
         self.runs = self.runs.saturating_add(1);
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
-        let run = Run { buffers, scalars, scratch };
+        let run = Run { buffers, scalars, scratch, home: DevPtr::NULL };
         let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
         let result = if graphed { self.replay(run) } else { self.stream(run) };
         // Later work of the same stream may reuse the scratch at once.
@@ -176,8 +195,14 @@ impl Loaded {
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
         for task in &mut self.tasks {
             match task {
-                Task::Routine { routine, workspace } => {
+                Task::Routine { routine, workspace, home } => {
+                    let run = Run { home: *home, ..run };
                     routine.submit(gpu, run, run.scratch.offset(*workspace), &gpu.stream)?;
+                }
+                Task::Copy { copy, home, into } => {
+                    let (to, from) = ends(copy, *home, *into, run);
+                    // SAFETY: both ends are live and of that size.
+                    unsafe { memcpy_dtod_async(to, from, copy.bytes, &gpu.stream)? };
                 }
                 Task::Kernel(launch) => {
                     launch.bind(run);
@@ -204,8 +229,14 @@ impl Loaded {
                                 // SAFETY: as in `stream`.
                                 patched += u64::from(unsafe { graph.exec.set_kernel_args(node, &launch.block)? });
                             }
-                            Task::Routine { routine, workspace } => {
-                                if !routine.same(run, graph.last()) {
+                            Task::Copy { copy, home, into } => {
+                                let (to, from) = ends(copy, *home, *into, run);
+                                // SAFETY: as in `stream`.
+                                patched += u64::from(unsafe { graph.exec.set_copy(node, to, from, copy.bytes)? });
+                            }
+                            Task::Routine { routine, workspace, home } => {
+                                let run = Run { home: *home, ..run };
+                                if !routine.same(run, Run { home: *home, ..graph.last() }) {
                                     graph.recaptures += 1;
                                     patched += 1;
                                     let workspace = run.scratch.offset(*workspace);
@@ -250,7 +281,12 @@ impl Loaded {
                         launch.bind(run);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Routine { routine, workspace } => {
+                    Task::Copy { copy, home, into } => {
+                        let (to, from) = ends(copy, *home, *into, run);
+                        builder.add_copy(to, from, copy.bytes, &after)?
+                    }
+                    Task::Routine { routine, workspace, home } => {
+                        let run = Run { home: *home, ..run };
                         let workspace = run.scratch.offset(*workspace);
                         builder.add_captured(&after, |s| routine.submit(&gpu, run, workspace, s))?
                     }

@@ -132,8 +132,10 @@ impl Programs {
         }));
         entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto)?;
         for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
-            // SAFETY: the engine's lock is held.
-            unsafe { tape.owners[node as usize].set_buffer(buffer) };
+            if let Some(owner) = &tape.owners[node as usize] {
+                // SAFETY: the engine's lock is held.
+                unsafe { owner.set_buffer(buffer) };
+            }
         }
         self.last = Some(program);
         // SAFETY: as above; the live values have their memory.
@@ -191,14 +193,17 @@ impl Programs {
         let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
         let mut known: HashMap<usize, u32> =
             tape.leaves.iter().enumerate().map(|(k, s)| (Arc::as_ptr(s) as usize, k as u32)).collect();
+        let mut fresh = |bytes: usize| {
+            storage_bytes.push(bytes);
+            storage_bytes.len() as u32 - 1
+        };
         let storage_of: Vec<u32> = tape
             .owners
             .iter()
-            .map(|s| {
-                *known.entry(Arc::as_ptr(s) as usize).or_insert_with(|| {
-                    storage_bytes.push(s.bytes);
-                    storage_bytes.len() as u32 - 1
-                })
+            .zip(&tape.nodes)
+            .map(|(owner, node)| match owner {
+                Some(s) => *known.entry(Arc::as_ptr(s) as usize).or_insert_with(|| fresh(s.bytes)),
+                None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
             })
             .collect();
         let mut program = emit::plan(Input {
@@ -265,7 +270,7 @@ fn allocate(program: &Program, tape: &Tape, engine: &Engine) -> Result<Memories>
     let outputs = program
         .outputs
         .iter()
-        .map(|&node| engine.device.alloc(tape.owners[node as usize].bytes))
+        .map(|&node| engine.device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
         .collect::<Result<_>>()?;
     Ok((arena, outputs))
 }

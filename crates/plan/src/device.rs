@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 
 use crate::kernels::{KernelRef, RawModule};
@@ -30,6 +31,12 @@ pub trait Device: Send + Sync {
     fn can(&self, call: &CallOp) -> bool {
         let _ = call;
         true
+    }
+
+    /// How the device's routine for those layers wants its operands; `None` where there is no such routine.
+    fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
+        let _ = layers;
+        None
     }
 
     /// Generates and compiles all that a program needs.

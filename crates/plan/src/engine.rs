@@ -26,9 +26,10 @@ const PERIODIC_CAP: usize = 160;
 /// Recorded work (in bytes that take as long) after which an asynchronous device is given the tape at the next whole-array
 /// routine: 15 µs of an H200.
 const BIG_WORK: u64 = 64 << 20;
-/// Nodes for which a tape with enough work waits after a product, so that its call can take them over: `z += b` and a
-/// second sum in place are four. Recording them takes under 1 µs.
-const EPILOGUE_NODES: usize = 4;
+/// Nodes for which a tape with enough work waits after a product, unless there is another routine: what its call can take
+/// over, and what is one kernel, such as the way back through a softmax, its scale and its mask. Recording them takes some
+/// microseconds.
+const EPILOGUE_NODES: usize = 32;
 /// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
 /// Results that an error names of those that did not fit; there may be hundreds.
@@ -58,7 +59,7 @@ pub struct Stats {
 
 /// Everything behind the lock.
 pub(crate) struct State {
-    tapes: Vec<Tape>,
+    pub(crate) tapes: Vec<Tape>,
     free_tapes: Vec<u32>,
     memo: Memo,
     pub(crate) programs: Programs,
@@ -200,7 +201,7 @@ impl Engine {
     }
 
     /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
-    fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
+    pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
         let tape = self.tape();
         let mut state = self.lock();
         for array in operands {
@@ -238,7 +239,7 @@ impl Engine {
     /// After recording: decides whether the tape ends here. Where there is enough work for an asynchronous device, the
     /// tape ends so many nodes after a whole-array routine as `after` says.
     #[inline]
-    fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
+    pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
         state.stats.nodes += 1;
         let t = &mut state.tapes[tape as usize];
         let len = t.nodes.len();
@@ -575,13 +576,20 @@ impl Engine {
         t.work += work;
         let waits = op == CallOp::Dot && work > BIG_PRODUCT;
         let number = op.intern();
-        let fun =
-            if ins.len() == 3 { u8::try_from(number).expect("calls of three operands are numbered first") } else { 0 };
+        let mut name = [0; 2];
         if ins.len() < 3 {
             operands[2].src = Src(number);
+        } else {
+            let short =
+                u16::try_from(number).map_err(|_| Error::runtime("too many different routines in one process"))?;
+            name = short.to_le_bytes();
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, fun, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out =
+            t.push(NodeKind::Call, name[0], ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        if let Some(node) = t.nodes.last_mut() {
+            node.extra = name[1];
+        }
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)
     }
@@ -638,7 +646,8 @@ impl Engine {
                     let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
                     given_up += 1;
                     if given_up <= TOLD {
-                        let (name, bytes) = (explain::name(&tape.nodes[node]), tape.owners[node].bytes);
+                        let (name, bytes) =
+                            (explain::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
                         let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
                     }
                 }

@@ -64,6 +64,8 @@ pub(crate) struct Group {
     open: bool,
     /// Every node reads and writes in flat order, so only the size of `shape` matters.
     flat: bool,
+    /// The formula that nodes are of, 0 where none is of one: see [`Node::extra`].
+    formula: u8,
     /// Groups that must not run before this one, and whether through direct edges only.
     successors: Vec<(u32, bool)>,
 }
@@ -177,6 +179,7 @@ impl<'a> Fusion<'a> {
                 fold: None,
                 open: !alone,
                 flat: true,
+                formula: 0,
                 successors: Vec::new(),
             });
             self.moved.push(group);
@@ -187,6 +190,7 @@ impl<'a> Fusion<'a> {
         self.group_of[n as usize] = group;
         let g = &mut self.groups[group as usize];
         g.nodes.push(n);
+        g.formula = formula(&node);
         if node.kind == NodeKind::Reduce {
             g.mask = mask;
             g.shape = shape;
@@ -211,6 +215,7 @@ impl<'a> Fusion<'a> {
             fold: Some(fold),
             open: false,
             flat: false,
+            formula: 0,
             successors: Vec::new(),
         });
         for m in members {
@@ -370,7 +375,7 @@ impl<'a> Fusion<'a> {
             let shapes_agree =
                 a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
             let free = a.successors.iter().all(|&(s, _)| self.settled(s) > last);
-            if !(a.open && b.open && shapes_agree && free)
+            if !(a.open && b.open && shapes_agree && free && a.formula == b.formula)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
                 || a.nodes.len() + b.nodes.len() >= MAX_NODES
             {
@@ -434,6 +439,9 @@ impl<'a> Fusion<'a> {
             return None;
         }
         let node = self.node(n);
+        if group.formula != formula(node) {
+            return None;
+        }
         if node.kind == NodeKind::Reduce {
             let read = self.layout(node.ins[0].layout);
             let same_space = group.shape == *shape
@@ -504,6 +512,11 @@ impl<'a> Fusion<'a> {
         }
         stored
     }
+}
+
+/// The formula that a node is of. Each formula is a kernel of its own, so that many alike share their code.
+fn formula(node: &Node) -> u8 {
+    if node.kind == NodeKind::Call { 0 } else { node.extra }
 }
 
 /// Nodes whose value somebody sees, and all that those need.

@@ -17,6 +17,7 @@ mod pack;
 pub mod program;
 pub mod record;
 mod routines;
+pub mod script;
 pub mod spec;
 
 pub use device::{Device, Executable};
@@ -25,3 +26,4 @@ pub use kernel::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Ty
 pub use kernels::{KernelRef, Launch, RawKernel, RawModule, UserKernel};
 pub use program::{BufferInfo, Place, Program, Step};
 pub use record::Operand;
+pub use script::Script;

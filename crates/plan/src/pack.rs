@@ -9,7 +9,7 @@ use crate::program::Step;
 /// Elements of the largest map that is packed.
 const MAX_ELEMENTS: i64 = 1 << 16;
 /// Maps in one step.
-const MAX_KERNELS: usize = 16;
+const MAX_KERNELS: usize = 64;
 /// How far ahead of its own place a map may run.
 const LOOK_BACK: usize = 16;
 

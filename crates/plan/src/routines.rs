@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use cuprous_core::layout::show;
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Scalar, ScanOp};
+use cuprous_core::{
+    Array, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScanOp, Src,
+};
 use smallvec::SmallVec;
 
 use crate::engine::{Engine, checked_bytes};
 use crate::record::{self, Operand};
+
+/// Multiplications of a matrix product up to which a GPU does it in a kernel of ours: a launch less, where what follows is
+/// fused with it.
+const TINY: i64 = 1 << 16;
 
 impl Engine {
     /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::reduce`], also where nothing is folded or there is nothing to fold.
@@ -94,13 +100,59 @@ impl Engine {
         if x[n - 1] == 0 {
             return self.full(&shape, Scalar::default(), a.dtype());
         }
+        if self.is_tiny(x, y[n - 1], a.dtype()) {
+            return self.tiny_dot(a, b);
+        }
         let (a, b) = (self.matrices(a)?, self.matrices(b)?);
         self.whole(CallOp::Dot, &[&a, &b], a.dtype(), &shape)
     }
 
-    /// The array in a form that libraries take: one of the last two strides is 1 and the other no smaller than its row,
+    /// Is a product of m × k by k × n less work than the launch of a library's kernel?
+    fn is_tiny(&self, x: &[i64], n: i64, dtype: DType) -> bool {
+        let few = matches!(x, &[m, k] if m * n * k <= TINY);
+        few && n > 0 && matches!(dtype, DType::F32 | DType::F64) && self.device.is_asynchronous()
+    }
+
+    /// A product as what it is, so that it is fused with what comes before and after it.
+    fn tiny_dot(self: &Arc<Engine>, a: &Array, b: &Array) -> Result<Array> {
+        let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
+        let space = [m, n, k];
+        let (s, t) = (&a.layout.strides, &b.layout.strides);
+        let layouts = [
+            a.layout.with(&space, &[s[0], 0, s[1]], a.layout.offset),
+            b.layout.with(&space, &[0, t[1], t[0]], b.layout.offset),
+        ];
+        self.sum_of_products([a, b], layouts, Layout::contiguous(a.dtype(), &[m, n]))
+    }
+
+    /// Records the product of two arrays, read through layouts of one shape, summed over its last axis.
+    fn sum_of_products(
+        self: &Arc<Engine>,
+        operands: [&Array; 2],
+        layouts: [LayoutRef; 2],
+        out: LayoutRef,
+    ) -> Result<Array> {
+        let (mut state, tape) = self.open(&operands)?;
+        let t = &mut state.tapes[tape as usize];
+        let mut ins = [In::default(); 3];
+        for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
+            // SAFETY: the lock is held, foreign tapes are settled.
+            let src = unsafe { t.source(&a.storage) };
+            *to = In { src, layout: t.note(layout) };
+        }
+        let space = Layout::contiguous(out.dtype, &layouts[0].shape);
+        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let axes = Src(1 << (space.ndim() - 1));
+        let ins = [product, In { src: axes, layout: 0 }, In::default()];
+        let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);
+        let external = operands.iter().any(|a| a.storage.is_external());
+        self.close(&mut state, tape, None, external);
+        Ok(sum)
+    }
+
+    /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,
     /// and the batch has a single stride. Otherwise a copy.
-    fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
+    pub fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
         let layout: &Layout = &a.layout;
         let n = layout.ndim();
         let (shape, strides) = (&layout.shape, &layout.strides);
@@ -110,6 +162,13 @@ impl Engine {
         let uniform = batch.windows(2).all(|w| w[0].1 == w[1].1 * w[1].0) && batch.iter().all(|b| b.1 >= 0);
         if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
             return Ok(a.clone());
+        }
+        // A copy in the order of memory is the faster one.
+        if shape[n - 1] > 1 && strides[n - 2].abs() < strides[n - 1].abs() && strides[n - 2] != 0 {
+            let mut order: SmallVec<[usize; 6]> = (0..n).collect();
+            order.swap(n - 2, n - 1);
+            let copy = self.cast(&a.view(layout.permute(&order)), a.dtype())?;
+            return Ok(copy.view(copy.layout.permute(&order)));
         }
         self.cast(a, a.dtype())
     }

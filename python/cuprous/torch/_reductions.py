@@ -305,18 +305,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """`exp(x) / sum(exp(x))` along a dimension."""
     x = _in_dtype(input, dtype, False)
-    dims = [_implicit(x.ndim) if dim is None else dim]
-    top = _fold("max", x.detach(), dims, True)
-    powers = _map("exp", _map("subtract", x, top))
-    return _map("divide", powers, _fold("sum", powers, dims, True))
+    return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """The logarithm of `softmax`."""
     x = _in_dtype(input, dtype, False)
-    dims = [_implicit(x.ndim) if dim is None else dim]
-    centred = _map("subtract", x, _fold("max", x.detach(), dims, True))
-    return _map("subtract", centred, _map("log", _fold("sum", _map("exp", centred), dims, True)))
+    return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
 
 
 def _implicit(ndim: int) -> int:

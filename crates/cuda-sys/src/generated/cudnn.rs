@@ -181,6 +181,88 @@ pub struct cudnnConvolutionBwdFilterAlgoPerfStruct {
     pub reserved: [::std::os::raw::c_int; 3usize],
 }
 pub type cudnnConvolutionBwdFilterAlgoPerf_t = cudnnConvolutionBwdFilterAlgoPerfStruct;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cudnnDropoutStruct {
+    _unused: [u8; 0],
+}
+pub type cudnnDropoutDescriptor_t = *mut cudnnDropoutStruct;
+impl cudnnForwardMode_t {
+    pub const CUDNN_FWD_MODE_INFERENCE: cudnnForwardMode_t = cudnnForwardMode_t(0);
+    pub const CUDNN_FWD_MODE_TRAINING: cudnnForwardMode_t = cudnnForwardMode_t(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnForwardMode_t(pub ::std::os::raw::c_uint);
+impl cudnnRNNMode_t {
+    pub const CUDNN_RNN_RELU: cudnnRNNMode_t = cudnnRNNMode_t(0);
+    pub const CUDNN_RNN_TANH: cudnnRNNMode_t = cudnnRNNMode_t(1);
+    pub const CUDNN_LSTM: cudnnRNNMode_t = cudnnRNNMode_t(2);
+    pub const CUDNN_GRU: cudnnRNNMode_t = cudnnRNNMode_t(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNMode_t(pub ::std::os::raw::c_uint);
+impl cudnnRNNBiasMode_t {
+    pub const CUDNN_RNN_NO_BIAS: cudnnRNNBiasMode_t = cudnnRNNBiasMode_t(0);
+    pub const CUDNN_RNN_SINGLE_INP_BIAS: cudnnRNNBiasMode_t = cudnnRNNBiasMode_t(1);
+    pub const CUDNN_RNN_DOUBLE_BIAS: cudnnRNNBiasMode_t = cudnnRNNBiasMode_t(2);
+    pub const CUDNN_RNN_SINGLE_REC_BIAS: cudnnRNNBiasMode_t = cudnnRNNBiasMode_t(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNBiasMode_t(pub ::std::os::raw::c_uint);
+impl cudnnDirectionMode_t {
+    pub const CUDNN_UNIDIRECTIONAL: cudnnDirectionMode_t = cudnnDirectionMode_t(0);
+    pub const CUDNN_BIDIRECTIONAL: cudnnDirectionMode_t = cudnnDirectionMode_t(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnDirectionMode_t(pub ::std::os::raw::c_uint);
+impl cudnnRNNInputMode_t {
+    pub const CUDNN_LINEAR_INPUT: cudnnRNNInputMode_t = cudnnRNNInputMode_t(0);
+    pub const CUDNN_SKIP_INPUT: cudnnRNNInputMode_t = cudnnRNNInputMode_t(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNInputMode_t(pub ::std::os::raw::c_uint);
+impl cudnnRNNDataLayout_t {
+    pub const CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED: cudnnRNNDataLayout_t = cudnnRNNDataLayout_t(0);
+    pub const CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED: cudnnRNNDataLayout_t = cudnnRNNDataLayout_t(1);
+    pub const CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED: cudnnRNNDataLayout_t = cudnnRNNDataLayout_t(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNDataLayout_t(pub ::std::os::raw::c_uint);
+impl cudnnRNNAlgo_t {
+    pub const CUDNN_RNN_ALGO_STANDARD: cudnnRNNAlgo_t = cudnnRNNAlgo_t(0);
+    pub const CUDNN_RNN_ALGO_PERSIST_STATIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(1);
+    pub const CUDNN_RNN_ALGO_PERSIST_DYNAMIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(2);
+    pub const CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H: cudnnRNNAlgo_t = cudnnRNNAlgo_t(3);
+    pub const CUDNN_RNN_ALGO_COUNT: cudnnRNNAlgo_t = cudnnRNNAlgo_t(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNAlgo_t(pub ::std::os::raw::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cudnnRNNStruct {
+    _unused: [u8; 0],
+}
+pub type cudnnRNNDescriptor_t = *mut cudnnRNNStruct;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cudnnRNNDataStruct {
+    _unused: [u8; 0],
+}
+pub type cudnnRNNDataDescriptor_t = *mut cudnnRNNDataStruct;
+impl cudnnWgradMode_t {
+    pub const CUDNN_WGRAD_MODE_ADD: cudnnWgradMode_t = cudnnWgradMode_t(0);
+    pub const CUDNN_WGRAD_MODE_SET: cudnnWgradMode_t = cudnnWgradMode_t(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnWgradMode_t(pub ::std::os::raw::c_uint);
 pub struct CudnnApi {
     __library: ::libloading::Library,
     pub cudnnGetErrorString:
@@ -339,6 +421,181 @@ pub struct CudnnApi {
         ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
+    pub cudnnCreateDropoutDescriptor: Result<
+        unsafe extern "C" fn(dropoutDesc: *mut cudnnDropoutDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnDestroyDropoutDescriptor: Result<
+        unsafe extern "C" fn(dropoutDesc: cudnnDropoutDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnSetDropoutDescriptor: Result<
+        unsafe extern "C" fn(
+            dropoutDesc: cudnnDropoutDescriptor_t,
+            handle: cudnnHandle_t,
+            dropout: f32,
+            states: *mut ::std::os::raw::c_void,
+            stateSizeInBytes: usize,
+            seed: ::std::os::raw::c_ulonglong,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnCreateRNNDescriptor: Result<
+        unsafe extern "C" fn(rnnDesc: *mut cudnnRNNDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnDestroyRNNDescriptor: Result<
+        unsafe extern "C" fn(rnnDesc: cudnnRNNDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnSetRNNDescriptor_v8: Result<
+        unsafe extern "C" fn(
+            rnnDesc: cudnnRNNDescriptor_t,
+            algo: cudnnRNNAlgo_t,
+            cellMode: cudnnRNNMode_t,
+            biasMode: cudnnRNNBiasMode_t,
+            dirMode: cudnnDirectionMode_t,
+            inputMode: cudnnRNNInputMode_t,
+            dataType: cudnnDataType_t,
+            mathPrec: cudnnDataType_t,
+            mathType: cudnnMathType_t,
+            inputSize: i32,
+            hiddenSize: i32,
+            projSize: i32,
+            numLayers: i32,
+            dropoutDesc: cudnnDropoutDescriptor_t,
+            auxFlags: u32,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnCreateRNNDataDescriptor: Result<
+        unsafe extern "C" fn(rnnDataDesc: *mut cudnnRNNDataDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnDestroyRNNDataDescriptor: Result<
+        unsafe extern "C" fn(rnnDataDesc: cudnnRNNDataDescriptor_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnSetRNNDataDescriptor: Result<
+        unsafe extern "C" fn(
+            rnnDataDesc: cudnnRNNDataDescriptor_t,
+            dataType: cudnnDataType_t,
+            layout: cudnnRNNDataLayout_t,
+            maxSeqLength: ::std::os::raw::c_int,
+            batchSize: ::std::os::raw::c_int,
+            vectorSize: ::std::os::raw::c_int,
+            seqLengthArray: *const ::std::os::raw::c_int,
+            paddingFill: *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnGetRNNTempSpaceSizes: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            fwdMode: cudnnForwardMode_t,
+            xDesc: cudnnRNNDataDescriptor_t,
+            workSpaceSize: *mut usize,
+            reserveSpaceSize: *mut usize,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnGetRNNWeightSpaceSize: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            weightSpaceSize: *mut usize,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnGetRNNWeightParams: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            pseudoLayer: i32,
+            weightSpaceSize: usize,
+            weightSpace: *const ::std::os::raw::c_void,
+            linLayerID: i32,
+            mDesc: cudnnTensorDescriptor_t,
+            mAddr: *mut *mut ::std::os::raw::c_void,
+            bDesc: cudnnTensorDescriptor_t,
+            bAddr: *mut *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnRNNForward: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            fwdMode: cudnnForwardMode_t,
+            devSeqLengths: *const i32,
+            xDesc: cudnnRNNDataDescriptor_t,
+            x: *const ::std::os::raw::c_void,
+            yDesc: cudnnRNNDataDescriptor_t,
+            y: *mut ::std::os::raw::c_void,
+            hDesc: cudnnTensorDescriptor_t,
+            hx: *const ::std::os::raw::c_void,
+            hy: *mut ::std::os::raw::c_void,
+            cDesc: cudnnTensorDescriptor_t,
+            cx: *const ::std::os::raw::c_void,
+            cy: *mut ::std::os::raw::c_void,
+            weightSpaceSize: usize,
+            weightSpace: *const ::std::os::raw::c_void,
+            workSpaceSize: usize,
+            workSpace: *mut ::std::os::raw::c_void,
+            reserveSpaceSize: usize,
+            reserveSpace: *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnRNNBackwardData_v8: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            devSeqLengths: *const i32,
+            yDesc: cudnnRNNDataDescriptor_t,
+            y: *const ::std::os::raw::c_void,
+            dy: *const ::std::os::raw::c_void,
+            xDesc: cudnnRNNDataDescriptor_t,
+            dx: *mut ::std::os::raw::c_void,
+            hDesc: cudnnTensorDescriptor_t,
+            hx: *const ::std::os::raw::c_void,
+            dhy: *const ::std::os::raw::c_void,
+            dhx: *mut ::std::os::raw::c_void,
+            cDesc: cudnnTensorDescriptor_t,
+            cx: *const ::std::os::raw::c_void,
+            dcy: *const ::std::os::raw::c_void,
+            dcx: *mut ::std::os::raw::c_void,
+            weightSpaceSize: usize,
+            weightSpace: *const ::std::os::raw::c_void,
+            workSpaceSize: usize,
+            workSpace: *mut ::std::os::raw::c_void,
+            reserveSpaceSize: usize,
+            reserveSpace: *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnRNNBackwardWeights_v8: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            rnnDesc: cudnnRNNDescriptor_t,
+            addGrad: cudnnWgradMode_t,
+            devSeqLengths: *const i32,
+            xDesc: cudnnRNNDataDescriptor_t,
+            x: *const ::std::os::raw::c_void,
+            hDesc: cudnnTensorDescriptor_t,
+            hx: *const ::std::os::raw::c_void,
+            yDesc: cudnnRNNDataDescriptor_t,
+            y: *const ::std::os::raw::c_void,
+            weightSpaceSize: usize,
+            dweightSpace: *mut ::std::os::raw::c_void,
+            workSpaceSize: usize,
+            workSpace: *mut ::std::os::raw::c_void,
+            reserveSpaceSize: usize,
+            reserveSpace: *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
 }
 impl CudnnApi {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -377,6 +634,21 @@ impl CudnnApi {
         let cudnnGetConvolutionBackwardFilterAlgorithm_v7 =
             __library.get(b"cudnnGetConvolutionBackwardFilterAlgorithm_v7\0").map(|sym| *sym);
         let cudnnConvolutionBackwardFilter = __library.get(b"cudnnConvolutionBackwardFilter\0").map(|sym| *sym);
+        let cudnnCreateDropoutDescriptor = __library.get(b"cudnnCreateDropoutDescriptor\0").map(|sym| *sym);
+        let cudnnDestroyDropoutDescriptor = __library.get(b"cudnnDestroyDropoutDescriptor\0").map(|sym| *sym);
+        let cudnnSetDropoutDescriptor = __library.get(b"cudnnSetDropoutDescriptor\0").map(|sym| *sym);
+        let cudnnCreateRNNDescriptor = __library.get(b"cudnnCreateRNNDescriptor\0").map(|sym| *sym);
+        let cudnnDestroyRNNDescriptor = __library.get(b"cudnnDestroyRNNDescriptor\0").map(|sym| *sym);
+        let cudnnSetRNNDescriptor_v8 = __library.get(b"cudnnSetRNNDescriptor_v8\0").map(|sym| *sym);
+        let cudnnCreateRNNDataDescriptor = __library.get(b"cudnnCreateRNNDataDescriptor\0").map(|sym| *sym);
+        let cudnnDestroyRNNDataDescriptor = __library.get(b"cudnnDestroyRNNDataDescriptor\0").map(|sym| *sym);
+        let cudnnSetRNNDataDescriptor = __library.get(b"cudnnSetRNNDataDescriptor\0").map(|sym| *sym);
+        let cudnnGetRNNTempSpaceSizes = __library.get(b"cudnnGetRNNTempSpaceSizes\0").map(|sym| *sym);
+        let cudnnGetRNNWeightSpaceSize = __library.get(b"cudnnGetRNNWeightSpaceSize\0").map(|sym| *sym);
+        let cudnnGetRNNWeightParams = __library.get(b"cudnnGetRNNWeightParams\0").map(|sym| *sym);
+        let cudnnRNNForward = __library.get(b"cudnnRNNForward\0").map(|sym| *sym);
+        let cudnnRNNBackwardData_v8 = __library.get(b"cudnnRNNBackwardData_v8\0").map(|sym| *sym);
+        let cudnnRNNBackwardWeights_v8 = __library.get(b"cudnnRNNBackwardWeights_v8\0").map(|sym| *sym);
         Ok(CudnnApi {
             __library,
             cudnnGetErrorString,
@@ -400,6 +672,21 @@ impl CudnnApi {
             cudnnConvolutionBackwardData,
             cudnnGetConvolutionBackwardFilterAlgorithm_v7,
             cudnnConvolutionBackwardFilter,
+            cudnnCreateDropoutDescriptor,
+            cudnnDestroyDropoutDescriptor,
+            cudnnSetDropoutDescriptor,
+            cudnnCreateRNNDescriptor,
+            cudnnDestroyRNNDescriptor,
+            cudnnSetRNNDescriptor_v8,
+            cudnnCreateRNNDataDescriptor,
+            cudnnDestroyRNNDataDescriptor,
+            cudnnSetRNNDataDescriptor,
+            cudnnGetRNNTempSpaceSizes,
+            cudnnGetRNNWeightSpaceSize,
+            cudnnGetRNNWeightParams,
+            cudnnRNNForward,
+            cudnnRNNBackwardData_v8,
+            cudnnRNNBackwardWeights_v8,
         })
     }
 }

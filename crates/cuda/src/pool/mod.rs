@@ -7,12 +7,16 @@
 //! - Determinism: which block is handed out follows from the sequence of calls alone (size, then age of the segment,
 //!   then offset), so a repeated step gets the same addresses and its graph needs no patch.
 //! - Each segment is tiled by its blocks without gap or overlap, and no two neighbours are both free.
+//! - Small freed blocks are first kept as they are, by size, lowest address first (*quick* lists): a step that repeats
+//!   takes and gives back the same few sizes, and splitting and joining cost more than its launch. For their segments such
+//!   blocks are in use; `settle` brings them home.
 
 mod segments;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::driver::DevPtr;
 use crate::error::{CudaError, Result};
@@ -27,6 +31,10 @@ const SMALL_SEGMENT: u64 = 8 << 20;
 /// Requests up to this share large segments; beyond, a segment is made to measure.
 const MEDIUM: u64 = 16 << 20;
 const LARGE_SEGMENT: u64 = 64 << 20;
+/// Blocks up to this size are kept in quick lists,
+const QUICK: u64 = 64 << 10;
+/// which hold so many bytes at most.
+const QUICK_BYTES: u64 = 4 << 20;
 /// The driver maps memory in pieces of this size.
 const DRIVER_PAGE: u64 = 2 << 20;
 
@@ -66,6 +74,34 @@ struct Block {
 /// A free block, in the order in which they are tried.
 type FreeKey = (u64, u64, u64);
 
+/// A block that was handed out, or waits in a quick list.
+#[derive(Debug, Clone, Copy)]
+struct Live {
+    segment: u64,
+    offset: u64,
+    bytes: u64,
+    quick: bool,
+}
+
+/// A hash of addresses, which are all different and multiples of [`GRANULE`].
+#[derive(Debug, Default)]
+struct Address(u64);
+
+impl Hasher for Address {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0 ^ (n / GRANULE)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// The allocator. Not synchronised: its device owns it behind a lock.
 #[derive(Debug)]
 pub struct Pool<S> {
@@ -75,8 +111,11 @@ pub struct Pool<S> {
     next_segment: u64,
     /// (bytes, segment, offset), apart for small and large segments.
     free: [BTreeSet<FreeKey>; 2],
-    /// Address to (segment, offset), for the blocks in use.
-    live: HashMap<u64, (u64, u64)>,
+    /// By address.
+    live: HashMap<u64, Live, BuildHasherDefault<Address>>,
+    /// Addresses of freed blocks of one to [`QUICK`] / [`GRANULE`] granules, in falling order.
+    quick: Vec<Vec<u64>>,
+    quick_bytes: u64,
     used: u64,
     total: u64,
     peak: u64,
@@ -91,7 +130,9 @@ impl<S: SegmentSource> Pool<S> {
             segments: BTreeMap::new(),
             next_segment: 0,
             free: [BTreeSet::new(), BTreeSet::new()],
-            live: HashMap::new(),
+            live: HashMap::default(),
+            quick: vec![Vec::new(); (QUICK / GRANULE + 1) as usize],
+            quick_bytes: 0,
             used: 0,
             total: 0,
             peak: 0,
@@ -116,13 +157,22 @@ impl<S: SegmentSource> Pool<S> {
             return Ok(DevPtr::NULL);
         }
         let Some(want) = round_up(bytes) else { return Err(self.out_of_memory(bytes)) };
+        if let Some(block) = self.take_quick(want) {
+            return Ok(block);
+        }
         if let Some(block) = self.take_free(want) {
+            return Ok(block);
+        }
+        if self.settle()
+            && let Some(block) = self.take_free(want)
+        {
             return Ok(block);
         }
         if self.grow(want)? || self.free_all_blocks()? > 0 && self.grow(want)? {
             return self.take_free(want).ok_or_else(|| self.out_of_memory(bytes));
         }
         drop_caches(self);
+        self.settle();
         if let Some(block) = self.take_free(want) {
             return Ok(block);
         }
@@ -140,10 +190,47 @@ impl<S: SegmentSource> Pool<S> {
         if address.is_null() {
             return true;
         }
-        let Some((number, offset)) = self.live.remove(&address.0) else { return false };
+        let Some(block) = self.live.get_mut(&address.0).filter(|block| !block.quick) else { return false };
+        self.used -= block.bytes;
+        if block.bytes <= QUICK && self.quick_bytes + block.bytes <= QUICK_BYTES {
+            block.quick = true;
+            self.quick_bytes += block.bytes;
+            let list = &mut self.quick[(block.bytes / GRANULE) as usize];
+            let at = list.partition_point(|&other| other > address.0);
+            list.insert(at, address.0);
+            return true;
+        }
+        self.bring_home(address.0)
+    }
+
+    /// A freed block of just that size.
+    #[inline]
+    fn take_quick(&mut self, want: u64) -> Option<DevPtr> {
+        let address = self.quick.get_mut((want / GRANULE) as usize)?.pop()?;
+        self.quick_bytes -= want;
+        self.live.get_mut(&address)?.quick = false;
+        self.used += want;
+        self.peak = self.peak.max(self.used);
+        Some(DevPtr(address))
+    }
+
+    /// Brings the blocks of the quick lists home; were there any?
+    fn settle(&mut self) -> bool {
+        let any = self.quick_bytes > 0;
+        for k in 0..self.quick.len() {
+            while let Some(address) = self.quick[k].pop() {
+                self.bring_home(address);
+            }
+        }
+        self.quick_bytes = 0;
+        any
+    }
+
+    /// A block that is no longer in use joins its free neighbours.
+    fn bring_home(&mut self, address: u64) -> bool {
+        let Some(Live { segment: number, offset, .. }) = self.live.remove(&address) else { return false };
         let Some(segment) = self.segments.get_mut(&number) else { return false };
         let Some(block) = segment.blocks.get(&offset).copied() else { return false };
-        self.used -= block.bytes;
         let free = &mut self.free[usize::from(segment.small)];
         let (mut start, mut bytes) = (offset, block.bytes);
         let end = offset + block.bytes;
@@ -167,8 +254,7 @@ impl<S: SegmentSource> Pool<S> {
     /// The size of the block in use at an address, rounded as handed out.
     #[must_use]
     pub fn block_bytes(&self, address: DevPtr) -> Option<u64> {
-        let (number, offset) = self.live.get(&address.0)?;
-        Some(self.segments.get(number)?.blocks.get(offset)?.bytes)
+        self.live.get(&address.0).filter(|block| !block.quick).map(|block| block.bytes)
     }
 
     /// Gives every wholly free segment back to the driver; returns their bytes. Waits for the device.
@@ -176,6 +262,7 @@ impl<S: SegmentSource> Pool<S> {
     /// # Errors
     /// The driver fails.
     pub fn free_all_blocks(&mut self) -> Result<u64> {
+        self.settle();
         let whole = |s: &Segment| s.blocks.get(&0).is_some_and(|b| b.free && b.bytes == s.bytes);
         let numbers: Vec<u64> = self.segments.iter().filter(|(_, s)| whole(s)).map(|(&number, _)| number).collect();
         let mut given = 0;
@@ -218,7 +305,7 @@ impl<S: SegmentSource> Pool<S> {
             free_bytes: self.total - self.used,
             total_bytes: self.total,
             peak_bytes: self.peak,
-            n_free_blocks: self.free.iter().map(BTreeSet::len).sum(),
+            n_free_blocks: self.free.iter().map(BTreeSet::len).chain(self.quick.iter().map(Vec::len)).sum(),
             largest_free: self.free.iter().filter_map(|set| set.last()).map(|key| key.0).max().unwrap_or(0),
         }
     }
@@ -245,7 +332,7 @@ impl<S: SegmentSource> Pool<S> {
             free.insert((bytes - taken, number, offset + taken));
         }
         let address = segment.base + offset;
-        self.live.insert(address, (number, offset));
+        self.live.insert(address, Live { segment: number, offset, bytes: taken, quick: false });
         self.used += taken;
         self.peak = self.peak.max(self.used);
         Some(DevPtr(address))

@@ -83,8 +83,30 @@ fn check(pool: &Pool<Fake>) {
         assert_eq!(at, segment.bytes);
         assert_eq!(pool.source.pieces.get(&segment.base), Some(&segment.bytes));
     }
+    let waiting: u64 = pool.quick.iter().flatten().map(|address| pool.live[address].bytes).sum();
+    assert_eq!(waiting, pool.quick_bytes);
     let stats = pool.stats();
-    assert_eq!((stats.free_bytes, stats.total_bytes), (free, pool.source.held));
+    assert_eq!((stats.free_bytes, stats.total_bytes), (free + waiting, pool.source.held));
+}
+
+#[test]
+fn small_blocks_are_handed_out_again_and_come_home() {
+    let mut pool = Pool::new(Fake::new(u64::MAX));
+    let blocks: Vec<DevPtr> = (0..4).map(|_| pool.alloc(1000).expect("room")).collect();
+    let largest = pool.stats().largest_free;
+    blocks.iter().rev().for_each(|&b| assert!(pool.free(b)));
+    assert_eq!(pool.block_bytes(blocks[0]), None);
+    check(&pool);
+    let again: Vec<DevPtr> = (0..4).map(|_| pool.alloc(600).expect("room")).collect();
+    assert_eq!(again, blocks, "lowest first, however they were freed");
+    again.iter().for_each(|&b| assert!(pool.free(b)));
+    assert!(pool.settle() && !pool.settle());
+    check(&pool);
+    assert_eq!(pool.stats().largest_free, largest + 4096);
+    let many: Vec<DevPtr> = (0..200).map(|_| pool.alloc(QUICK).expect("room")).collect();
+    many.iter().for_each(|&b| assert!(pool.free(b)));
+    assert!(pool.quick_bytes <= QUICK_BYTES);
+    check(&pool);
 }
 
 /// One run of random calls; returns the addresses.

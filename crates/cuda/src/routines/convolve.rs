@@ -7,10 +7,13 @@ use cuprous_core::convolution::Part;
 use cuprous_plan::Call;
 
 use super::{Routine, Run};
+use crate::cache::CacheKey;
+use crate::compile::compile_options;
 use crate::cudnn::Convolution;
 use crate::device::Gpu;
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, Event, Stream, memset_async};
 use crate::error::Result;
+use crate::nvrtc;
 
 /// One product; operands as (buffer, byte offset).
 pub(super) struct Product {
@@ -47,8 +50,92 @@ impl Product {
     }
 }
 
+/// Bytes of operands and result from which on algorithms are measured: the library's own guess can be off by far.
+const MEASURED: usize = 8 << 20;
+/// Share of the favourite's time that another must stay below.
+const CLEARLY: f32 = 0.9;
+
+impl Product {
+    /// Bytes of the operands and of the result.
+    fn sizes(&self) -> [usize; 3] {
+        let Convolution { part, geometry: g, images, inputs, outputs } = &self.problem;
+        let bytes = |n: i64, rest: &[i64]| (n * rest.iter().product::<i64>()) as usize * g.dtype.size();
+        let x = bytes(images * inputs, &g.input);
+        let y = bytes(images * outputs, &g.output);
+        let w = bytes(outputs * (inputs / g.groups), &g.kernel);
+        match part {
+            Part::Output => [x, w, y],
+            Part::Input => [y, w, x],
+            Part::Weight => [y, x, w],
+        }
+    }
+
+    /// Takes the fastest algorithm, measured once for each machine: what was found is kept with the compiled kernels, so
+    /// that other processes compute the same bits.
+    fn measure(&self, gpu: &Gpu, rivals: usize, most: usize, sizes: [usize; 3]) -> Result<()> {
+        let name = format!("cuDNN, {rivals} algorithms for {:?} on {} multiprocessors", self.problem, gpu.arch.sms);
+        let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity()?);
+        let known = gpu.cache.get(&key).and_then(|bytes| bytes.first().copied());
+        let best = match known {
+            Some(best) => usize::from(best),
+            None => {
+                let mut held = Vec::new();
+                let best = self.race(gpu, rivals, most, sizes, &mut held);
+                held.into_iter().for_each(|address| gpu.free(address));
+                // Without the memory for it, the library's favourite stays.
+                let Ok(best) = best else { return gpu.with_dnn(|dnn| dnn.take(&self.problem, 0)) };
+                gpu.cache.put(&key, &[best as u8]);
+                best
+            }
+        };
+        gpu.with_dnn(|dnn| {
+            dnn.take(&self.problem, best)?;
+            dnn.settle(&self.problem);
+            Ok(())
+        })
+    }
+
+    fn race(&self, gpu: &Gpu, rivals: usize, most: usize, sizes: [usize; 3], held: &mut Vec<DevPtr>) -> Result<usize> {
+        for bytes in sizes.into_iter().chain([most]) {
+            let block = gpu.alloc(bytes)?;
+            held.push(block);
+            if bytes > 0 {
+                // SAFETY: the block was just allocated with that size.
+                unsafe { memset_async(block, 0, bytes, &gpu.stream)? };
+            }
+        }
+        let (operands, workspace) = ([held[0], held[1], held[2]], held[3]);
+        let mut best = (f32::INFINITY, 0);
+        for rival in 0..rivals {
+            gpu.with_dnn(|dnn| dnn.take(&self.problem, rival))?;
+            // SAFETY: the blocks have the sizes of the problem.
+            let run = || gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, &gpu.stream) });
+            let time = || -> Result<f32> {
+                run()?;
+                let (start, end) = (Event::with_timing(gpu.context)?, Event::with_timing(gpu.context)?);
+                start.record(&gpu.stream)?;
+                run().and_then(|()| run())?;
+                end.record(&gpu.stream)?;
+                end.synchronize()?;
+                end.elapsed_ms(&start)
+            };
+            // One that fails is not taken.
+            let ms = time().unwrap_or(f32::INFINITY);
+            if ms < best.0 * CLEARLY {
+                best = (ms, rival);
+            }
+        }
+        Ok(best.1)
+    }
+}
+
 impl Routine for Product {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        let (rivals, most) = gpu.with_dnn(|dnn| dnn.rivals(&self.problem))?;
+        let sizes = self.sizes();
+        if rivals > 1 && sizes.iter().sum::<usize>() >= MEASURED {
+            self.measure(gpu, rivals, most, sizes)?;
+        }
         gpu.with_dnn(|dnn| dnn.workspace(&self.problem))
     }
 

@@ -7,6 +7,7 @@ mod convolve;
 mod dot;
 mod fft;
 mod linalg;
+mod recurrent;
 mod sparse;
 
 use std::fmt;
@@ -29,6 +30,18 @@ pub(crate) struct Run<'a> {
     pub(crate) scalars: &'a [Scalar],
     /// Scratch of this run.
     pub(crate) scratch: DevPtr,
+    /// The routine's own memory, which stays where it is; null where it has none.
+    pub(crate) home: DevPtr,
+}
+
+/// A copy between one of the program's buffers and a routine's own memory.
+pub(crate) struct RoutineCopy {
+    pub(crate) buffer: u32,
+    /// Bytes from the start of the buffer.
+    pub(crate) offset: u64,
+    /// Bytes from the start of the routine's memory.
+    pub(crate) home: usize,
+    pub(crate) bytes: usize,
 }
 
 /// Calls of a library. `Display` is what listings show.
@@ -40,6 +53,16 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
         let _ = gpu;
         Ok(0)
+    }
+
+    /// Bytes of memory of its own, and the copies before and after its calls. Calls that are many, so that to capture them
+    /// anew would cost more than copies, work there: whatever the program's addresses are, they stay the same.
+    ///
+    /// # Errors
+    /// As for `workspace`.
+    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+        let _ = gpu;
+        Ok((0, [Vec::new(), Vec::new()]))
     }
 
     /// Makes the calls. `workspace` is a multiple of 256 and has the bytes asked for.
@@ -94,6 +117,9 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
+    }
+    if let Some(layers) = recurrent::layers(call) {
+        return Ok(Planned::routine(layers));
     }
     generate_call(call, arch, options)
         .map(Planned::from)

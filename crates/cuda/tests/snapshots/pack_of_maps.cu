@@ -4,7 +4,7 @@
 //   v1 = float32 constant
 //   v2 = multiply(v0, v1): float32
 //   b1 = v2
-__device__ __forceinline__ void part0(uint32 block, float* b0, float* b1, float c1_f32, int32 n) {
+__device__ __noinline__ void part0(uint32 block, float* b0, float* b1, float c1_f32, int32 n) {
     const int32 first = (int32)block * 256 + (int32)threadIdx.x;
     const bool full = ((int32)block + 1) * 1024 <= n;
     int32 j;

@@ -1,10 +1,13 @@
 //! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
 
-use cuprous_autograd::{Arg, Tensor, ops, optim, promote};
-use cuprous_core::{Dims, Result, ScanOp, ScatterOp};
+use std::collections::BTreeSet;
+
+use cuprous_autograd::{Arg, Tensor, normal, ops, optim, pool, promote, softmax};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, DType, Dims, Fun, ReduceOp, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::{PyTensor, Value, finish, map, operand_argument};
@@ -302,30 +305,178 @@ pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64
     finish(py, ops::join(&all, axis))
 }
 
-/// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`.
+/// The softmax along a dimension, or its logarithm.
+#[pyfunction]
+pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> PyResult<PyTensor> {
+    let t = t.tensor();
+    let axis = dimension(dim, t.array.layout.ndim())?;
+    finish(py, softmax::softmax(&t, axis, log))
+}
+
+/// The logarithm of the softmax along a dimension at the places in `index` (int64), in a dtype.
+#[pyfunction]
+pub(crate) fn t_likelihood(
+    py: Python<'_>,
+    t: &PyTensor,
+    index: &PyTensor,
+    dim: i64,
+    dtype: &str,
+) -> PyResult<PyTensor> {
+    let (t, index) = (t.tensor(), index.tensor());
+    let axis = dimension(dim, t.array.layout.ndim())?;
+    let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);
+    if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
+        return Err(PyValueError::new_err("[likelihood] the index (int64) has all but one of the dimensions"));
+    }
+    finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
+}
+
+/// The mean of `-log(softmax(t))` at the targets (int64; rows are dimension 0, classes 1), of those that are not `ignore`.
+#[pyfunction]
+pub(crate) fn t_cross_entropy(
+    py: Python<'_>,
+    t: &PyTensor,
+    target: &PyTensor,
+    ignore: i64,
+    dtype: &str,
+) -> PyResult<Option<PyTensor>> {
+    let (t, target, dtype) = (t.tensor(), target.tensor(), dtype_argument(dtype)?);
+    let fits = t.shape().len() == 2 && target.shape() == &t.shape()[..1] && target.dtype() == DType::I64;
+    if !fits || !t.dtype().is_float() || t.array.layout.size == 0 {
+        return Ok(None);
+    }
+    let number = |n: i64| Arg::Number(Number::Int(n.into()));
+    let loss = || -> Result<Tensor> {
+        let valid = ops::map(Fun::NotEqual, &[Arg::Tensor(&target), number(ignore)], None)?;
+        let index = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&target), number(0)], None)?;
+        let logs = softmax::likelihood(&t, &index, 1, dtype)?;
+        let losses = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&logs), number(0)], None)?;
+        let sum = ops::fold(ReduceOp::Sum, &ops::map(Fun::Negative, &[Arg::Tensor(&losses)], None)?, 1, false)?;
+        let count = ops::fold(ReduceOp::Sum, &ops::cast(&valid, dtype)?, 1, false)?;
+        ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Tensor(&count)], None)
+    };
+    finish(py, loss()).map(Some)
+}
+
+/// x times the normal distribution function of x.
+#[pyfunction]
+pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
+    finish(py, normal::gelu(&t.tensor()))
+}
+
+/// The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted.
+#[pyfunction]
+pub(crate) fn t_layer_norm(
+    py: Python<'_>,
+    t: &PyTensor,
+    dims: usize,
+    weight: Option<&PyTensor>,
+    bias: Option<&PyTensor>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let (t, weight, bias) = (t.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
+    let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
+    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] that many dimensions are not supported"))?;
+    finish(py, normal::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
+}
+
+/// The larger of each element and 0.
+#[pyfunction]
+pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
+    let t = t.tensor();
+    let zero = Arg::Number(Number::Int(0));
+    let relu = || -> Result<Tensor> {
+        let below = ops::map(Fun::LessEqual, &[Arg::Tensor(&t), zero], None)?;
+        ops::map(Fun::Where, &[Arg::Tensor(&below), zero, Arg::Tensor(&t)], None)
+    };
+    finish(py, relu())
+}
+
+/// The largest element of each window of `kernel` elements, side by side, along the last dimensions; None where that is not
+/// done here.
+#[pyfunction]
+pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
+    let t = t.tensor();
+    if !pool::known(&t, &kernel) {
+        return Ok(None);
+    }
+    finish(py, pool::max_pool(&t, &kernel)).map(Some)
+}
+
+/// The mean of the squared differences of two tensors of floats and of one shape; None for others.
+#[pyfunction]
+pub(crate) fn t_mean_square(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
+    let (a, b) = (a.tensor(), b.tensor());
+    let n = a.array.layout.size;
+    if a.shape() != b.shape() || n == 0 || !a.dtype().is_float() || a.shape().len() > 32 {
+        return Ok(None);
+    }
+    let mean = || -> Result<Tensor> {
+        let off = ops::map(Fun::Subtract, &[Arg::Tensor(&a), Arg::Tensor(&b)], None)?;
+        let square = ops::map(Fun::Square, &[Arg::Tensor(&off)], None)?;
+        let all = ((1u64 << a.shape().len()) - 1) as u32;
+        let sum = ops::fold(ReduceOp::Sum, &square, all, false)?;
+        ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Number(Number::Float(n as f64))], None)
+    };
+    finish(py, mean()).map(Some)
+}
+
+/// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients` they are the parameters' own.
 #[pyfunction]
 #[pyo3(signature = (params, gradients, means, squares, tops, settings))]
 pub(crate) fn t_adam(
     py: Python<'_>,
-    params: Vec<Bound<'_, PyTensor>>,
-    gradients: Vec<Bound<'_, PyTensor>>,
-    means: Vec<Bound<'_, PyTensor>>,
-    squares: Vec<Bound<'_, PyTensor>>,
-    tops: Option<Vec<Bound<'_, PyTensor>>>,
+    params: &Bound<'_, PyList>,
+    gradients: Option<&Bound<'_, PyList>>,
+    means: &Bound<'_, PyList>,
+    squares: &Bound<'_, PyList>,
+    tops: Option<&Bound<'_, PyList>>,
     settings: [f64; 7],
 ) -> PyResult<()> {
     let [beta1, beta2, eps, size, root, decay, left] = settings;
     let adam = optim::Adam { beta1, beta2, eps, size, root, decay, left };
-    let n = params.len();
-    if [gradients.len(), means.len(), squares.len(), tops.as_ref().map_or(n, Vec::len)].iter().any(|&k| k != n) {
-        return Err(PyValueError::new_err("[adam] one gradient and one state for each parameter"));
+    let mut arrays: Vec<SmallVec<[Array; 5]>> = Vec::with_capacity(params.len());
+    for k in 0..params.len() {
+        let p = params.get_item(k)?.cast::<PyTensor>()?.get().tensor();
+        let gradient = match gradients {
+            Some(gradients) => gradients.get_item(k)?.cast::<PyTensor>()?.get().array(),
+            None => p.grad().ok_or_else(|| PyValueError::new_err("[adam] a parameter has no gradient"))?.array,
+        };
+        let mut row: SmallVec<[Array; 5]> = SmallVec::new();
+        row.extend([p.array, gradient]);
+        for states in [Some(means), Some(squares), tops].into_iter().flatten() {
+            row.push(states.get_item(k)?.cast::<PyTensor>()?.get().array());
+        }
+        arrays.push(row);
     }
-    for k in 0..n {
-        let p = params[k].get().array();
-        let top = tops.as_ref().map(|tops| tops[k].get().array());
-        let (g, mean, square) = (gradients[k].get().array(), means[k].get().array(), squares[k].get().array());
-        adam.step(&p, &g, &mean, &square, top.as_ref()).or_raise()?;
-        settle(py, devices::of(&p))?;
+    // Parameters of one device are recorded together.
+    let devices: BTreeSet<u8> = arrays.iter().map(|row| row[0].storage.device).collect();
+    for device in devices {
+        let own = arrays.iter().filter(|row| row[0].storage.device == device);
+        let rows: Vec<optim::Row> = own.map(|row| row.iter().collect()).collect();
+        adam.steps(&rows).or_raise()?;
+        settle(py, devices::of(rows[0][0]))?;
     }
     Ok(())
+}
+
+/// Those of some parameters that have a gradient; all of them are given back as they are.
+#[pyfunction]
+pub(crate) fn t_ready<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
+    let mut without = false;
+    let mut ready = Vec::with_capacity(params.len());
+    for p in params.iter() {
+        let has = p.cast::<PyTensor>()?.get().tensor().grad().is_some();
+        without |= !has;
+        if has {
+            ready.push(p);
+        }
+    }
+    if without { PyList::new(params.py(), ready) } else { Ok(params.clone()) }
+}
+
+/// Forgets the gradients of some parameters.
+#[pyfunction]
+pub(crate) fn t_forget_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
+    params.iter().try_for_each(|p| p.cast::<PyTensor>()?.get().tensor().set_grad(None).or_raise())
 }

@@ -30,10 +30,10 @@ _PRODUCTS = ("t_matmul", "t_linear", "t_convolution")
 #: Operators of the tensor's type that are products.
 _OPERATORS = ("__matmul__", "__rmatmul__")
 
-#: Losses, on all devices in float32.
+#: Losses, on all devices in float32. `cross_entropy` and `mse_loss` see to it themselves.
 _LOSSES = frozenset({
-    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss", "hinge_embedding_loss",
-    "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss",
+    "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
     "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 })  # fmt: skip
 #: What else is computed in float32 on a GPU.
@@ -47,10 +47,10 @@ _ON_CPU = frozenset({"binary_cross_entropy", "prod", "quantile", "nanquantile", 
 #: Functions that take their operands' widest dtype.
 _WIDEST = frozenset({"bilinear", "cross", "dot", "scatter_add", "tensordot", "grid_sample"})
 
-#: Functions made of a product and more, all of whose operands become halves ("direction": of a recurrence).
+#: Functions made of a product and more, all of whose operands become halves ("direction", "together": of recurrences).
 _HALVED = frozenset({
     "addmm", "addmv", "baddbmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "direction", "einsum", "prelu", "scaled_dot_product_attention",
+    "conv_transpose3d", "direction", "einsum", "prelu", "scaled_dot_product_attention", "together",
 })  # fmt: skip
 
 FLOAT32 = {"cuda": _LOSSES | _ON_GPU, "cpu": _LOSSES | _ON_CPU}
@@ -69,12 +69,18 @@ def _to_half(x: Any) -> Any:
     return x
 
 
-def _to_float32(x: Any) -> Any:
+def to_float32(x: Any) -> Any:
+    """Halves on a device where `autocast` is on, in float32; also those in a tuple or list."""
     if isinstance(x, Tensor):
         return _core.t_cast(x, "float32") if x.dtype_name in _HALVES and _kind(x) in state.dtypes else x
     if type(x) in (tuple, list):
-        return type(x)(_to_float32(item) for item in x)
+        return type(x)(to_float32(item) for item in x)
     return x
+
+
+def wide_name(x: Tensor) -> str:
+    """The dtype of what is computed of a tensor in float32 under `autocast`, otherwise in its own."""
+    return "float32" if x.dtype_name in _HALVES and _kind(x) in state.dtypes else x.dtype_name
 
 
 def _all_half(x: Any) -> Any:
@@ -101,8 +107,8 @@ def _widened(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if state.dtypes:
             tensors = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
             if tensors and _kind(tensors[0]) in devices:
-                args = tuple(_to_float32(x) for x in args)
-                kwargs = {key: _to_float32(x) for key, x in kwargs.items()}
+                args = tuple(to_float32(x) for x in args)
+                kwargs = {key: to_float32(x) for key, x in kwargs.items()}
         return function(*args, **kwargs)
 
     return inside
@@ -112,7 +118,7 @@ def _promoted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
         if state.dtypes and any(isinstance(x, Tensor) and x.dtype_name == "float32" for x in args):
-            args = tuple(_to_float32(x) for x in args)
+            args = tuple(to_float32(x) for x in args)
         return function(*args, **kwargs)
 
     return inside

@@ -1,5 +1,6 @@
 """`torch.backends`: switches that programs set. They are kept and change nothing but `cudnn.allow_tf32`, which holds
-for convolutions on GPUs where cuDNN is installed; products of float32 are computed in float32 whatever allows less."""
+for convolutions and recurrences on GPUs where cuDNN is installed, and `cudnn.enabled`, without which recurrences are
+computed step by step; products of float32 are computed in float32 whatever allows less."""
 
 from __future__ import annotations
 
@@ -56,6 +57,8 @@ class _Flags:
 
 
 class _Cudnn(_Library):
+    enabled: bool
+
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "allow_tf32":

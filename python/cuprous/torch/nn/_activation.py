@@ -23,7 +23,7 @@ def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(x, 0)`; the gradient at 0 is 0."""
-    return written(input, _map("where", _map("less_equal", input, 0), 0, input), inplace)
+    return written(input, _core.t_relu(input), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -85,6 +85,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, or with "tanh" nearly so."""
+    if approximate == "none" and input.is_floating_point():
+        return _core.t_gelu(input)
     if approximate == "none":
         return _map("multiply", input, _map("ndtr", input))
     if approximate != "tanh":

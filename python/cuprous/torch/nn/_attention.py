@@ -63,15 +63,16 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
         value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
     factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
-    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
-    if is_causal:
+    if is_causal:  # before the product, so that it does not stand between that and the softmax
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
+    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
     if attn_mask is not None:
         if attn_mask.dtype_name == "bool":
             scores = _map("where", attn_mask, scores, -math.inf)
         else:
             scores = _map("add", scores, attn_mask)
-    weights = softmax(scores, -1) if attn_mask is None or is_causal else _weights(scores)
+    # Not by the function, which autocast would have in float32: it computes so and rounds once.
+    weights = _core.t_softmax(scores, -1, False) if attn_mask is None or is_causal else _weights(scores)
     return dropout(weights, dropout_p, dropout_p > 0) @ value
 
 

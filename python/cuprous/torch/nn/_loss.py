@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch._reductions import log_softmax
+from cuprous.torch.amp import _lists
 from cuprous.torch.nn._activation import logsigmoid
 
 _map = _core.t_map
@@ -49,6 +51,12 @@ def alike(input: Tensor, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared difference."""
+    if _lists.state.dtypes:
+        input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
+    if reduction == "mean" and weight is None and size_average is None and reduce is None:
+        mean = _core.t_mean_square(input, target)
+        if mean is not None:
+            return mean
     alike(input, target)
     loss = (input - target) ** 2
     loss = loss if weight is None else _map("multiply", loss, weight)
@@ -133,10 +141,13 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     return _likelihood(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
 
 
-def _likelihood(
-    logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str
-) -> tuple[Tensor, Tensor]:
-    """The loss, and the weight of each target."""
+def _picked(logs: Tensor, index: Tensor, dim: int) -> Tensor:
+    return _shape.squeeze(_indexing.gather(logs, dim, index.unsqueeze(dim)), dim)
+
+
+def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str,
+                pick: Callable[[Tensor, Tensor, int], Tensor] = _picked) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The loss, and the weight of each target; `pick` finds the logarithms at the targets."""
     if target.is_floating_point():
         raise RuntimeError(f'"nll_loss" not implemented for targets of dtype {target.dtype_name}')
     dim = 0 if logs.ndim == 1 else 1
@@ -148,14 +159,19 @@ def _likelihood(
         raise ValueError(f"Expected target size {list(expected)}, got {list(target.dims)}")
     valid = _map("not_equal", target, ignore)
     index = _map("where", valid, target, 0)
-    picked = _shape.squeeze(_indexing.gather(logs, dim, index.unsqueeze(dim)), dim)
-    own = _core.t_cast(valid, logs.dtype_name)
+    picked = pick(logs, index, dim)
+    own = _core.t_cast(valid, picked.dtype_name)
     if weight is not None:
         own = _map("multiply", own, _indexing.gather(weight, 0, index.reshape(-1)).reshape(index.dims))
     loss = _map("negative", _map("where", valid, _map("multiply", picked, own), 0))
     if reduction == "mean":
         return _map("divide", _reductions.sum(loss), _reductions.sum(own)), own
     return reduced(loss, reduction), own
+
+
+def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
+    return _core.t_likelihood(x, index, dim, _lists.wide_name(x))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -165,7 +181,14 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     reduction = legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if reduction == "mean" and weight is None and not label_smoothing:
+        mean = _core.t_cross_entropy(input, target, ignore_index, _lists.wide_name(input))
+        if mean is not None:
+            return mean
     dim = 0 if input.ndim == 1 else 1
+    if not label_smoothing and not target.is_floating_point() and input.is_floating_point():
+        return _likelihood(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
+    input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     logs = log_softmax(input, dim)
     wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
     classes = input.dims[dim]
@@ -183,8 +206,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
             return _map("divide", _reductions.sum(loss), max(input.numel() // classes, 1))
         return reduced(loss, reduction)
     loss, own = _likelihood(logs, target, weight, ignore_index, reduction)
-    if not label_smoothing:
-        return loss
     valid = _map("not_equal", target, ignore_index)
     terms = _reductions.sum(logs if wide is None else _map("multiply", logs, wide), dim)
     smooth = _map("negative", _map("where", valid, terms, 0))

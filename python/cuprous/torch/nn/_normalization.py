@@ -54,6 +54,9 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
         RuntimeError: if the input does not end with that shape.
     """
     dims = _trailing("layer_norm", input, normalized_shape)
+    fits = all(t is None or t.dims == input.dims[input.ndim - len(dims) :] for t in (weight, bias))
+    if input.is_floating_point() and input.numel() and fits:
+        return _core.t_layer_norm(input, len(dims), weight, bias, eps)
     return _affine(_standard(_wide(input), dims, eps)[0], weight, bias, input.dtype_name)
 
 

@@ -121,6 +121,13 @@ def _max_pool(rank: int) -> Callable[..., Any]:
 
     def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+        if padding == 0 and dilation == 1 and not ceil_mode and not return_indices:
+            kernel = [kernel_size] * rank if type(kernel_size) is int else list(kernel_size)
+            beside = stride is None or stride == kernel_size
+            if beside and len(kernel) == rank and input.ndim in (rank + 1, rank + 2):
+                y = _core.t_max_pool(input, kernel)
+                if y is not None:
+                    return y
         x, had = batched(name, input, rank)
         windows = _windows(name, x, rank, kernel_size, stride, padding, dilation, ceil_mode)
         if return_indices or (x.requires_grad and _core.is_grad_enabled()):

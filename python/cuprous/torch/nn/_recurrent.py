@@ -107,5 +107,12 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
     return (_shape.cat(outputs) if len(outputs) > 1 else outputs[0]), state
 
 
+def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor], layers: int,
+             both: bool) -> list[Tensor] | None:  # fmt: skip
+    """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states
+    of (layers·directions, batch, width); None where it has none for them."""
+    return _core.t_recurrent(mode, x, states, parameters, layers, both)
+
+
 def _head(s: Tensor, n: int) -> Tensor:
     return s if s.dims[0] == n else _shape.narrow(s, 0, 0, n)

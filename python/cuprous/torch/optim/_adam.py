@@ -36,10 +36,7 @@ class Adam(Optimizer):
         amsgrad, maximize, states = group["amsgrad"], group["maximize"], self.state
         # Parameters that have made as many steps share a call: parameters, gradients, means, squares, largest squares.
         batches: dict[int, tuple[list[Tensor], ...]] = {}
-        for p in group["params"]:
-            g = p.grad
-            if g is None:
-                continue
+        for p in _core.t_ready(group["params"]):
             state = states[p]
             if not state:
                 self._start(state, p, amsgrad)
@@ -48,7 +45,8 @@ class Adam(Optimizer):
             if columns is None:
                 columns = batches[step] = ([], [], [], [], [])
             columns[0].append(p)
-            columns[1].append(-g if maximize else g)
+            if maximize and p.grad is not None:
+                columns[1].append(-p.grad)
             columns[2].append(state["exp_avg"])
             columns[3].append(state["exp_avg_sq"])
             if amsgrad:
@@ -58,7 +56,7 @@ class Adam(Optimizer):
         for step, (params, grads, means, squares, tops) in batches.items():
             settings = (beta1, beta2, group["eps"], lr / (1 - beta1**step), math.sqrt(1 - beta2**step),
                         0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0)  # fmt: skip
-            _core.t_adam(params, grads, means, squares, tops if amsgrad else None, settings)
+            _core.t_adam(params, grads if maximize else None, means, squares, tops if amsgrad else None, settings)
 
     @staticmethod
     def _start(state: dict[str, Any], p: Tensor, amsgrad: bool) -> None:

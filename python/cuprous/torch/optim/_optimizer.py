@@ -68,10 +68,11 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients, or sets them to 0."""
         for group in self.param_groups:
+            if set_to_none:
+                _core.t_forget_gradients(group["params"])
+                continue
             for p in group["params"]:
-                if set_to_none:
-                    p.grad = None
-                elif p.grad is not None:
+                if p.grad is not None:
                     _core.t_update(p.grad.detach(), 0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -135,7 +135,7 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         // By libraries.
         CallOp::Fft { .. } | CallOp::Linalg(_) | CallOp::Convolve(..) => return None,
         // By a library.
-        CallOp::SparseDot { .. } => return None,
+        CallOp::SparseDot { .. } | CallOp::Recur(_) | CallOp::RecurBack(_) => return None,
     }
     Some(made.out)
 }

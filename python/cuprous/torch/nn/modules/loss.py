@@ -69,6 +69,10 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
     def forward(self: Module, *tensors: Any, **named: Any) -> Tensor:
         return function(*tensors, **named, **{setting: getattr(self, setting) for setting in passed})
 
+    def plain(self: Module, *tensors: Any, **named: Any) -> Tensor:
+        return function(*tensors, reduction=self.reduction, **named)
+
+    forward = plain if passed == ("reduction",) else forward
     body = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
     return type(name, (Module,), body)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _shape
+from cuprous.torch import _creation, _indexing, _shape, backends
 from cuprous.torch.nn import _recurrent, init
 from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn.modules.module import Module
@@ -120,20 +120,26 @@ class RNNBase(Module):
         if data.dims[-1] != self.input_size:
             raise RuntimeError(f"[{self!r}] input.size(-1) must be equal to input_size. Expected {self.input_size}, "
                                f"got {data.dims[-1]}: the input has shape {list(data.dims)}")  # fmt: skip
+        x = None
         if packed:
             sizes = [int(n) for n in input.batch_sizes.tolist()]
             order, back = input.sorted_indices, input.unsorted_indices
         else:
             x = data.unsqueeze(1) if single else data.transpose(0, 1) if self.batch_first else data
             sizes, order, back = [x.dims[1]] * x.dims[0], None, None
-            data = x.reshape(-1, self.input_size)
         if not sizes:
             raise RuntimeError(f"[{self!r}] Expected sequence length to be larger than 0 in RNN")
         states = self._checked(hx, sizes[0], single, data)
         if order is not None and hx is not None:
             states = [_indexing.index_select(s, 1, order) for s in states]
-        data, last = self._layers(data, sizes, states)
-        final = [_shape.stack([state[k] for state in last]) for k in range(len(states))]
+        by_routine = None
+        if x is not None and not self.proj_size and x.device_name != "cpu" and backends.cudnn.enabled:
+            by_routine = self._together(x, states)
+        if by_routine is not None:
+            data, *final = by_routine
+        else:
+            data, last = self._layers(x.reshape(-1, self.input_size) if x is not None else data, sizes, states)
+            final = [_shape.stack([state[k] for state in last]) for k in range(len(states))]
         if back is not None:
             final = [_indexing.index_select(s, 1, back) for s in final]
         if packed:
@@ -143,6 +149,23 @@ class RNNBase(Module):
             output = output.squeeze(1) if single else output.transpose(0, 1) if self.batch_first else output
         final = [s.squeeze(1) for s in final] if single else final
         return output, final[0] if len(final) == 1 else tuple(final)
+
+    def _together(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
+        """By the device's routine, in one call, or one for each layer where there is dropout between them."""
+        directions = 1 + self.bidirectional
+        drops = self.dropout > 0 and self.training and self.num_layers > 1
+        layers = 1 if drops else self.num_layers
+        final: list[list[Tensor]] = []
+        for first in range(0, self.num_layers, layers):
+            own = slice(first * directions, (first + layers) * directions)
+            weights = [getattr(self, name) for names in self._weight_names[own] for name in names]
+            starts = [s[own] for s in states] if drops else states
+            done = _recurrent.together(self.mode, x, starts, weights, layers, self.bidirectional)
+            if done is None:
+                return None
+            x = dropout(done[0], self.dropout) if drops and first < self.num_layers - 1 else done[0]
+            final.append(done[1:])
+        return [x, *(_shape.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
 
     def _layers(self, data: Tensor, sizes: list[int], states: list[Tensor]) -> tuple[Tensor, list[Any]]:
         last = []

@@ -1,4 +1,6 @@
-//! Convolutions by cuDNN.
+//! Convolutions by cuDNN, and recurrences.
+
+mod recurrent;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
@@ -6,6 +8,7 @@ use std::sync::Arc;
 
 use cuprous_core::DType;
 use cuprous_core::convolution::{Geometry, Part};
+use cuprous_core::recurrent::Layers;
 use cuprous_cuda_sys as sys;
 use sys::cudnn::{
     CudnnApi, cudaStream_t, cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdDataAlgoPerf_t,
@@ -85,13 +88,25 @@ fn data_type(dtype: DType) -> Option<cudnnDataType_t> {
 macro_rules! call {
     ($api:expr, $what:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
-            Ok(function) => check($api, stringify!($name), $what, function($($arg),*)),
+            Ok(function) => $crate::cudnn::check($api, stringify!($name), $what, function($($arg),*)),
             Err(e) => Err($crate::driver::missing_symbol(stringify!($name), e)),
         }
     };
 }
+use call;
 
-fn check(api: &CudnnApi, call: &'static str, what: Option<&Convolution>, status: cudnnStatus_t) -> Result<()> {
+/// What a call was about, for its error.
+trait Describe {
+    fn describe(&self) -> String;
+}
+
+impl Describe for Convolution {
+    fn describe(&self) -> String {
+        Convolution::describe(self)
+    }
+}
+
+fn check(api: &CudnnApi, call: &'static str, what: Option<&dyn Describe>, status: cudnnStatus_t) -> Result<()> {
     if status == cudnnStatus_t::CUDNN_STATUS_SUCCESS {
         return Ok(());
     }
@@ -100,7 +115,7 @@ fn check(api: &CudnnApi, call: &'static str, what: Option<&Convolution>, status:
         Ok(describe) => unsafe { CStr::from_ptr(describe(status)) }.to_string_lossy().into_owned(),
         Err(_) => format!("status {}", status.0),
     };
-    let what = what.map_or_else(|| "a handle".into(), Convolution::describe);
+    let what = what.map_or_else(|| "a handle".into(), Describe::describe);
     Err(CudaError::Library { call, status, what })
 }
 
@@ -109,6 +124,7 @@ pub(crate) struct Cudnn {
     handle: cudnnHandle_t,
     context: &'static Context,
     plans: HashMap<Convolution, Plan>,
+    recurrences: HashMap<Layers, Option<recurrent::Plan>>,
 }
 
 // SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
@@ -125,7 +141,7 @@ impl Cudnn {
         let mut handle: cudnnHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
         unsafe { call!(api, None, cudnnCreate(&raw mut handle)) }?;
-        Ok(Cudnn { handle, context, plans: HashMap::new() })
+        Ok(Cudnn { handle, context, plans: HashMap::new(), recurrences: HashMap::new() })
     }
 
     fn plan(&mut self, problem: &Convolution) -> Result<&Plan> {
@@ -148,6 +164,35 @@ impl Cudnn {
         Ok(self.plan(problem)?.workspace)
     }
 
+    /// How many algorithms there are for a product to be measured, and the largest of their workspaces.
+    ///
+    /// # Errors
+    /// As for `workspace`.
+    pub(crate) fn rivals(&mut self, problem: &Convolution) -> Result<(usize, usize)> {
+        let rivals = &self.plan(problem)?.rivals;
+        Ok((rivals.len(), rivals.iter().map(|rival| rival.1).max().unwrap_or(0)))
+    }
+
+    /// Takes one of the rivals from now on.
+    ///
+    /// # Errors
+    /// The library's failure.
+    pub(crate) fn take(&mut self, problem: &Convolution, rival: usize) -> Result<()> {
+        self.plan(problem)?;
+        let Some(plan) = self.plans.get_mut(problem) else { return Ok(()) };
+        let Some(&(algorithm, bytes, math)) = plan.rivals.get(rival) else { return Ok(()) };
+        (plan.algorithm, plan.workspace) = (algorithm, bytes);
+        // SAFETY: the descriptor is the plan's.
+        unsafe { call!(plan.api, None, cudnnSetConvolutionMathType(plan.conv, math)) }
+    }
+
+    /// Measures no more for a product.
+    pub(crate) fn settle(&mut self, problem: &Convolution) {
+        if let Some(plan) = self.plans.get_mut(problem) {
+            plan.rivals.clear();
+        }
+    }
+
     /// Submits a product of `a` and `b` to `out`.
     ///
     /// # Errors
@@ -166,7 +211,7 @@ impl Cudnn {
         let api = sys::cudnn()?;
         let handle = self.handle;
         let plan = self.plan(problem)?;
-        let (what, bytes) = (Some(problem), plan.workspace);
+        let (what, bytes) = (Some(problem as &dyn Describe), plan.workspace);
         let (one, zero) = (plan.one(1.0), plan.one(0.0));
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
         let at = |p: DevPtr| p.0 as *mut c_void;
@@ -245,6 +290,7 @@ impl Drop for Cudnn {
             && let Ok(api) = sys::cudnn()
         {
             self.plans.clear();
+            self.recurrences.clear();
             // SAFETY: the handle is ours.
             let _at_worst_leaked = unsafe { call!(api, None, cudnnDestroy(self.handle)) };
         }
@@ -268,30 +314,42 @@ struct Plan {
     algorithm: Algorithm,
     workspace: usize,
     double: bool,
+    /// Algorithms with their workspaces, the library's favourite first; empty once one was measured to be the fastest.
+    rivals: Vec<(Algorithm, usize, cudnnMathType_t)>,
 }
 
-/// The first algorithm that works, is the same in each run if there is one such, and wants no more workspace than we
-/// give.
+/// The algorithms that work, give the same in each run and want no more workspace than we give, the library's favourite
+/// first; where there is none that gives the same, the first that works.
 macro_rules! choose {
-    ($found:expr, $count:expr) => {{
+    ($found:expr, $count:expr, $kind:path) => {{
         let found = $found[..$count as usize]
             .iter()
             .filter(|p| p.status == cudnnStatus_t::CUDNN_STATUS_SUCCESS && p.memory <= WORKSPACE);
-        let steady = found.clone().find(|p| p.determinism == cudnnDeterminism_t::CUDNN_DETERMINISTIC);
-        steady.or_else(|| found.clone().next()).map(|p| (p.algo, p.memory, p.mathType))
+        let steady = found.clone().filter(|p| p.determinism == cudnnDeterminism_t::CUDNN_DETERMINISTIC);
+        let one = usize::from(steady.clone().next().is_none());
+        steady.chain(found.clone().take(one)).map(|p| ($kind(p.algo), p.memory, p.mathType)).collect::<Vec<_>>()
     }};
 }
 
 impl Plan {
     fn new(api: &'static CudnnApi, handle: cudnnHandle_t, problem: &Convolution) -> Result<Plan> {
-        let (what, g) = (Some(problem), &problem.geometry);
+        let (what, g) = (Some(problem as &dyn Describe), &problem.geometry);
         let (images, inputs, outputs) = (problem.images, problem.inputs, problem.outputs);
         let null = std::ptr::null_mut();
         let first = Algorithm::Output(cudnnConvolutionFwdAlgo_t(0));
         let double = g.dtype == DType::F64;
         // Whatever is made before a call fails is destroyed with `plan`.
-        let mut plan =
-            Plan { api, x: null, y: null, w: null.cast(), conv: null.cast(), algorithm: first, workspace: 0, double };
+        let mut plan = Plan {
+            api,
+            x: null,
+            y: null,
+            w: null.cast(),
+            conv: null.cast(),
+            algorithm: first,
+            workspace: 0,
+            double,
+            rivals: Vec::new(),
+        };
         let dtype = data_type(g.dtype).expect("only such problems are planned");
         let compute = if double { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let math = match g.dtype {
@@ -345,7 +403,7 @@ impl Plan {
                         what,
                         cudnnGetConvolutionForwardAlgorithm_v7(handle, x, w, conv, y, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Output(algo), bytes, math))
+                    choose!(found, count, Algorithm::Output)
                 }
                 Part::Input => {
                     let mut found: [cudnnConvolutionBwdDataAlgoPerf_t; ALGORITHMS] = std::mem::zeroed();
@@ -355,7 +413,7 @@ impl Plan {
                         what,
                         cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w, y, conv, x, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Input(algo), bytes, math))
+                    choose!(found, count, Algorithm::Input)
                 }
                 Part::Weight => {
                     let mut found: [cudnnConvolutionBwdFilterAlgoPerf_t; ALGORITHMS] = std::mem::zeroed();
@@ -365,14 +423,15 @@ impl Plan {
                         what,
                         cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, y, conv, w, most, counted, into)
                     )?;
-                    choose!(found, count).map(|(algo, bytes, math)| (Algorithm::Weight(algo), bytes, math))
+                    choose!(found, count, Algorithm::Weight)
                 }
             };
-            let Some((algorithm, bytes, math)) = chosen else {
+            let Some(&(algorithm, bytes, math)) = chosen.first() else {
                 return Err(CudaError::Unsupported(format!("cuDNN has no algorithm for {}", problem.describe())));
             };
             call!(api, what, cudnnSetConvolutionMathType(plan.conv, math))?;
             (plan.algorithm, plan.workspace) = (algorithm, bytes);
+            plan.rivals = chosen;
         }
         Ok(plan)
     }

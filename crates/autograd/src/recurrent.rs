@@ -1,0 +1,101 @@
+//! Layers of a recurrence by a device's own routine, with its own way back.
+
+use std::sync::Arc;
+
+use cuprous_core::layout::contiguous_strides;
+use cuprous_core::recurrent::{Layers, Recurrence};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, CallOp, Dims, Error, Layout, Result, Saved};
+use cuprous_plan::Operand;
+use smallvec::SmallVec;
+
+use crate::node::{Edge, Head, Kept, Node, Rule};
+use crate::ops::{self, engine_of};
+use crate::rules::Grads;
+use crate::{Tensor, mode};
+
+/// The outputs (steps, batch, directions · hidden) and the last states (layers · directions, batch, hidden) of an input
+/// (steps, batch, input); parameters and states are those of `of`. `None` where the device has no routine for it.
+pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers) -> Result<Option<Vec<Tensor>>> {
+    let engine = engine_of(&x.array);
+    let parts: Vec<&Tensor> = parameters.iter().copied().chain([x]).chain(states.iter().copied()).collect();
+    let noted = ops::noted(&parts);
+    let Some(r) = engine.device.recurrence(&Layers { training: noted, ..of }) else { return Ok(None) };
+    check(&parts, &r)?;
+    let operand = engine.empty(r.of.dtype, &[r.operand])?;
+    for (part, &start) in parts.iter().zip(&r.places) {
+        engine.update(&piece(&operand, part.shape(), start), Operand::Array(&part.array))?;
+    }
+    let result = engine.whole(CallOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
+    let outputs: Vec<Array> =
+        shapes(&r.of).iter().zip(&r.results).map(|(shape, &start)| piece(&result, shape, start)).collect();
+    if !noted {
+        return Ok(Some(outputs.into_iter().map(Tensor::new).collect()));
+    }
+    let edges: SmallVec<[Option<Edge>; 2]> = parts.iter().map(|t| t.edge()).collect();
+    let mut kept: Kept = Default::default();
+    (kept[0], kept[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
+    let node = Node::new(Rule::Recur(r), edges, kept);
+    let give = |(out, array)| Tensor::with_head(array, Head { node: node.clone(), out });
+    Ok(Some((0..).zip(outputs).map(give).collect()))
+}
+
+/// The parts have the shapes and the dtype of the layers.
+fn check(parts: &[&Tensor], r: &Recurrence) -> Result<()> {
+    let of = &r.of;
+    let state: Dims = [of.layers * of.directions(), of.batch, of.hidden].as_slice().into();
+    let mut wanted = of.parameters();
+    wanted.push([of.steps, of.batch, of.input].as_slice().into());
+    wanted.extend(std::iter::repeat_n(state, of.cell.states()));
+    let fits = |(part, shape): (&&Tensor, &Dims)| part.shape() == shape.as_slice() && part.dtype() == of.dtype;
+    if wanted.len() != parts.len() || !parts.iter().zip(&wanted).all(fits) {
+        return Err(Error::runtime("[recurrence] parameters, input and states do not fit together"));
+    }
+    Ok(())
+}
+
+/// The shapes of outputs and last states.
+fn shapes(of: &Layers) -> Vec<Dims> {
+    let states: Dims = [of.layers * of.directions(), of.batch, of.hidden].as_slice().into();
+    let outputs: Dims = [of.steps, of.batch, of.directions() * of.hidden].as_slice().into();
+    std::iter::once(outputs).chain(std::iter::repeat_n(states, of.cell.states())).collect()
+}
+
+/// A part of a flat array.
+fn piece(a: &Array, shape: &[i64], start: i64) -> Array {
+    a.view(Layout::new(a.dtype(), shape, &contiguous_strides(shape), start))
+}
+
+/// Gradients of all parts at once.
+pub(crate) fn backward(
+    node: &Arc<Node>,
+    r: &Arc<Recurrence>,
+    gs: &[Option<Tensor>],
+    wanted: &dyn Fn(&Edge) -> bool,
+) -> Result<Grads> {
+    if mode::enabled() {
+        return Err(Error::not_implemented(
+            "[recurrence] cuDNN's way back has no derivative; compute the forward pass within \
+             torch.backends.cudnn.flags(enabled=False) for derivatives of gradients",
+        ));
+    }
+    let (operand, result) = (node.saved(0)?, node.saved(3)?);
+    let engine = engine_of(&operand);
+    let gradient = engine.empty(r.of.dtype, &[r.gradient()])?;
+    for (k, (shape, &start)) in shapes(&r.of).iter().zip(&r.results).enumerate() {
+        let value = match gs.get(k).and_then(Option::as_ref) {
+            Some(g) => Operand::Array(&g.array),
+            None => Operand::Weak(Number::Int(0)),
+        };
+        engine.update(&piece(&gradient, shape, start), value)?;
+    }
+    let call = CallOp::RecurBack(r.clone());
+    let all = engine.whole(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
+    let mut grads = Grads::new();
+    for (k, edge) in node.edges.iter().enumerate() {
+        if let Some(edge) = edge.as_ref().filter(|edge| wanted(edge)) {
+            grads.push((k, Tensor::new(piece(&all, &edge.read.shape, r.places[k]))));
+        }
+    }
+    Ok(grads)
+}

@@ -1,0 +1,129 @@
+//! Layers of a recurrence by cuDNN, and their way back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cuprous_core::CallOp;
+use cuprous_core::recurrent::Recurrence;
+use cuprous_plan::Call;
+
+use super::{Routine, RoutineCopy, Run};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::Result;
+
+/// Operands as (buffer, byte offset), then the output.
+pub(super) struct Layers {
+    recurrence: Arc<Recurrence>,
+    ins: Vec<(u32, u64)>,
+    out: u32,
+}
+
+/// Layers, or their way back.
+pub(super) fn layers(call: &Call) -> Option<Layers> {
+    let (recurrence, operands) = match &call.op {
+        CallOp::Recur(recurrence) => (recurrence, 1),
+        CallOp::RecurBack(recurrence) => (recurrence, 3),
+        _ => return None,
+    };
+    let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
+    if call.ins.len() != operands || !flat {
+        return None;
+    }
+    let ins = call.ins.iter().map(|(buffer, l)| (*buffer, l.offset as u64 * l.dtype.size() as u64)).collect();
+    Some(Layers { recurrence: recurrence.clone(), ins, out: call.out.0 })
+}
+
+/// Bytes up to which the calls work in memory of their own.
+const HOME: usize = 1 << 28;
+
+impl Layers {
+    /// Bytes of each operand and of the output.
+    fn sizes(&self) -> Vec<usize> {
+        let r = &self.recurrence;
+        let elements = match self.ins.len() {
+            3 => vec![r.operand, r.result, r.gradient(), r.operand],
+            _ => vec![r.operand, r.result],
+        };
+        elements.into_iter().map(|n| (n as usize * r.of.dtype.size()).next_multiple_of(256)).collect()
+    }
+
+    /// The library's workspace.
+    fn workspace_bytes(&self, gpu: &Gpu) -> Result<usize> {
+        gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.ins.len() == 3))
+    }
+
+    fn is_at_home(&self, gpu: &Gpu) -> Result<bool> {
+        Ok(self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)? <= HOME)
+    }
+
+    /// Operands, output and workspace of a run.
+    fn places(&self, run: Run, workspace: DevPtr) -> (Vec<DevPtr>, DevPtr) {
+        if run.home.is_null() {
+            return (self.operands(run), workspace);
+        }
+        let mut at = run.home;
+        let mut places = Vec::new();
+        for bytes in self.sizes() {
+            places.push(at);
+            at = at.offset(bytes as i64);
+        }
+        (places, at)
+    }
+
+    fn operands(&self, run: Run) -> Vec<DevPtr> {
+        let at = |&(buffer, offset): &(u32, u64)| DevPtr(run.buffers[buffer as usize] + offset);
+        self.ins.iter().chain(&[(self.out, 0)]).map(at).collect()
+    }
+}
+
+impl Routine for Layers {
+    fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        if self.is_at_home(gpu)? { Ok(0) } else { self.workspace_bytes(gpu) }
+    }
+
+    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+        if !self.is_at_home(gpu)? {
+            return Ok((0, [Vec::new(), Vec::new()]));
+        }
+        let size = self.recurrence.of.dtype.size();
+        let r = &self.recurrence;
+        let exact = [r.operand, r.result, r.gradient()].map(|n| n as usize * size);
+        let (mut before, mut home) = (Vec::new(), 0);
+        for ((&(buffer, offset), bytes), room) in self.ins.iter().zip(exact).zip(self.sizes()) {
+            before.push(RoutineCopy { buffer, offset, home, bytes });
+            home += room;
+        }
+        let bytes = if self.ins.len() == 3 { exact[0] } else { exact[1] };
+        let after = vec![RoutineCopy { buffer: self.out, offset: 0, home, bytes }];
+        Ok((self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)?, [before, after]))
+    }
+
+    fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
+        let of = &self.recurrence.of;
+        let (operands, workspace) = self.places(run, workspace);
+        gpu.with_dnn(|dnn| match operands[..] {
+            // SAFETY: the plan's buffers are live for the run and have the sizes of the recurrence.
+            [a, out] => unsafe { dnn.recur(of, [a, out], workspace, stream) },
+            // SAFETY: as above.
+            [a, b, c, out] => unsafe { dnn.recur_back(of, [a, b, c, out], workspace, stream) },
+            _ => unreachable!("operands were counted"),
+        })
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        !one.home.is_null() || (self.operands(one) == self.operands(other) && one.scratch == other.scratch)
+    }
+}
+
+impl fmt::Display for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = &self.recurrence.of;
+        let back = if self.ins.len() == 3 { ", backward" } else { "" };
+        write!(
+            f,
+            "cuDNN: {} × {:?} {} → {}, {} × {} steps{back}",
+            of.layers, of.cell, of.input, of.hidden, of.batch, of.steps
+        )
+    }
+}
