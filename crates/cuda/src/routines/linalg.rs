@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuprous_core::{CallOp, DType, LinalgOp, QrMode, Vectors};
 use cuprous_plan::Call;
 
+use super::dot::Update;
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Relay, Work, how};
+use crate::codegen::lu::{CORNER, Lu, WIDTH};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
 use crate::device::Gpu;
@@ -33,12 +35,7 @@ struct Solver {
 
 impl Solver {
     fn operands(&self, run: Run, workspace: DevPtr) -> Operands {
-        let address = |arg: Arg| match arg {
-            Arg::Buffer(buffer) => DevPtr(run.buffers[buffer as usize]),
-            Arg::Scratch(at) => run.scratch.offset(at as i64),
-            _ => DevPtr::NULL,
-        };
-        Operands { at: self.operands.map(address), info: address(self.info), workspace }
+        Operands { at: self.operands.map(|arg| run.address(arg)), info: run.address(self.info), workspace }
     }
 }
 
@@ -164,6 +161,9 @@ impl Plan {
     }
 
     fn solve(&mut self, a: Source, b: Source) {
+        if self.work.fits_lu() {
+            return self.eliminate(a, b);
+        }
         let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
@@ -177,9 +177,72 @@ impl Plan {
         self.work.judge(false);
     }
 
+    /// Subtracts from one part of a factorization's rows, or sets another array to, a product.
+    fn product(&mut self, update: Update) {
+        self.routines.push((self.work.made.out.stages.len(), Arc::new(update)));
+    }
+
+    /// Factors a matrix by kernels of our own, panel by panel.
+    fn factors(&mut self, a: Source, b: Option<Source>) -> Lu {
+        let lu = self.work.lu(a, b);
+        for column in lu.panels() {
+            self.work.lu_panel(&lu, column);
+            let next = column + WIDTH;
+            if next < lu.n {
+                let block = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
+                let rest = (lu.n + lu.k - next) as u64;
+                let (m, width, stride) = ((lu.n - next) as u64, WIDTH as u64, lu.stride);
+                self.product(Update {
+                    dtype: self.work.dtype,
+                    a: (block(next, column), [m, width], stride),
+                    b: (block(column, next), [width, rest], stride),
+                    c: (block(next, next), stride),
+                    minus: true,
+                });
+            }
+        }
+        lu
+    }
+
+    /// By kernels of our own, with the right sides beside the matrix; then back from the last rows to the first.
+    fn eliminate(&mut self, a: Source, b: Source) {
+        let dtype = self.work.dtype;
+        let lu = self.factors(a, Some(b));
+        let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
+        let corners = self.work.lu_corners(&lu);
+        let x = self.work.scratch(n * k, dtype);
+        for first in (0..n).step_by(CORNER as usize).collect::<Vec<_>>().into_iter().rev() {
+            let m = CORNER.min(n - first) as u64;
+            let (rows, columns) = ((x, first * k * size), k as u64);
+            self.product(Update {
+                dtype,
+                a: ((corners, first * CORNER * size), [m, m], CORNER),
+                b: ((lu.matrix, lu.at(first, n)), [m, columns], lu.stride),
+                c: (rows, k),
+                minus: false,
+            });
+            if first > 0 {
+                self.product(Update {
+                    dtype,
+                    a: ((lu.matrix, lu.at(0, first)), [first as u64, m], lu.stride),
+                    b: (rows, [m, columns], k),
+                    c: ((lu.matrix, lu.at(0, n)), lu.stride),
+                    minus: true,
+                });
+            }
+        }
+        let result = self.work.result(0);
+        self.relay(at(x), result, [n, k], [k, 1], [n * k, n * k], how::SPOIL);
+        self.work.judge(false);
+    }
+
     /// Of Aᵀ, whose determinant is A's.
     fn slogdet(&mut self, a: Source) {
         let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
+        if self.work.fits_lu() {
+            let lu = self.factors(a, None);
+            return self.work.determinant(lu.matrix, lu.pivots);
+        }
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
         self.load(a, [n, n], false, factors, 0);
@@ -306,6 +369,10 @@ mod tests {
 
     /// What a decomposition of float32 becomes: the kernels' number and the library's tasks.
     fn planned(op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
+        planned_for("sm_80", op, shape, columns)
+    }
+
+    fn planned_for(target: &str, op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
         let last = shape.len() - 2;
         let mut right = shape.to_vec();
         right[last + 1] = columns;
@@ -321,9 +388,12 @@ mod tests {
             epilogue: Epilogue::default(),
         };
         let Planned { kernels, routines } =
-            decomposition(&call, Arch::H200, Options::default()).expect("float32 is decomposed");
+            decomposition(&call, Arch::H200.of_target(target), Options::default()).expect("float32 is decomposed");
         assert!(routines.iter().all(|(before, _)| *before <= kernels.stages.len()));
-        let task = |text: String| text["cuSOLVER: ".len()..].split(' ').next().unwrap_or_default().to_owned();
+        let task = |text: String| {
+            let (library, task) = text.split_once(": ").unwrap_or_default();
+            if library == "cuSOLVER" { task.split(' ').next().unwrap_or_default().to_owned() } else { text }
+        };
         (kernels.stages.len(), routines.iter().map(|(_, routine)| task(routine.to_string())).collect())
     }
 
@@ -359,5 +429,19 @@ mod tests {
         for (op, tasks) in table {
             assert_eq!(planned(op, &[1000, 1000], 5).1, tasks, "{op:?}");
         }
+    }
+
+    /// Panels of 32 columns are factored one by one, what is behind them by products; back by blocks of 64 rows.
+    #[test]
+    fn newer_devices_eliminate_by_kernels() {
+        let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
+        // Flags and operands; 7 panels with their rows; corners; the result and its flag.
+        assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);
+        assert_eq!(products.len(), 6 + 4 + 3);
+        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 173)");
+        assert_eq!(products.last().map(String::as_str), Some("cuBLASLt: (64 × 64) · (64 × 5)"));
+        assert_eq!(planned_for("sm_90", LinalgOp::Slogdet, &[200, 200], 0).1.len(), 6);
+        assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[5000, 5000], 5).1, ["Factors", "Substitution"]);
+        assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[2, 500, 500], 5).1, ["Factors", "Substitution"]);
     }
 }

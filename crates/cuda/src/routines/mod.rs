@@ -15,7 +15,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::Call;
 
-use crate::codegen::{Arch, Generated, Options, generate_call};
+use crate::codegen::{Arch, Arg, Generated, Options, generate_call};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
@@ -29,6 +29,17 @@ pub(crate) struct Run<'a> {
     pub(crate) scalars: &'a [Scalar],
     /// Scratch of this run.
     pub(crate) scratch: DevPtr,
+}
+
+impl Run<'_> {
+    /// Where a buffer or a part of the scratch is.
+    pub(crate) fn address(&self, arg: Arg) -> DevPtr {
+        match arg {
+            Arg::Buffer(buffer) => DevPtr(self.buffers[buffer as usize]),
+            Arg::Scratch(at) => self.scratch.offset(at as i64),
+            _ => DevPtr::NULL,
+        }
+    }
 }
 
 /// Calls of a library. `Display` is what listings show.

@@ -1,0 +1,221 @@
+// LU with partial pivoting of a row-major matrix, by panels of WIDTH columns. A panel is factored by one cluster of blocks
+// whose threads hold one row each in registers: a column costs one barrier of the cluster. Rows keep their threads; what is
+// exchanged are their places. Right sides stand beside the matrix as more columns and become L⁻¹ P B on the way.
+
+DEV uint32 cluster_rank() {
+    uint32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+DEV void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+DEV uint32 shared_address(const void* p) {
+    uint64 generic = (uint64)p, shared;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(shared) : "l"(generic));
+    return (uint32)shared;
+}
+// The same address of another block of the cluster.
+DEV uint32 shared_of(uint32 address, uint32 rank) {
+    uint32 there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+DEV void store_there(uint32 address, float x) {
+    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
+}
+DEV void store_there(uint32 address, double x) {
+    asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address), "d"(x) : "memory");
+}
+DEV void store_there(uint32 address, uint32 x) {
+    asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+// Magnitudes in order, NaN above all.
+DEV uint32 rank_of(float x) { return bitcast<uint32>(x) & 0x7fffffffu; }
+DEV uint32 rank_of(double x) { return (uint32)(bitcast<uint64>(x) >> 32) & 0x7fffffffu; }
+
+// What blocks tell each other of a column: the best row that each has.
+template <class T, int WIDTH> struct alignas(16) lu_candidate {
+    T row[WIDTH];
+    uint32 key, place;
+};
+
+// Columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. `pivots` gets for each column
+// the place, from 1, that its row came from; `moves` the rows that are now elsewhere: pairs (from, to), as many as its first
+// element says. `info` gets the number, from 1, of the first column without a pivot.
+template <class T, int WIDTH, int BLOCKS, int THREADS>
+DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64 stride, int64 column, int64 count) {
+    __shared__ lu_candidate<T, WIDTH> told[2][BLOCKS];
+    __shared__ uint32 keys[THREADS / 32];
+    constexpr int V = 16 / sizeof(T);
+    const uint32 rank = BLOCKS > 1 ? cluster_rank() : 0;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64 row = column + (int64)(threadIdx.x * BLOCKS + rank);
+    const bool mine = row < n;
+    int32 place = (int32)row;
+    bool done = !mine;
+    T v[WIDTH];
+    T* own = a + (mine ? row : column) * stride + column;
+#pragma unroll
+    for (int c = 0; c < WIDTH; c++) v[c] = mine && c < count ? own[c] : (T)0;
+    if (rank == 0 && threadIdx.x == 0) moves[0] = 0;
+    if constexpr (BLOCKS > 1) cluster_barrier();
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++) {
+        if (j < count) {
+            // The best row of the warp, of the block, of the cluster; of equal ones that of the first thread.
+            const uint32 key = done ? 0 : rank_of(v[j]) + 1;
+            const uint32 most = __reduce_max_sync(0xffffffffu, key);
+            const int first = __ffs(__ballot_sync(0xffffffffu, key == most)) - 1;
+            if (lane == first) keys[warp] = most;
+            __syncthreads();
+            const uint32 other = lane < THREADS / 32 ? keys[lane] : 0;
+            const uint32 best = __reduce_max_sync(0xffffffffu, other);
+            const int holder = __ffs(__ballot_sync(0xffffffffu, lane < THREADS / 32 && other == best)) - 1;
+            lu_candidate<T, WIDTH>* slots = told[j & 1];
+            if (warp == holder) {
+                lu_candidate<T, WIDTH>& slot = slots[rank];
+                if (lane == first) {
+#pragma unroll
+                    for (int c = j; c < WIDTH; c++) slot.row[c] = v[c];
+                    slot.key = best;
+                    slot.place = (uint32)place;
+                }
+                __syncwarp();
+                if constexpr (BLOCKS > 1) {
+#pragma unroll
+                    for (int to = 0; to < BLOCKS; to++) {
+                        if (to == rank) continue;
+                        for (int c = lane; c < WIDTH; c += 32)
+                            store_there(shared_of(shared_address(&slot.row[c]), to), slot.row[c]);
+                        if (lane == 0) store_there(shared_of(shared_address(&slot.key), to), best);
+                        if (lane == 1) store_there(shared_of(shared_address(&slot.place), to), slot.place);
+                    }
+                }
+            }
+            if constexpr (BLOCKS > 1) cluster_barrier();
+            else __syncthreads();
+            int chosen = 0;
+            uint32 top = slots[0].key;
+#pragma unroll
+            for (int b = 1; b < BLOCKS; b++)
+                if (slots[b].key > top) {
+                    top = slots[b].key;
+                    chosen = b;
+                }
+            const lu_candidate<T, WIDTH>& pivot = slots[chosen];
+            const int32 from = (int32)pivot.place, to = (int32)(column + j);
+            const T divisor = pivot.row[j];
+            if (rank == 0 && threadIdx.x == 0) {
+                pivots[column + j] = from + 1;
+                if (divisor == (T)0 && *info == 0) *info = to + 1;
+            }
+            // The row that was at `to` goes to where the pivot was.
+            if (place == from && !done) {
+                place = to;
+                done = true;
+            } else if (place == to && !done) place = from;
+            if (!done && divisor != (T)0) {
+                const T factor = v[j] / divisor;
+                v[j] = factor;
+#pragma unroll
+                for (int g = (j + 1) / V; g < WIDTH / V; g++) {
+                    const vec<T, V> part = load<V>(pivot.row + g * V);
+#pragma unroll
+                    for (int l = 0; l < V; l++)
+                        if (g * V + l > j) v[g * V + l] = fma(-factor, part.v[l], v[g * V + l]);
+                }
+            }
+        }
+    }
+    if (!mine) return;
+    if (place != (int32)row) {
+        const int at = atomicAdd(moves, 1);
+        moves[2 * at + 2] = (int32)row;
+        moves[2 * at + 3] = place;
+    }
+    T* out = a + (int64)place * stride + column;
+#pragma unroll
+    for (int c = 0; c < WIDTH; c++)
+        if (c < count) out[c] = v[c];
+}
+
+// The other columns, of `width`, after a panel: rows move, and to the right of the panel its first `count` rows become those
+// of U. A block has TILE columns.
+template <class T, int WIDTH, int TILE>
+DEV void lu_rows(T* a, const int32* moves, int64 n, int64 stride, int64 width, int64 column, int64 count) {
+    extern __shared__ vec<uint32, 4> lu_room[];
+    T(*held)[TILE] = (T(*)[TILE])lu_room;
+    __shared__ T lower[WIDTH][WIDTH + 1];
+    __shared__ T top[WIDTH][TILE];
+    const int x = threadIdx.x % TILE, y = threadIdx.x / TILE, height = blockDim.x / TILE;
+    const int total = moves[0];
+    // Tiles skip the panel: those before it end at it, those behind it start behind it.
+    const int64 before = (column + TILE - 1) / TILE;
+    const bool behind = blockIdx.x >= before;
+    const int64 c = behind ? column + count + (blockIdx.x - before) * TILE + x : (int64)blockIdx.x * TILE + x;
+    const bool inside = c < (behind ? width : column);
+    for (int m = y; m < total; m += height)
+        if (inside) held[m][x] = a[(int64)moves[2 * m + 2] * stride + c];
+    if (behind)
+        for (int i = threadIdx.x; i < WIDTH * WIDTH; i += blockDim.x) {
+            const int r = i / WIDTH, k = i % WIDTH;
+            lower[r][k] = r < count && k < r ? a[(column + r) * stride + column + k] : (T)0;
+        }
+    __syncthreads();
+    for (int m = y; m < total; m += height)
+        if (inside) a[(int64)moves[2 * m + 3] * stride + c] = held[m][x];
+    if (!behind) return;
+    __syncthreads();
+    for (int r = y; r < WIDTH; r += height) top[r][x] = inside && r < count ? a[(column + r) * stride + c] : (T)0;
+    __syncthreads();
+    if (y == 0 && inside) {
+        T u[WIDTH];
+#pragma unroll
+        for (int r = 0; r < WIDTH; r++) u[r] = top[r][x];
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++)
+#pragma unroll
+            for (int r = k + 1; r < WIDTH; r++) u[r] = fma(-lower[r][k], u[k], u[r]);
+#pragma unroll
+        for (int r = 0; r < WIDTH; r++)
+            if (r < count) a[(column + r) * stride + c] = u[r];
+    }
+}
+
+// [A B] in rows `stride` apart, of which a block copies one of `parts`.
+template <class T> DEV void lu_begin(const T* a, const T* b, T* out, int64 n, int64 k, int64 stride, int64 parts) {
+    const int64 r = blockIdx.x / parts, width = n + k;
+    for (int64 c = blockIdx.x % parts * blockDim.x + threadIdx.x; c < width; c += parts * blockDim.x)
+        out[r * stride + c] = c < n ? a[r * n + c] : b[r * k + c - n];
+}
+
+// The inverses of U's diagonal blocks of SIDE (of the last one, what there is of it), one block of threads each.
+template <class T, int SIDE> DEV void lu_corners(const T* a, T* inverses, int64 n, int64 stride) {
+    extern __shared__ vec<uint32, 4> lu_room[];
+    T(*u)[SIDE + 1] = (T(*)[SIDE + 1])lu_room;
+    T(*x)[SIDE + 1] = u + SIDE;
+    const int64 first = (int64)blockIdx.x * SIDE;
+    const int count = (int)min((int64)SIDE, n - first), j = threadIdx.x;
+    for (int r = 0; r < SIDE; r++) {
+        const bool inside = r < count && j < count && j >= r;
+        u[r][j] = inside ? a[(first + r) * stride + first + j] : (T)0;
+        x[r][j] = 0;
+    }
+    __syncthreads();
+    if (j < count) {
+        x[j][j] = 1 / u[j][j];
+        for (int i = j - 1; i >= 0; i--) {
+            T sum[4] = {};
+            int p = i + 1;
+            for (; p + 3 <= j; p += 4)
+#pragma unroll
+                for (int l = 0; l < 4; l++) sum[l] = fma(u[i][p + l], x[p + l][j], sum[l]);
+            for (; p <= j; p++) sum[0] = fma(u[i][p], x[p][j], sum[0]);
+            x[i][j] = -(sum[0] + sum[1] + (sum[2] + sum[3])) / u[i][i];
+        }
+    }
+    __syncthreads();
+    T* out = inverses + blockIdx.x * (int64)(SIDE * SIDE);
+    for (int r = 0; r < SIDE; r++) out[r * SIDE + j] = x[r][j];
+}
