@@ -62,7 +62,7 @@ _SAMPLE = 1 << 16
 def _many(flat: ndarray) -> bool:
     """Whether there are likely more than `_FEW` distinct values: of k drawn among d, k² / 2d pairs are equal. A wrong
     guess costs time only."""
-    if flat.size <= 2 * _FEW:
+    if flat.size <= max(2 * _FEW, _SAMPLE):
         return False
     drawn = _core.sort(flat[:: flat.size // _SAMPLE][:_SAMPLE])
     pairs = int(_core.reduce("sum", _core.cast(drawn[1:] == drawn[:-1], "int64"), None))

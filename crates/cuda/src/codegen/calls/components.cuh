@@ -44,10 +44,10 @@ DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) 
 
 // Every element gets the first one of its component within its tile: HIGH rows of WIDE columns; `rows` and `columns` say how
 // far each step goes. With RUNS bit 0 is the element before.
-template <class T, class P, int COUNT, bool RUNS, int WIDE, int HIGH>
+template <class T, class P, int COUNT, bool RUNS, int WIDE, int HIGH, int THREADS>
 DEV void components_tiles(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
                           const int64* columns, int64 width, int64 across, int64 n) {
-    constexpr int BITS = 8 * sizeof(T), THREADS = 256, EACH = WIDE * HIGH / THREADS;
+    constexpr int BITS = 8 * sizeof(T), EACH = WIDE * HIGH / THREADS;
     __shared__ int32 up[WIDE * HIGH];
     const int64 left = blockIdx.x % across * WIDE, top = blockIdx.x / across * HIGH;
     const int lane = threadIdx.x % 32;

@@ -9,8 +9,8 @@ use super::{DivUp, Launch, Made};
 const TEXT: &str = include_str!("components.cuh");
 const THREADS: u32 = 256;
 /// Columns and rows of what one block joins in shared memory.
-const WIDE: i64 = 64;
-const HIGH: i64 = 64;
+const WIDE: i64 = 32;
+const HIGH: i64 = 32;
 
 /// Elements of a row: with the image's own width, neighbours are in the same tile. Any other is right too.
 fn width(steps: &[i64]) -> i64 {
@@ -58,7 +58,7 @@ pub(super) fn components(call: &Call, steps: &[i64], made: &mut Made) {
         return;
     }
     let tiles = launch("tiles").int("across", across).int("n", n).stage(
-        &format!("components_tiles<{template}>"),
+        &format!("components_tiles<{template}, {THREADS}>"),
         across * down,
         THREADS,
         0,

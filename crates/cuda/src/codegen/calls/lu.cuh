@@ -34,7 +34,7 @@ DEV void store_there(uint32 address, uint32 x) {
 DEV uint32 rank_of(float x) { return bitcast<uint32>(x) & 0x7fffffffu; }
 DEV uint32 rank_of(double x) { return (uint32)(bitcast<uint64>(x) >> 32) & 0x7fffffffu; }
 
-// What blocks tell each other of a column: the best row that each has.
+// What blocks tell each other of a column: the best row that each has, from that column on.
 template <class T, int WIDTH> struct alignas(16) lu_candidate {
     T row[WIDTH];
     uint32 key, place;
@@ -43,101 +43,120 @@ template <class T, int WIDTH> struct alignas(16) lu_candidate {
 // Columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. `pivots` gets for each column
 // the place, from 1, that its row came from; `moves` the rows that are now elsewhere: pairs (from, to), as many as its first
 // element says. `info` gets the number, from 1, of the first column without a pivot.
+//
+// What a thread still has to work on moves down its registers, so that each column is the same code; its part of L is kept
+// in shared memory.
 template <class T, int WIDTH, int BLOCKS, int THREADS>
 DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64 stride, int64 column, int64 count) {
+    extern __shared__ vec<uint32, 4> lu_room[];
+    T(*kept)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
     __shared__ lu_candidate<T, WIDTH> told[2][BLOCKS];
     __shared__ uint32 keys[THREADS / 32];
+    __shared__ int32 places[THREADS], lengths[THREADS];
     constexpr int V = 16 / sizeof(T);
-    const uint32 rank = BLOCKS > 1 ? cluster_rank() : 0;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64 row = column + (int64)(threadIdx.x * BLOCKS + rank);
-    const bool mine = row < n;
-    int32 place = (int32)row;
-    bool done = !mine;
-    T v[WIDTH];
-    T* own = a + (mine ? row : column) * stride + column;
-#pragma unroll
-    for (int c = 0; c < WIDTH; c++) v[c] = mine && c < count ? own[c] : (T)0;
+    const int rank = BLOCKS > 1 ? (int)cluster_rank() : 0, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64 row = column + threadIdx.x * BLOCKS + rank;
+    for (int i = threadIdx.x; i < THREADS * WIDTH; i += THREADS) {
+        const int64 r = column + i / WIDTH * BLOCKS + rank, c = i % WIDTH;
+        kept[i / WIDTH][c] = r < n && c < count ? a[r * stride + column + c] : (T)0;
+    }
     if (rank == 0 && threadIdx.x == 0) moves[0] = 0;
     if constexpr (BLOCKS > 1) cluster_barrier();
+    else __syncthreads();
+    T v[WIDTH];
 #pragma unroll
-    for (int j = 0; j < WIDTH; j++) {
-        if (j < count) {
-            // The best row of the warp, of the block, of the cluster; of equal ones that of the first thread.
-            const uint32 key = done ? 0 : rank_of(v[j]) + 1;
-            const uint32 most = __reduce_max_sync(0xffffffffu, key);
-            const int first = __ffs(__ballot_sync(0xffffffffu, key == most)) - 1;
-            if (lane == first) keys[warp] = most;
-            __syncthreads();
-            const uint32 other = lane < THREADS / 32 ? keys[lane] : 0;
-            const uint32 best = __reduce_max_sync(0xffffffffu, other);
-            const int holder = __ffs(__ballot_sync(0xffffffffu, lane < THREADS / 32 && other == best)) - 1;
-            lu_candidate<T, WIDTH>* slots = told[j & 1];
-            if (warp == holder) {
-                lu_candidate<T, WIDTH>& slot = slots[rank];
-                if (lane == first) {
+    for (int c = 0; c < WIDTH; c++) v[c] = kept[threadIdx.x][c];
+    int32 place = (int32)row;
+    bool done = row >= n;
+    int length = done ? 0 : (int)count;
+    for (int j = 0; j < count; j++) {
+        // The best row of the warp, of the block, of the cluster; of equal ones that of the first thread.
+        const uint32 key = done ? 0 : rank_of(v[0]) + 1;
+        const uint32 most = __reduce_max_sync(0xffffffffu, key);
+        const int first = __ffs(__ballot_sync(0xffffffffu, key == most)) - 1;
+        if (lane == first) keys[warp] = most;
+        __syncthreads();
+        const uint32 other = lane < THREADS / 32 ? keys[lane] : 0;
+        const uint32 best = __reduce_max_sync(0xffffffffu, other);
+        const int holder = __ffs(__ballot_sync(0xffffffffu, lane < THREADS / 32 && other == best)) - 1;
+        lu_candidate<T, WIDTH>* slots = told[j & 1];
+        if (warp == holder) {
+            lu_candidate<T, WIDTH>& slot = slots[rank];
+            if (lane == first) {
 #pragma unroll
-                    for (int c = j; c < WIDTH; c++) slot.row[c] = v[c];
-                    slot.key = best;
-                    slot.place = (uint32)place;
+                for (int g = 0; g < WIDTH / V; g++) {
+                    vec<T, V> part;
+#pragma unroll
+                    for (int l = 0; l < V; l++) part.v[l] = v[g * V + l];
+                    store(slot.row + g * V, part);
                 }
+                slot.key = best;
+                slot.place = (uint32)place;
+            }
+            if constexpr (BLOCKS > 1) {
                 __syncwarp();
-                if constexpr (BLOCKS > 1) {
+                const uint32 value = shared_address(slot.row + lane % WIDTH);
+                const uint32 word = shared_address(lane == 0 ? &slot.key : &slot.place);
 #pragma unroll
-                    for (int to = 0; to < BLOCKS; to++) {
-                        if (to == rank) continue;
-                        for (int c = lane; c < WIDTH; c += 32)
-                            store_there(shared_of(shared_address(&slot.row[c]), to), slot.row[c]);
-                        if (lane == 0) store_there(shared_of(shared_address(&slot.key), to), best);
-                        if (lane == 1) store_there(shared_of(shared_address(&slot.place), to), slot.place);
-                    }
-                }
-            }
-            if constexpr (BLOCKS > 1) cluster_barrier();
-            else __syncthreads();
-            int chosen = 0;
-            uint32 top = slots[0].key;
-#pragma unroll
-            for (int b = 1; b < BLOCKS; b++)
-                if (slots[b].key > top) {
-                    top = slots[b].key;
-                    chosen = b;
-                }
-            const lu_candidate<T, WIDTH>& pivot = slots[chosen];
-            const int32 from = (int32)pivot.place, to = (int32)(column + j);
-            const T divisor = pivot.row[j];
-            if (rank == 0 && threadIdx.x == 0) {
-                pivots[column + j] = from + 1;
-                if (divisor == (T)0 && *info == 0) *info = to + 1;
-            }
-            // The row that was at `to` goes to where the pivot was.
-            if (place == from && !done) {
-                place = to;
-                done = true;
-            } else if (place == to && !done) place = from;
-            if (!done && divisor != (T)0) {
-                const T factor = v[j] / divisor;
-                v[j] = factor;
-#pragma unroll
-                for (int g = (j + 1) / V; g < WIDTH / V; g++) {
-                    const vec<T, V> part = load<V>(pivot.row + g * V);
-#pragma unroll
-                    for (int l = 0; l < V; l++)
-                        if (g * V + l > j) v[g * V + l] = fma(-factor, part.v[l], v[g * V + l]);
+                for (int to = 0; to < BLOCKS; to++) {
+                    if (to == rank) continue;
+                    if (lane < WIDTH) store_there(shared_of(value, to), slot.row[lane % WIDTH]);
+                    if (lane < 2) store_there(shared_of(word, to), lane == 0 ? best : slot.place);
                 }
             }
         }
+        if constexpr (BLOCKS > 1) cluster_barrier();
+        else __syncthreads();
+        int chosen = 0;
+        uint32 top = slots[0].key;
+#pragma unroll
+        for (int b = 1; b < BLOCKS; b++)
+            if (slots[b].key > top) {
+                top = slots[b].key;
+                chosen = b;
+            }
+        const lu_candidate<T, WIDTH>& pivot = slots[chosen];
+        const int32 from = (int32)pivot.place, to = (int32)(column + j);
+        const T divisor = pivot.row[0];
+        if (rank == 0 && warp == 0) {
+            if (lane < count - j) a[to * stride + to + lane] = pivot.row[lane % WIDTH];
+            if (lane == 0) {
+                pivots[to] = from + 1;
+                if (divisor == (T)0 && *info == 0) *info = to + 1;
+            }
+        }
+        if (done) continue;
+        if (place == from) {
+            place = to;
+            done = true;
+            length = j;
+            continue;
+        }
+        // The row that was there goes to where the pivot was.
+        if (place == to) place = from;
+        const T factor = divisor == (T)0 ? (T)0 : v[0] / divisor;
+        kept[threadIdx.x][j] = factor;
+#pragma unroll
+        for (int g = 0; g < WIDTH / V; g++) {
+            const vec<T, V> part = load<V>(pivot.row + g * V);
+#pragma unroll
+            for (int l = 0; l < V; l++)
+                if (g * V + l > 0) v[g * V + l - 1] = fma(-factor, part.v[l], v[g * V + l]);
+        }
+        v[WIDTH - 1] = 0;
     }
-    if (!mine) return;
-    if (place != (int32)row) {
+    if (row < n && place != (int32)row) {
         const int at = atomicAdd(moves, 1);
         moves[2 * at + 2] = (int32)row;
         moves[2 * at + 3] = place;
     }
-    T* out = a + (int64)place * stride + column;
-#pragma unroll
-    for (int c = 0; c < WIDTH; c++)
-        if (c < count) out[c] = v[c];
+    places[threadIdx.x] = place;
+    lengths[threadIdx.x] = length;
+    __syncthreads();
+    for (int i = threadIdx.x; i < THREADS * WIDTH; i += THREADS) {
+        const int t = i / WIDTH, c = i % WIDTH;
+        if (c < lengths[t]) a[(int64)places[t] * stride + column + c] = kept[t][c];
+    }
 }
 
 // The other columns, of `width`, after a panel: rows move, and to the right of the panel its first `count` rows become those

@@ -84,6 +84,7 @@ impl Work {
         let &(blocks, threads) = CLUSTERS.iter().find(enough).unwrap_or(&CLUSTERS[CLUSTERS.len() - 1]);
         let panel = Launch::new(format!("lu_panel_{d}_{blocks}_{threads}"), &[dtype], &[TEXT])
             .cluster(blocks)
+            .shared(threads as usize * (WIDTH as usize + 1) * dtype.size())
             .pointer("matrix", c, matrix)
             .pointer("pivots", "int64", pivots)
             .pointer("moves", "int32", moves)
