@@ -119,7 +119,6 @@ fn elimination() {
     let (n, k, stride, width, tile) = (75_i64, 3_i64, 80_i64, 32_i64, 32_i64);
     let int = |x: i64| ("int64", Arg::I64(x));
     let matrix = ("double*", Arg::Buffer(0));
-    let moves = ("int32*", Arg::Buffer(4));
     let mut stages = vec![stage(
         "begin",
         &base,
@@ -128,39 +127,46 @@ fn elimination() {
         2 * n as u32,
         32,
     )];
-    for column in (0..n).step_by(width as usize) {
-        let count = width.min(n - column);
-        let panel = [matrix, ("int64*", Arg::Buffer(3)), moves, ("int32*", Arg::Buffer(5)), int(n), int(stride)];
-        let panel: Vec<_> = panel.into_iter().chain([int(column), int(count)]).collect();
-        stages.push(stage("panel", &base, "lu_panel<double, 32, 1, 96>", &panel, 1, 96));
-        let rows = [matrix, moves, int(n), int(stride), int(n + k), int(column), int(count)];
-        let blocks = (column + tile - 1) / tile + (n + k - column - count + tile - 1) / tile;
-        stages.push(stage("rows", &base, "lu_rows<double, 32, 32>", &rows, blocks as u32, 64));
-        if column + count < n {
-            let update = [matrix, int(n), int(stride), int(n + k), int(column), int(column + count)];
-            stages.push(stage("update_", &base, "update<double>", &update, 1, 32));
+    let gap = 4 * width + 4;
+    let rows = |panels: i64, list: i64, from: i64, to: i64, start: i64, end: i64| {
+        let args =
+            [matrix, ("int32*", Arg::Scratch((list * gap * 4) as usize)), int(stride), int(from), int(to), int(start)];
+        let args: Vec<_> = args.into_iter().chain([int(end), int(gap)]).collect();
+        let blocks = (start - from + tile - 1) / tile + (to - end + tile - 1) / tile;
+        let name = format!("rows_{panels}");
+        stage(&name, &base, &format!("lu_rows<double, 32, {panels}, 32>"), &args, blocks as u32, 64)
+    };
+    let update = |to: i64, start: i64, end: i64| {
+        let args = [matrix, int(n), int(stride), int(to), int(start), int(end)];
+        stage("update_", &base, "update<double>", &args, 1, 32)
+    };
+    // In groups of two panels.
+    for group in (0..n).step_by(2 * width as usize) {
+        let last = n.min(group + 2 * width);
+        for (list, column) in (group..last).step_by(width as usize).enumerate() {
+            let (list, next) = (list as i64, n.min(column + width));
+            let moves = ("int32*", Arg::Scratch((list * gap * 4) as usize));
+            let panel = [matrix, ("int64*", Arg::Buffer(3)), moves, ("int32*", Arg::Buffer(4)), int(n), int(stride)];
+            let panel: Vec<_> = panel.into_iter().chain([int(column), int(next - column)]).collect();
+            stages.push(stage("panel", &base, "lu_panel<double, 32, 1, 96>", &panel, 1, 96));
+            stages.push(rows(1, list, group, last, column, next));
+            stages.push(update(last, column, next));
         }
+        stages.push(rows(2, 0, 0, n + k, group, last));
+        stages.push(update(n + k, group, last));
     }
-    let corners = [matrix, ("double*", Arg::Buffer(6)), int(n), int(stride)];
+    let corners = [matrix, ("double*", Arg::Buffer(5)), int(n), int(stride)];
     stages.push(stage("corners", &base, "lu_corners<double, 32>", &corners, 3, 32));
     let bytes = |values: &[f64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
     let a: Vec<f64> = (0..n * n).map(|i| ((i * i * 31 + i * 7919) % 1013) as f64 / 101.0 - 5.0).collect();
     let b = numbers((n * k) as usize);
-    let generated = Generated { stages, ..Generated::default() };
+    let generated = Generated { stages, scratch_bytes: (2 * gap * 4) as usize, ..Generated::default() };
     let room = |count: i64, size: i64| vec![0_u8; (count * size) as usize];
-    let buffers = vec![
-        room(n * stride, 8),
-        bytes(&a),
-        bytes(&b),
-        room(n, 8),
-        room(4 * width + 2, 4),
-        room(1, 4),
-        room(3 * 32 * 32, 8),
-    ];
+    let buffers = vec![room(n * stride, 8), bytes(&a), bytes(&b), room(n, 8), room(1, 4), room(3 * 32 * 32, 8)];
     let mut cases = [Case { generated, buffers, scalars: vec![], runs: 1 }];
     host::run("emulate_lu", &mut cases);
     let [case] = cases;
-    let (lu, inverses) = (float64s(&case.buffers[0]), float64s(&case.buffers[6]));
+    let (lu, inverses) = (float64s(&case.buffers[0]), float64s(&case.buffers[5]));
     let lu = |r: i64, c: i64| lu[(r * stride + c) as usize];
     let pivots: Vec<i64> = float64s(&case.buffers[3]).iter().map(|p| p.to_bits() as i64).collect();
     let mut order: Vec<i64> = (0..n).collect();
@@ -168,7 +174,7 @@ fn elimination() {
         assert!((j as i64..n).contains(&(p - 1)));
         order.swap(j, (p - 1) as usize);
     }
-    assert_eq!(case.buffers[5], [0; 4]);
+    assert_eq!(case.buffers[4], [0; 4]);
     for r in 0..n {
         for c in 0..n + k {
             let row = order[r as usize];

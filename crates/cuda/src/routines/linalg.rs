@@ -4,6 +4,7 @@
 //! nothing is turned: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::{CallOp, DType, LinalgOp, QrMode, Vectors};
@@ -12,7 +13,7 @@ use cuprous_plan::Call;
 use super::dot::Update;
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Relay, Work, how};
-use crate::codegen::lu::{CORNER, Lu, WIDTH};
+use crate::codegen::lu::{CORNER, Lu, split};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
 use crate::device::Gpu;
@@ -182,24 +183,34 @@ impl Plan {
         self.routines.push((self.work.made.out.stages.len(), Arc::new(update)));
     }
 
-    /// Factors a matrix by kernels of our own, panel by panel.
+    /// Subtracts from the rows and columns of a block the product of those `inner` columns and rows of the same matrix.
+    fn subtract(&mut self, lu: &Lu, rows: Range<i64>, columns: Range<i64>, inner: &Range<i64>) {
+        let length = |range: &Range<i64>| (range.end - range.start) as u64;
+        let place = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
+        if rows.is_empty() || columns.is_empty() {
+            return;
+        }
+        self.product(Update {
+            dtype: self.work.dtype,
+            a: (place(rows.start, inner.start), [length(&rows), length(inner)], lu.stride),
+            b: (place(inner.start, columns.start), [length(inner), length(&columns)], lu.stride),
+            c: (place(rows.start, columns.start), lu.stride),
+            minus: true,
+        });
+    }
+
+    /// Factors a matrix by kernels of our own: panels of a group one by one, then what the group does to the rest.
     fn factors(&mut self, a: Source, b: Option<Source>) -> Lu {
         let lu = self.work.lu(a, b);
-        for column in lu.panels() {
-            self.work.lu_panel(&lu, column);
-            let next = column + WIDTH;
-            if next < lu.n {
-                let block = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
-                let rest = (lu.n + lu.k - next) as u64;
-                let (m, width, stride) = ((lu.n - next) as u64, WIDTH as u64, lu.stride);
-                self.product(Update {
-                    dtype: self.work.dtype,
-                    a: (block(next, column), [m, width], stride),
-                    b: (block(column, next), [width, rest], stride),
-                    c: (block(next, next), stride),
-                    minus: true,
-                });
+        let all = 0..lu.n + lu.k;
+        for group in lu.groups() {
+            for panel in lu.panels(group.clone()) {
+                self.work.lu_panel(&lu, &panel);
+                self.work.lu_rows(&lu, &group, &panel);
+                self.subtract(&lu, panel.end..lu.n, panel.end..group.end, &panel);
             }
+            self.work.lu_rows(&lu, &all, &group);
+            self.subtract(&lu, group.end..lu.n, group.end..all.end, &group);
         }
         lu
     }
@@ -211,24 +222,34 @@ impl Plan {
         let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
         let corners = self.work.lu_corners(&lu);
         let x = self.work.scratch(n * k, dtype);
-        for first in (0..n).step_by(CORNER as usize).collect::<Vec<_>>().into_iter().rev() {
-            let m = CORNER.min(n - first) as u64;
-            let (rows, columns) = ((x, first * k * size), k as u64);
-            self.product(Update {
-                dtype,
-                a: ((corners, first * CORNER * size), [m, m], CORNER),
-                b: ((lu.matrix, lu.at(first, n)), [m, columns], lu.stride),
-                c: (rows, k),
-                minus: false,
-            });
-            if first > 0 {
+        // Minus the product of U's columns and the solutions that are known from the right sides of those rows.
+        let put = |known: Range<i64>, rows: Range<i64>| Update {
+            dtype,
+            a: (
+                (lu.matrix, lu.at(rows.start, known.start)),
+                [&rows, &known].map(|r| (r.end - r.start) as u64),
+                lu.stride,
+            ),
+            b: ((x, known.start * k * size), [(known.end - known.start) as u64, k as u64], k),
+            c: ((lu.matrix, lu.at(rows.start, n)), lu.stride),
+            minus: true,
+        };
+        for group in lu.groups().rev() {
+            for block in split(group.clone(), CORNER).rev() {
+                let m = (block.end - block.start) as u64;
                 self.product(Update {
                     dtype,
-                    a: ((lu.matrix, lu.at(0, first)), [first as u64, m], lu.stride),
-                    b: (rows, [m, columns], k),
-                    c: ((lu.matrix, lu.at(0, n)), lu.stride),
-                    minus: true,
+                    a: ((corners, block.start * CORNER * size), [m, m], CORNER),
+                    b: ((lu.matrix, lu.at(block.start, n)), [m, k as u64], lu.stride),
+                    c: ((x, block.start * k * size), k),
+                    minus: false,
                 });
+                if block.start > group.start {
+                    self.product(put(block.clone(), group.start..block.start));
+                }
+            }
+            if group.start > 0 {
+                self.product(put(group.clone(), 0..group.start));
             }
         }
         let result = self.work.result(0);
@@ -431,14 +452,15 @@ mod tests {
         }
     }
 
-    /// Panels of 32 columns are factored one by one, what is behind them by products; back by blocks of 64 rows.
+    /// Panels of 32 columns by groups of four, what is behind them by products; back by blocks of 64 rows.
     #[test]
     fn newer_devices_eliminate_by_kernels() {
         let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
-        // Flags and operands; 7 panels with their rows; corners; the result and its flag.
-        assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);
-        assert_eq!(products.len(), 6 + 4 + 3);
-        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 173)");
+        // Flags and operands; 4 + 3 panels with their rows; those of the groups; corners; the result and its flag.
+        assert_eq!(kernels, 2 + 2 * 7 + 2 + 1 + 2);
+        assert_eq!(products.len(), (3 + 1 + 2) + (4 + 2 + 1));
+        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 96)");
+        assert_eq!(products[3], "cuBLASLt: -(72 × 128) · (128 × 77)");
         assert_eq!(products.last().map(String::as_str), Some("cuBLASLt: (64 × 64) · (64 × 5)"));
         assert_eq!(planned_for("sm_90", LinalgOp::Slogdet, &[200, 200], 0).1.len(), 6);
         assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[5000, 5000], 5).1, ["Factors", "Substitution"]);

@@ -159,47 +159,68 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
     }
 }
 
-// The other columns, of `width`, after a panel: rows move, and to the right of the panel its first `count` rows become those
-// of U. A block has TILE columns.
-template <class T, int WIDTH, int TILE>
-DEV void lu_rows(T* a, const int32* moves, int64 n, int64 stride, int64 width, int64 column, int64 count) {
+// Rows of `inside` columns from `first` on move as `moves` says.
+template <class T, int TILE>
+DEV void lu_moved(T* a, const int32* moves, T (*held)[TILE], int64 stride, int64 first, bool inside) {
+    const int x = threadIdx.x % TILE, total = moves[0];
+    for (int m = threadIdx.x / TILE; m < total; m += blockDim.x / TILE)
+        if (inside) held[m][x] = a[(int64)moves[2 * m + 2] * stride + first];
+    __syncthreads();
+    for (int m = threadIdx.x / TILE; m < total; m += blockDim.x / TILE)
+        if (inside) a[(int64)moves[2 * m + 3] * stride + first] = held[m][x];
+    __syncthreads();
+}
+
+// What `panels` panels of WIDTH columns, `start` to `end`, do to the other columns from `from` to `to` (of which those
+// panels have been left out): rows move, and behind the panels the rows `start` to `end` become those of U. `moves` has a
+// list of GAP numbers for each panel. A block has TILE columns.
+template <class T, int WIDTH, int PANELS, int TILE>
+DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, int64 start, int64 end, int64 gap) {
     extern __shared__ vec<uint32, 4> lu_room[];
+    // Rows on their way, then a panel's part of L.
+    constexpr int MOST = 2 * TILE > PANELS * (WIDTH + 1) ? 2 * TILE : PANELS * (WIDTH + 1);
     T(*held)[TILE] = (T(*)[TILE])lu_room;
-    __shared__ T lower[WIDTH][WIDTH + 1];
-    __shared__ T top[WIDTH][TILE];
+    T(*lower)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
+    T(*top)[TILE] = (T(*)[TILE])((T*)lu_room + WIDTH * MOST);
     const int x = threadIdx.x % TILE, y = threadIdx.x / TILE, height = blockDim.x / TILE;
-    const int total = moves[0];
-    // Tiles skip the panel: those before it end at it, those behind it start behind it.
-    const int64 before = (column + TILE - 1) / TILE;
+    const int64 before = (max(start - from, (int64)0) + TILE - 1) / TILE;
     const bool behind = blockIdx.x >= before;
-    const int64 c = behind ? column + count + (blockIdx.x - before) * TILE + x : (int64)blockIdx.x * TILE + x;
-    const bool inside = c < (behind ? width : column);
-    for (int m = y; m < total; m += height)
-        if (inside) held[m][x] = a[(int64)moves[2 * m + 2] * stride + c];
-    if (behind)
-        for (int i = threadIdx.x; i < WIDTH * WIDTH; i += blockDim.x) {
-            const int r = i / WIDTH, k = i % WIDTH;
-            lower[r][k] = r < count && k < r ? a[(column + r) * stride + column + k] : (T)0;
-        }
-    __syncthreads();
-    for (int m = y; m < total; m += height)
-        if (inside) a[(int64)moves[2 * m + 3] * stride + c] = held[m][x];
+    const int64 c = behind ? end + (blockIdx.x - before) * TILE + x : from + (int64)blockIdx.x * TILE + x;
+    const bool inside = c < (behind ? to : start);
+    const int count = (int)(end - start);
+    for (int p = 0; p * WIDTH < count; p++) lu_moved<T, TILE>(a, moves + p * gap, held, stride, c, inside);
     if (!behind) return;
-    __syncthreads();
-    for (int r = y; r < WIDTH; r += height) top[r][x] = inside && r < count ? a[(column + r) * stride + c] : (T)0;
-    __syncthreads();
-    if (y == 0 && inside) {
-        T u[WIDTH];
+    for (int r = y; r < PANELS * WIDTH; r += height) top[r][x] = inside && r < count ? a[(start + r) * stride + c] : (T)0;
+    for (int p = 0; p * WIDTH < count; p++) {
+        const int first = p * WIDTH;
+        __syncthreads();
+        for (int i = threadIdx.x; i < (PANELS - p) * WIDTH * WIDTH; i += blockDim.x) {
+            const int r = i / WIDTH, k = i % WIDTH;
+            lower[r][k] = first + r < count && k < r ? a[(start + first + r) * stride + start + first + k] : (T)0;
+        }
+        __syncthreads();
+        if (y == 0) {
+            T u[WIDTH];
 #pragma unroll
-        for (int r = 0; r < WIDTH; r++) u[r] = top[r][x];
+            for (int r = 0; r < WIDTH; r++) u[r] = top[first + r][x];
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++)
+            for (int k = 0; k < WIDTH; k++)
 #pragma unroll
-            for (int r = k + 1; r < WIDTH; r++) u[r] = fma(-lower[r][k], u[k], u[r]);
+                for (int r = k + 1; r < WIDTH; r++) u[r] = fma(-lower[r][k], u[k], u[r]);
 #pragma unroll
-        for (int r = 0; r < WIDTH; r++)
-            if (r < count) a[(column + r) * stride + c] = u[r];
+            for (int r = 1; r < WIDTH; r++) top[first + r][x] = u[r];
+        }
+        __syncthreads();
+        for (int r = WIDTH + y; r < (PANELS - p) * WIDTH; r += height) {
+            T sum = top[first + r][x];
+#pragma unroll 8
+            for (int k = 0; k < WIDTH; k++) sum = fma(-lower[r][k], top[first + k][x], sum);
+            top[first + r][x] = sum;
+        }
     }
+    __syncthreads();
+    for (int r = y; r < count; r += height)
+        if (inside) a[(start + r) * stride + c] = top[r][x];
 }
 
 // [A B] in rows `stride` apart, of which a block copies one of `parts`.

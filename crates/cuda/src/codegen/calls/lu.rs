@@ -1,5 +1,7 @@
 //! LU of one matrix by kernels of our own, with right sides beside it: see `lu.cuh`.
 
+use std::ops::Range;
+
 use cuprous_core::DType;
 
 use super::super::types::{Arg, ctype, short};
@@ -7,8 +9,11 @@ use super::linalg::Work;
 use super::{DivUp, Launch, Source};
 
 const TEXT: &str = include_str!("lu.cuh");
-/// Columns of a panel.
+/// Columns of a panel, and panels whose effects on other columns are done at once.
 pub(crate) const WIDTH: i64 = 32;
+const PANELS: i64 = 4;
+/// Numbers of a panel's list of moves: how many, and pairs.
+const GAP: i64 = 4 * WIDTH + 4;
 /// Rows and columns of the triangles that are inverted.
 pub(crate) const CORNER: i64 = 64;
 /// Blocks of a panel's cluster, and threads of each: the first whose threads are enough for the rows.
@@ -31,20 +36,36 @@ pub(crate) struct Lu {
     moves: Arg,
 }
 
+/// Some of the columns.
+pub(crate) type Columns = Range<i64>;
+
 impl Lu {
-    fn count(&self, column: i64) -> i64 {
-        WIDTH.min(self.n - column)
+    /// The columns of all groups of panels.
+    pub(crate) fn groups(&self) -> impl DoubleEndedIterator<Item = Columns> + use<> {
+        split(0..self.n, WIDTH * PANELS)
     }
 
-    /// Where panels begin.
-    pub(crate) fn panels(&self) -> impl Iterator<Item = i64> + use<> {
-        (0..self.n).step_by(WIDTH as usize)
+    /// The columns of a group's panels.
+    pub(crate) fn panels(&self, group: Columns) -> impl DoubleEndedIterator<Item = Columns> + use<> {
+        split(group, WIDTH)
+    }
+
+    /// A panel's list of moves.
+    fn moves(&self, panel: &Columns) -> Arg {
+        let Arg::Scratch(at) = self.moves else { return self.moves };
+        Arg::Scratch(at + (panel.start / WIDTH % PANELS * GAP) as usize * DType::I32.size())
     }
 
     /// Bytes from the start to an element.
     pub(crate) fn at(&self, row: i64, column: i64) -> i64 {
         (row * self.stride + column) * self.dtype.size() as i64
     }
+}
+
+/// A range in parts of that length, the last of which may be shorter.
+pub(crate) fn split(all: Columns, length: i64) -> impl DoubleEndedIterator<Item = Columns> {
+    let parts = (all.end - all.start).div_up(length);
+    (0..parts).map(move |k| all.start + k * length..all.end.min(all.start + (k + 1) * length))
 }
 
 impl Work {
@@ -60,7 +81,7 @@ impl Work {
         let (n, k, dtype) = (self.n, if b.is_some() { self.k } else { 0 }, self.dtype);
         let stride = if k == 0 { n } else { (n + k).div_up(4) * 4 };
         let (matrix, pivots) = (self.scratch(n * stride, dtype), self.scratch(n, DType::I64));
-        let moves = self.scratch(4 * WIDTH + 2, DType::I32);
+        let moves = self.scratch(PANELS * GAP, DType::I32);
         let lu = Lu { dtype, matrix, stride, n, k, pivots, moves };
         let (c, parts) = (ctype(dtype), (n + k).div_up(1024));
         let stage = Launch::new(format!("lu_begin_{}", short(dtype)), &[dtype], &[TEXT])
@@ -76,40 +97,48 @@ impl Work {
         lu
     }
 
-    /// Factors a panel, and brings the other columns where its pivots are.
-    pub(crate) fn lu_panel(&mut self, lu: &Lu, column: i64) {
-        let Lu { dtype, matrix, stride, n, k, pivots, moves } = *lu;
-        let (c, d, count, width) = (ctype(dtype), short(dtype), lu.count(column), n + k);
-        let enough = |&&(blocks, threads): &&(i64, u32)| blocks * i64::from(threads) >= n - column;
+    /// Factors a panel.
+    pub(crate) fn lu_panel(&mut self, lu: &Lu, panel: &Columns) {
+        let Lu { dtype, matrix, stride, n, pivots, .. } = *lu;
+        let (c, d) = (ctype(dtype), short(dtype));
+        let enough = |&&(blocks, threads): &&(i64, u32)| blocks * i64::from(threads) >= n - panel.start;
         let &(blocks, threads) = CLUSTERS.iter().find(enough).unwrap_or(&CLUSTERS[CLUSTERS.len() - 1]);
-        let panel = Launch::new(format!("lu_panel_{d}_{blocks}_{threads}"), &[dtype], &[TEXT])
+        let stage = Launch::new(format!("lu_panel_{d}_{blocks}_{threads}"), &[dtype], &[TEXT])
             .cluster(blocks)
             .shared(threads as usize * (WIDTH as usize + 1) * dtype.size())
             .pointer("matrix", c, matrix)
             .pointer("pivots", "int64", pivots)
-            .pointer("moves", "int32", moves)
+            .pointer("moves", "int32", lu.moves(panel))
             .pointer("info", "int32", self.info(false))
             .int("n", n)
             .int("stride", stride)
-            .int("column", column)
-            .int("count", count)
+            .int("column", panel.start)
+            .int("count", panel.end - panel.start)
             .stage(&format!("lu_panel<{c}, {WIDTH}, {blocks}, {threads}>"), blocks, threads, 0);
-        self.made.out.stages.push(panel);
-        let blocks = column.div_up(TILE) + (width - column - count).div_up(TILE);
+        self.made.out.stages.push(stage);
+    }
+
+    /// Does to other columns, of those that `all` has, what a panel or a group of panels has done to its own.
+    pub(crate) fn lu_rows(&mut self, lu: &Lu, all: &Columns, done: &Columns) {
+        let Lu { dtype, matrix, stride, .. } = *lu;
+        let blocks = (done.start - all.start).div_up(TILE) + (all.end - done.end).div_up(TILE);
         if blocks == 0 {
             return;
         }
-        let rows = Launch::new(format!("lu_rows_{d}"), &[dtype], &[TEXT])
-            .shared((2 * WIDTH * TILE) as usize * dtype.size())
+        let (c, panels) = (ctype(dtype), if done.end - done.start > WIDTH { PANELS } else { 1 });
+        let room = WIDTH * (2 * TILE).max(panels * (WIDTH + 1)) + panels * WIDTH * TILE;
+        let stage = Launch::new(format!("lu_rows_{}_{panels}", short(dtype)), &[dtype], &[TEXT])
+            .shared(room as usize * dtype.size())
             .pointer("matrix", c, matrix)
-            .pointer("moves", "int32", moves)
-            .int("n", n)
+            .pointer("moves", "int32", lu.moves(done))
             .int("stride", stride)
-            .int("width", width)
-            .int("column", column)
-            .int("count", count)
-            .stage(&format!("lu_rows<{c}, {WIDTH}, {TILE}>"), blocks, 256, 0);
-        self.made.out.stages.push(rows);
+            .int("from", all.start)
+            .int("to", all.end)
+            .int("start", done.start)
+            .int("end", done.end)
+            .int("gap", GAP)
+            .stage(&format!("lu_rows<{c}, {WIDTH}, {panels}, {TILE}>"), blocks, 256, 0);
+        self.made.out.stages.push(stage);
     }
 
     /// The inverses of U's diagonal blocks, each `CORNER` squared.
