@@ -42,72 +42,76 @@ DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) 
     return (before >> shorter & 1) || ((own >> shorter & 1) && (edges[at + 1] & 1));
 }
 
-// Every element gets the first one of its component within its tile: HIGH rows of WIDE columns; `rows` and `columns` say how
-// far each step goes. With RUNS bit 0 is the element before.
-template <class T, class P, int COUNT, bool RUNS, int WIDE, int HIGH, int THREADS>
+// Joins a warp's row `y` of a tile, of which each lane has a column, to what is before it in the tile.
+template <class T, int COUNT, bool RUNS>
+DEV void join_row(const T* edges, int32* up, const int64* steps, const int64* right, const int64* rows,
+                  const int64* columns, int64 left, int64 top, int y, int64 width, int64 n) {
+    constexpr int BITS = 8 * sizeof(T);
+    const int x = threadIdx.x % 32;
+    const int64 i = (top + y) * width + left + x;
+    if (left + x >= width || i >= n) return;
+    const T own = edges[i], before = RUNS && (own & 1) ? edges[i - 1] : (T)0;
+#pragma unroll
+    for (int b = RUNS ? 1 : 0; b < COUNT; b++) {
+        const T word = b < BITS ? own : edges[b / BITS * n + i];
+        if (!(word >> b % BITS & 1)) continue;
+        const int down = (int)rows[b], to = x - (int)columns[b];
+        if (down > y || to < 0 || to >= 32 || left + to >= width) continue;
+        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
+        unite<int32>(up, y * 32 + x, (y - down) * 32 + to);
+    }
+}
+
+// Every element gets the first one of its component within its tile: HIGH rows of 32 columns; `rows` and `columns` say how
+// far each step goes. With RUNS bit 0 is the element before. A warp joins its own EACH rows, then strips of rows are joined
+// in pairs: so few threads at a time want the same root.
+template <class T, class P, int COUNT, bool RUNS, int HIGH, int EACH>
 DEV void components_tiles(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
                           const int64* columns, int64 width, int64 across, int64 n) {
-    constexpr int BITS = 8 * sizeof(T), EACH = WIDE * HIGH / THREADS;
-    __shared__ int32 up[WIDE * HIGH];
-    const int64 left = blockIdx.x % across * WIDE, top = blockIdx.x / across * HIGH;
-    const int lane = threadIdx.x % 32;
-    T own[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const int l = k * THREADS + threadIdx.x, x = l % WIDE, y = l / WIDE;
+    __shared__ int32 up[32 * HIGH];
+    const int64 left = blockIdx.x % across * 32, top = blockIdx.x / across * HIGH;
+    const int x = threadIdx.x % 32, first = threadIdx.x / 32 * EACH;
+    for (int y = first; y < first + EACH; y++) {
         const int64 i = (top + y) * width + left + x;
-        const bool inside = left + x < width && i < n;
-        own[k] = inside ? edges[i] : (T)0;
-        const bool joined = RUNS && (own[k] & 1);
-        const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - lane));
-        up[l] = l - (lane - (starts == 0 ? 0 : 31 - __clz(starts)));
+        const bool joined = RUNS && left + x < width && i < n && (edges[i] & 1);
+        const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - x));
+        up[y * 32 + x] = y * 32 + (starts == 0 ? 0 : 31 - __clz(starts));
+    }
+    __syncwarp();
+    const auto join = [&](int y) {
+        join_row<T, COUNT, RUNS>(edges, up, steps, right, rows, columns, left, top, y, width, n);
+        __syncwarp();
+    };
+    if (first == 0) join(0);
+    for (int y = first + 1; y < first + EACH; y++) join(y);
+    for (int span = EACH; span < HIGH; span *= 2) {
+        __syncthreads();
+        if (first % (2 * span) == span) join(first);
     }
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const int l = k * THREADS + threadIdx.x, x = l % WIDE, y = l / WIDE;
+    for (int y = first; y < first + EACH; y++) {
         const int64 i = (top + y) * width + left + x;
-        const bool inside = left + x < width && i < n;
-        if (!inside) continue;
-        const T before = RUNS && (own[k] & 1) ? edges[i - 1] : (T)0;
-#pragma unroll
-        for (int b = 0; b < COUNT; b++) {
-            const T word = b < BITS ? own[k] : edges[b / BITS * n + i];
-            if (!(word >> b % BITS & 1)) continue;
-            const int down = (int)rows[b], to = x - (int)columns[b];
-            if (down > y || to < 0 || to >= WIDE || left + to >= width) continue;
-            if (RUNS && b == 0 && lane != 0) continue;
-            if (follows<T, RUNS>(edges, own[k], before, b, (int)right[b], i - steps[b])) continue;
-            unite<int32>(up, l, (y - down) * WIDE + to);
-        }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const int l = k * THREADS + threadIdx.x, x = l % WIDE, y = l / WIDE;
-        const int64 i = (top + y) * width + left + x;
-        const bool inside = left + x < width && i < n;
-        if (!inside) continue;
-        const int root = root_of<int32>(up, l);
-        parent[i] = (P)((top + root / WIDE) * width + left + root % WIDE);
+        if (left + x >= width || i >= n) continue;
+        const int root = root_of<int32>(up, y * 32 + x);
+        parent[i] = (P)((top + root / 32) * width + left + root % 32);
     }
 }
 
 // The edges from one tile to another; one thread for each element.
-template <class T, class P, int COUNT, bool RUNS, int WIDE, int HIGH>
+template <class T, class P, int COUNT, bool RUNS, int HIGH>
 DEV void components_unite(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
                           const int64* columns, int64 width, int64 n) {
     constexpr int BITS = 8 * sizeof(T);
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const P row = (P)i / (P)width;
-    const int column = (int)((P)i - row * (P)width), x = column % WIDE, y = (int)(row % HIGH);
+    const int column = (int)((P)i - row * (P)width), x = column % 32, y = (int)(row % HIGH);
     const T own = edges[i];
     const T before = RUNS && (own & 1) ? edges[i - 1] : (T)0;
 #pragma unroll
     for (int b = 0; b < COUNT; b++) {
         const int to = x - (int)columns[b];
-        if (rows[b] <= y && to >= 0 && to < WIDE && column - x + to < width) continue;
+        if (rows[b] <= y && to >= 0 && to < 32 && column - x + to < width) continue;
         const T word = b < BITS ? own : edges[b / BITS * n + i];
         const int64 at = i - steps[b];
         if (!(word >> b % BITS & 1) || at < 0) continue;

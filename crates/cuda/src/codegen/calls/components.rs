@@ -8,9 +8,10 @@ use super::{DivUp, Launch, Made};
 
 const TEXT: &str = include_str!("components.cuh");
 const THREADS: u32 = 256;
-/// Columns and rows of what one block joins in shared memory.
+/// Columns and rows of what one block joins in shared memory, and rows of a warp.
 const WIDE: i64 = 32;
 const HIGH: i64 = 32;
+const EACH: i64 = HIGH / (THREADS as i64 / WIDE);
 
 /// Elements of a row: with the image's own width, neighbours are in the same tile. Any other is right too.
 fn width(steps: &[i64]) -> i64 {
@@ -36,7 +37,7 @@ pub(super) fn components(call: &Call, steps: &[i64], made: &mut Made) {
     let columns: Vec<i64> = steps.iter().zip(&rows).map(|(s, r)| s - r * width).collect();
     let (across, down) = (width / WIDE + i64::from(width % WIDE != 0), n.div_up(width).div_up(HIGH));
     let variant = format!("{}_{}{}_{count}", short(d), short(place), if runs { "_runs" } else { "" });
-    let template = format!("{c}, {p}, {count}, {runs}, {WIDE}, {HIGH}");
+    let template = format!("{c}, {p}, {count}, {runs}, {HIGH}");
     let launch = |name: &str| {
         Launch::new(format!("components_{name}_{variant}"), &[d], &[TEXT])
             .source("edges", c, edges)
@@ -58,7 +59,7 @@ pub(super) fn components(call: &Call, steps: &[i64], made: &mut Made) {
         return;
     }
     let tiles = launch("tiles").int("across", across).int("n", n).stage(
-        &format!("components_tiles<{template}, {THREADS}>"),
+        &format!("components_tiles<{template}, {EACH}>"),
         across * down,
         THREADS,
         0,
