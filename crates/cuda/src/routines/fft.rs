@@ -82,8 +82,8 @@ struct Lines {
     rank: usize,
     above: i64,
     below: i64,
-    /// Half a spectrum is written, where there is room for all of it: only along one axis.
-    room: bool,
+    /// From one line that is written to the next, where that is not a line's length: only along one axis.
+    apart: Option<i64>,
 }
 
 impl Lines {
@@ -101,7 +101,7 @@ impl Lines {
     /// Elements of a transform as it is read, and as it is written.
     fn sizes(&self) -> [i64; 2] {
         let [reads, writes] = cufft::extents(self.kind, self.points).map(|n| n.iter().product());
-        [reads, if self.room { self.points[FFT_RANK - 1] } else { writes }]
+        [reads, self.apart.unwrap_or(writes)]
     }
 
     fn dtypes(&self) -> [DType; 2] {
@@ -148,17 +148,20 @@ impl Steps {
             let count = lines.above * lines.points.iter().product::<i64>() * lines.below;
             return self.scale(to, dtype, count, factor);
         };
-        let (mut from, mut left) = (from, own.len());
-        if lines.below == 1 {
-            let mut points = [1; FFT_RANK];
-            points[FFT_RANK - 1] = lines.points[FFT_RANK - 1];
-            let above = lines.above * lines.points[..FFT_RANK - 1].iter().product::<i64>();
-            self.run(Lines { points, rank: 1, above, ..lines }, from, to);
-            from = Source { at: to, offset: 0 };
+        if lines.below > 1 {
+            return self.along(&own, from, to, factor);
         }
-        for columns in own {
-            left -= 1;
-            let by = if left == 0 { factor.unwrap_or(1.0) } else { 1.0 };
+        let mut points = [1; FFT_RANK];
+        points[FFT_RANK - 1] = lines.points[FFT_RANK - 1];
+        let above = lines.above * lines.points[..FFT_RANK - 1].iter().product::<i64>();
+        self.run(Lines { points, rank: 1, above, ..lines }, from, to);
+        self.along(&own, Source { at: to, offset: 0 }, to, factor);
+    }
+
+    /// Along some axes, one after the other, by kernels of our own.
+    fn along(&mut self, axes: &[fft::Columns], mut from: Source, to: Arg, factor: Option<f64>) {
+        for (k, &columns) in axes.iter().enumerate() {
+            let by = if k + 1 == axes.len() { factor.unwrap_or(1.0) } else { 1.0 };
             fft::columns(from, to, columns, by, &mut self.made);
             from = Source { at: to, offset: 0 };
         }
@@ -174,7 +177,7 @@ impl Steps {
         for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
             let before: i64 = points[..axis].iter().product();
             if behind > 1 {
-                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, back });
+                own.push(fft::Columns { dtype, above: above * before, points: n, apart: behind, below: behind, back });
             }
             behind *= n;
         }
@@ -255,7 +258,7 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             rank: points.len(),
             above: product(&made.shape[..first]),
             below: product(&made.shape[axis + 1..]),
-            room: false,
+            apart: None,
         }
     };
     if points.is_empty() {
@@ -289,7 +292,8 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             let from = steps.pairs(operand);
             let (others, one) = points.split_at(points.len() - 1);
             let others = lines(FftKind::Forward, others);
-            let one = Lines { above: others.above * product(&others.points), room: true, ..lines(FftKind::Real, one) };
+            let above = others.above * product(&others.points);
+            let one = Lines { above, apart: Some(last), ..lines(FftKind::Real, one) };
             steps.run(one, from, out);
             fft::mirror(out, complex, [one.above, last, one.below], &mut steps.made);
             if others.rank > 0 {
@@ -304,10 +308,19 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             let (others, one) = points.split_at(points.len() - 1);
             let others = lines(FftKind::Forward, others);
             let others = Lines { below: (one[0] / 2 + 1) * others.below, ..others };
-            if steps.columns(&others).is_some() {
-                let one = Lines { above: others.above * product(&others.points), ..lines(kind, one) };
-                steps.run(one, from, out);
-                return steps.complex(others, Source { at: out, offset: 0 }, out, factor);
+            if let Some(mut own) = steps.columns(&others) {
+                let above = others.above * product(&others.points);
+                let mut one = Lines { above, ..lines(kind, one) };
+                let (mut made, mut place) = (Source { at: out, offset: 0 }, out);
+                // Rows of half a spectrum start in the midst of a sector unless there is a gap.
+                let (half, sector) = (own[0].below, 32 / complex.size() as i64);
+                if one.below == 1 && half % sector != 0 {
+                    let apart = (half / sector + 1) * sector;
+                    place = steps.room(complex, above * apart);
+                    (made.at, one.apart, own[0].apart) = (place, Some(apart), apart);
+                }
+                steps.run(one, from, place);
+                return steps.along(&own, made, out, factor);
             }
             steps.run(whole, from, out);
             steps.scale(out, complex, made.size, factor);

@@ -234,7 +234,7 @@ impl Plan {
             c: ((lu.matrix, lu.at(rows.start, n)), lu.stride),
             minus: true,
         };
-        for group in lu.groups().rev() {
+        for group in lu.back() {
             for block in split(group.clone(), CORNER).rev() {
                 let m = (block.end - block.start) as u64;
                 self.product(Update {
@@ -456,13 +456,17 @@ mod tests {
     #[test]
     fn newer_devices_eliminate_by_kernels() {
         let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
-        // Flags and operands; 4 + 3 panels with their rows; those of the groups; corners; the result and its flag.
-        assert_eq!(kernels, 2 + 2 * 7 + 2 + 1 + 2);
-        assert_eq!(products.len(), (3 + 1 + 2) + (4 + 2 + 1));
-        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 96)");
-        assert_eq!(products[3], "cuBLASLt: -(72 × 128) · (128 × 77)");
+        // Flags and operands; 7 panels with their rows; corners; the result and its flag.
+        assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);
+        assert_eq!(products.len(), 6 + (4 + 2 + 1));
+        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 173)");
         assert_eq!(products.last().map(String::as_str), Some("cuBLASLt: (64 × 64) · (64 × 5)"));
         assert_eq!(planned_for("sm_90", LinalgOp::Slogdet, &[200, 200], 0).1.len(), 6);
+        let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[2080, 2080], 5);
+        // 16 groups of 4 panels, and one of a single panel.
+        assert_eq!(kernels, 2 + (16 * 9 + 2) + 1 + 2);
+        assert_eq!(products.len(), 16 * (3 + 1) + (16 * 3 + 15 + 2));
+        assert_eq!(products[3], "cuBLASLt: -(1952 × 128) · (128 × 1957)");
         assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[5000, 5000], 5).1, ["Factors", "Substitution"]);
         assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[2, 500, 500], 5).1, ["Factors", "Substitution"]);
     }

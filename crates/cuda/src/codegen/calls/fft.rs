@@ -80,6 +80,8 @@ pub(crate) struct Columns {
     pub(crate) dtype: DType,
     pub(crate) above: i64,
     pub(crate) points: i64,
+    /// From one point to the next where they are read: `below`, or more.
+    pub(crate) apart: i64,
     pub(crate) below: i64,
     /// The other direction.
     pub(crate) back: bool,
@@ -94,7 +96,8 @@ impl Columns {
     fn side_by_side(&self) -> i64 {
         let size = self.dtype.size() as i64;
         let most = MOST_POINTS / self.points * 32 / size;
-        let wanted = (128 / size).max(256 * SLOTS / self.points);
+        let sectors = if self.points > 256 { 2 } else { 4 };
+        let wanted = (sectors * 32 / size).max(256 * SLOTS / self.points);
         wanted.min(most).min(self.below.unsigned_abs().next_power_of_two() as i64)
     }
 
@@ -110,22 +113,20 @@ impl Columns {
     }
 }
 
-/// Transforms along an axis that is not the last, times a factor; in place too.
+/// Transforms along an axis that is not the last, times a factor; in place too, unless what is read has gaps.
 pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, made: &mut Made) {
-    let Columns { dtype, above, points, below, back } = shape;
+    let Columns { dtype, above, points, apart, below, back } = shape;
     let (name, side) = (ctype(dtype), shape.side_by_side());
     let (tiles, threads) = (below.div_up(side), (points / SLOTS * side) as u32);
-    let stage = Launch::new(
-        format!("fft_lines_{}_{points}_{side}{}", short(dtype), if back { "_back" } else { "" }),
-        &[dtype],
-        &[LINES],
-    )
-    .shared(shape.shared())
-    .source("from", name, from)
-    .pointer("to", name, to)
-    .int("below", below)
-    .int("tiles", tiles)
-    .int("factor", factor.to_bits() as i64)
-    .stage(&format!("fft_lines<{name}, {points}, {SLOTS}, {side}, {back}>"), above * tiles, threads, 0);
+    let direction = if back { "_back" } else { "" };
+    let stage = Launch::new(format!("fft_lines_{}_{points}_{side}{direction}", short(dtype)), &[dtype], &[LINES])
+        .shared(shape.shared())
+        .source("from", name, from)
+        .pointer("to", name, to)
+        .int("apart", apart)
+        .int("below", below)
+        .int("tiles", tiles)
+        .int("factor", factor.to_bits() as i64)
+        .stage(&format!("fft_lines<{name}, {points}, {SLOTS}, {side}, {back}>"), above * tiles, threads, 0);
     made.out.stages.push(stage);
 }

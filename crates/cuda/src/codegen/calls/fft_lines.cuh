@@ -1,4 +1,5 @@
-// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in place too. A block
+// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in place too; those
+// that are read lie `apart` elements from each other. A block
 // has all points of COLUMNS neighbouring lines, a thread SLOTS points of one: those N / SLOTS apart, from its own on. Each
 // pass (Stockham's) combines R of them and exchanges the results through shared memory; the last leaves them in order.
 template <class C> DEV C plus(C a, C b) { return {a.re + b.re, a.im + b.im}; }
@@ -66,8 +67,7 @@ template <int R, int STEP, class C> DEV void twiddle(C* v, C w) {
     for (int q = 1; q < R; q++) v[q * STEP] = rotated(v[q * STEP], power[q]);
 }
 // A pass over groups of R after passes that made transforms of BEFORE points; `line` is the thread's column of the exchange.
-template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, bool AGAIN, class C, class E>
-DEV void fft_pass(C* v, E* line, int j) {
+template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, class C> DEV void fft_pass(C* v, C* line, int j) {
     constexpr int STEP = SLOTS / R, APART = N / SLOTS;
 #pragma unroll
     for (int b = 0; b < STEP; b++) {
@@ -90,119 +90,50 @@ DEV void fft_pass(C* v, E* line, int j) {
         for (int q = 0; q < SLOTS; q++) v[q] = w[q];
         return;
     }
-    const auto spread = [&](auto of) {
+    if constexpr (BEFORE > 1) __syncthreads();
 #pragma unroll
-        for (int b = 0; b < STEP; b++) {
-            const int at = j + b * APART, to = at / BEFORE * BEFORE * R + at % BEFORE;
+    for (int b = 0; b < STEP; b++) {
+        const int at = j + b * APART, to = at / BEFORE * BEFORE * R + at % BEFORE;
 #pragma unroll
-            for (int r = 0; r < R; r++) {
-                const int place = to + r * BEFORE;
-                line[(place + place / 16) * COLUMNS] = of(v[b + spot<R>(r) * STEP]);
-            }
+        for (int r = 0; r < R; r++) {
+            const int place = to + r * BEFORE;
+            line[(place + place / 16) * COLUMNS] = v[b + spot<R>(r) * STEP];
         }
-        __syncthreads();
-    };
-    const auto collect = [&](auto to) {
+    }
+    __syncthreads();
 #pragma unroll
-        for (int q = 0; q < SLOTS; q++) {
-            const int place = j + q * APART;
-            to(v[q], line[(place + place / 16) * COLUMNS]);
-        }
-    };
-    if constexpr (AGAIN || BEFORE > 1) __syncthreads();
-    if constexpr (same<C, E>) {
-        spread([](C e) { return e; });
-        collect([](C& e, C x) { e = x; });
-    } else {
-        // Real and imaginary parts take turns in half the room.
-        spread([](C e) { return e.re; });
-        collect([](C& e, E x) { e.re = x; });
-        __syncthreads();
-        spread([](C e) { return e.im; });
-        collect([](C& e, E x) { e.im = x; });
+    for (int q = 0; q < SLOTS; q++) {
+        const int place = j + q * APART;
+        v[q] = line[(place + place / 16) * COLUMNS];
     }
 }
-template <int N, int SLOTS, int COLUMNS, int BEFORE, bool AGAIN, class C, class E>
-DEV void fft_passes(C* v, E* line, int j) {
+template <int N, int SLOTS, int COLUMNS, int BEFORE, class C> DEV void fft_passes(C* v, C* line, int j) {
     if constexpr (BEFORE < N) {
         constexpr int R = N / BEFORE < SLOTS ? N / BEFORE : SLOTS;
-        fft_pass<N, SLOTS, COLUMNS, R, BEFORE, AGAIN>(v, line, j);
-        fft_passes<N, SLOTS, COLUMNS, BEFORE * R, AGAIN>(v, line, j);
+        fft_pass<N, SLOTS, COLUMNS, R, BEFORE>(v, line, j);
+        fft_passes<N, SLOTS, COLUMNS, BEFORE * R>(v, line, j);
     }
 }
 // With BACK the other direction: real and imaginary parts change places before and after. N / SLOTS * COLUMNS threads.
 template <class C, int N, int SLOTS, int COLUMNS, bool BACK>
-DEV void fft_lines(const C* x, C* y, int64 below, int64 tiles, int64 factor) {
+DEV void fft_lines(const C* x, C* y, int64 apart, int64 below, int64 tiles, int64 factor) {
     extern __shared__ vec<uint32, 4> exchange[];
     const component<C> by = (component<C>)__longlong_as_double(factor);
     const int c = threadIdx.x % COLUMNS, j = threadIdx.x / COLUMNS;
     const int64 above = blockIdx.x / tiles, column = blockIdx.x % tiles * COLUMNS + c;
-    const int64 start = (above * N + j) * below + column, step = N / SLOTS * below;
+    const int64 from = (above * N + j) * apart + column, to = (above * N + j) * below + column;
     const bool inside = column < below;
     C v[SLOTS];
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
         C e = {0, 0};
-        if (inside) e = x[start + q * step];
+        if (inside) e = x[from + q * (N / SLOTS * apart)];
         v[q] = BACK ? C{e.im, e.re} : e;
     }
-    fft_passes<N, SLOTS, COLUMNS, 1, false>(v, (C*)exchange + c, j);
+    fft_passes<N, SLOTS, COLUMNS, 1>(v, (C*)exchange + c, j);
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
         const C e = BACK ? C{v[q].im, v[q].re} : v[q];
-        if (inside) y[start + q * step] = C{e.re * by, e.im * by};
-    }
-}
-
-DEV uint32 place_in_shared(const void* p) {
-    uint64 generic = (uint64)p, shared;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(shared) : "l"(generic));
-    return (uint32)shared;
-}
-// The same by blocks that stay: while one tile is transformed, the next is on its way to shared memory. A thread fetches
-// what it will read itself.
-template <class C, int N, int SLOTS, int COLUMNS, bool BACK>
-DEV void fft_lines_ahead(const C* x, C* y, int64 below, int64 tiles, int64 total, int64 factor) {
-    extern __shared__ vec<uint32, 4> exchange[];
-    typedef component<C> F;
-    constexpr int THREADS = N / SLOTS * COLUMNS;
-    C* fetched = (C*)exchange + threadIdx.x;
-    F* line = (F*)((C*)exchange + THREADS * SLOTS) + threadIdx.x % COLUMNS;
-    const F by = (F)__longlong_as_double(factor);
-    const int c = threadIdx.x % COLUMNS, j = threadIdx.x / COLUMNS;
-    const int64 step = N / SLOTS * below;
-    const auto start = [&](int64 tile) { return (tile / tiles * N + j) * below + tile % tiles * COLUMNS + c; };
-    const auto inside = [&](int64 tile) { return tile < total && tile % tiles * COLUMNS + c < below; };
-    const auto fetch = [&](int64 tile) {
-        if (inside(tile)) {
-            const C* from = x + start(tile);
-#pragma unroll
-            for (int q = 0; q < SLOTS; q++)
-                asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place_in_shared(fetched + q * THREADS)),
-                             "l"(from + q * step), "n"(sizeof(C)) : "memory");
-        }
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    };
-    fetch(blockIdx.x);
-    for (int64 tile = blockIdx.x; tile < total; tile += gridDim.x) {
-        asm volatile("cp.async.wait_all;" ::: "memory");
-        C v[SLOTS];
-#pragma unroll
-        for (int q = 0; q < SLOTS; q++) {
-            const C e = fetched[q * THREADS];
-            v[q] = BACK ? C{e.im, e.re} : e;
-        }
-        // All have read before anything new arrives.
-        __syncthreads();
-        fetch(tile + gridDim.x);
-        fft_passes<N, SLOTS, COLUMNS, 1, true>(v, line, j);
-        if (inside(tile)) {
-            C* to = y + start(tile);
-#pragma unroll
-            for (int q = 0; q < SLOTS; q++) {
-                const C e = BACK ? C{v[q].im, v[q].re} : v[q];
-                to[q * step] = C{e.re * by, e.im * by};
-            }
-        }
+        if (inside) y[to + q * (N / SLOTS * below)] = C{e.re * by, e.im * by};
     }
 }

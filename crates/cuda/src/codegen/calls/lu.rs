@@ -12,12 +12,14 @@ const TEXT: &str = include_str!("lu.cuh");
 /// Columns of a panel, and panels whose effects on other columns are done at once.
 pub(crate) const WIDTH: i64 = 32;
 const PANELS: i64 = 4;
+/// Rows up to which each panel is a group of its own: there is too little else to do.
+const ALONE: i64 = 2048;
 /// Numbers of a panel's list of moves: how many, and pairs.
 const GAP: i64 = 4 * WIDTH + 4;
 /// Rows and columns of the triangles that are inverted.
 pub(crate) const CORNER: i64 = 64;
 /// Blocks of a panel's cluster, and threads of each: the first whose threads are enough for the rows.
-const CLUSTERS: [(i64, u32); 3] = [(1, 256), (8, 128), (8, 512)];
+const CLUSTERS: [(i64, u32); 3] = [(1, 512), (4, 512), (8, 512)];
 /// Columns that a block moves.
 const TILE: i64 = 32;
 
@@ -41,12 +43,17 @@ pub(crate) type Columns = Range<i64>;
 
 impl Lu {
     /// The columns of all groups of panels.
-    pub(crate) fn groups(&self) -> impl DoubleEndedIterator<Item = Columns> + use<> {
-        split(0..self.n, WIDTH * PANELS)
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Columns> + use<> {
+        split(0..self.n, if self.n > ALONE { WIDTH * PANELS } else { WIDTH })
+    }
+
+    /// Rows that are found at once on the way back, each a few corners.
+    pub(crate) fn back(&self) -> impl Iterator<Item = Columns> + use<> {
+        split(0..self.n, 2 * CORNER).rev()
     }
 
     /// The columns of a group's panels.
-    pub(crate) fn panels(&self, group: Columns) -> impl DoubleEndedIterator<Item = Columns> + use<> {
+    pub(crate) fn panels(&self, group: Columns) -> impl Iterator<Item = Columns> + use<> {
         split(group, WIDTH)
     }
 
