@@ -5,6 +5,7 @@
 
 mod convolve;
 mod dot;
+mod eliminate;
 mod fft;
 mod linalg;
 mod sparse;
