@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cuprous_core::DType;
 
-use super::super::types::{Arg, ctype, short};
+use super::super::types::{Arch, Arg, ctype, short};
 use super::linalg::Work;
 use super::{DivUp, Launch, Source};
 
@@ -22,6 +22,14 @@ pub(crate) const CORNER: i64 = 64;
 const CLUSTERS: [(i64, u32); 3] = [(1, 512), (4, 512), (8, 512)];
 /// Columns that a block moves.
 const TILE: i64 = 32;
+
+/// Bytes of a panel's shared memory beside its rows.
+const OWN_ROOM: usize = 16 << 10;
+
+/// Bytes of shared memory for the rows of a panel's block.
+fn rows_room(threads: u32, dtype: DType) -> usize {
+    threads as usize * (WIDTH as usize + 1) * dtype.size()
+}
 
 /// Where a factorization is.
 #[derive(Clone, Copy)]
@@ -76,11 +84,14 @@ pub(crate) fn split(all: Columns, length: i64) -> impl DoubleEndedIterator<Item 
 }
 
 impl Work {
-    /// Is the matrix for these kernels? Clusters came with compute capability 9; a thread has a row.
+    /// Is the matrix for these kernels? Clusters came with compute capability 9; a thread has a row, some devices have
+    /// too little shared memory for those of a block.
     pub(crate) fn fits_lu(&self) -> bool {
         let (blocks, threads) = CLUSTERS[CLUSTERS.len() - 1];
+        let Arch { major, max_shared, .. } = self.made.target.arch;
         let real = matches!(self.dtype, DType::F32 | DType::F64);
-        real && self.made.target.arch.major >= 9 && self.batch == 1 && self.n <= blocks * i64::from(threads)
+        let room = rows_room(threads, self.dtype) + OWN_ROOM <= max_shared;
+        real && room && major >= 9 && self.batch == 1 && self.n <= blocks * i64::from(threads)
     }
 
     /// Brings matrix and right sides (k columns) together.
@@ -112,7 +123,7 @@ impl Work {
         let &(blocks, threads) = CLUSTERS.iter().find(enough).unwrap_or(&CLUSTERS[CLUSTERS.len() - 1]);
         let stage = Launch::new(format!("lu_panel_{d}_{blocks}_{threads}"), &[dtype], &[TEXT])
             .cluster(blocks)
-            .shared(threads as usize * (WIDTH as usize + 1) * dtype.size())
+            .shared(rows_room(threads, dtype))
             .pointer("matrix", c, matrix)
             .pointer("pivots", "int64", pivots)
             .pointer("moves", "int32", lu.moves(panel))
