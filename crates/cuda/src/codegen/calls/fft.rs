@@ -119,6 +119,8 @@ pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, made: 
     let (name, side) = (ctype(dtype), shape.side_by_side());
     let (tiles, threads) = (below.div_up(side), (points / SLOTS * side) as u32);
     let direction = if back { "_back" } else { "" };
+    // Without a bound the registers of 512 threads are too many for a second block: 55 instead of 51 µs for 1024 × 8192.
+    let pairs = if threads == 512 && dtype == DType::C64 { 2 } else { 0 };
     let stage = Launch::new(format!("fft_lines_{}_{points}_{side}{direction}", short(dtype)), &[dtype], &[LINES])
         .shared(shape.shared())
         .source("from", name, from)
@@ -127,6 +129,6 @@ pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, made: 
         .int("below", below)
         .int("tiles", tiles)
         .int("factor", factor.to_bits() as i64)
-        .stage(&format!("fft_lines<{name}, {points}, {SLOTS}, {side}, {back}>"), above * tiles, threads, 0);
+        .stage(&format!("fft_lines<{name}, {points}, {SLOTS}, {side}, {back}>"), above * tiles, threads, pairs);
     made.out.stages.push(stage);
 }
