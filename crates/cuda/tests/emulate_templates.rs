@@ -62,7 +62,6 @@ fn transforms_along_columns() {
                 ("const complex128*", Arg::Buffer(1)),
                 ("complex128*", Arg::Buffer(0)),
                 ("int64", Arg::I64(below as i64)),
-                ("int64", Arg::I64(below as i64)),
                 ("int64", Arg::I64(tiles as i64)),
                 ("int64", Arg::I64(0.5_f64.to_bits() as i64)),
             ];

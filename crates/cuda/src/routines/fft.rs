@@ -177,7 +177,7 @@ impl Steps {
         for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
             let before: i64 = points[..axis].iter().product();
             if behind > 1 {
-                own.push(fft::Columns { dtype, above: above * before, points: n, apart: behind, below: behind, back });
+                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, back });
             }
             behind *= n;
         }
@@ -308,19 +308,10 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             let (others, one) = points.split_at(points.len() - 1);
             let others = lines(FftKind::Forward, others);
             let others = Lines { below: (one[0] / 2 + 1) * others.below, ..others };
-            if let Some(mut own) = steps.columns(&others) {
+            if let Some(own) = steps.columns(&others) {
                 let above = others.above * product(&others.points);
-                let mut one = Lines { above, ..lines(kind, one) };
-                let (mut made, mut place) = (Source { at: out, offset: 0 }, out);
-                // Rows of half a spectrum start in the midst of a sector unless there is a gap.
-                let (half, sector) = (own[0].below, 32 / complex.size() as i64);
-                if one.below == 1 && half % sector != 0 {
-                    let apart = (half / sector + 1) * sector;
-                    place = steps.room(complex, above * apart);
-                    (made.at, one.apart, own[0].apart) = (place, Some(apart), apart);
-                }
-                steps.run(one, from, place);
-                return steps.along(&own, made, out, factor);
+                steps.run(Lines { above, ..lines(kind, one) }, from, out);
+                return steps.along(&own, Source { at: out, offset: 0 }, out, factor);
             }
             steps.run(whole, from, out);
             steps.scale(out, complex, made.size, factor);

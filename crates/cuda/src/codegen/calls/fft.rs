@@ -80,8 +80,6 @@ pub(crate) struct Columns {
     pub(crate) dtype: DType,
     pub(crate) above: i64,
     pub(crate) points: i64,
-    /// From one point to the next where they are read: `below`, or more.
-    pub(crate) apart: i64,
     pub(crate) below: i64,
     /// The other direction.
     pub(crate) back: bool,
@@ -113,9 +111,9 @@ impl Columns {
     }
 }
 
-/// Transforms along an axis that is not the last, times a factor; in place too, unless what is read has gaps.
+/// Transforms along an axis that is not the last, times a factor; in place too.
 pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, made: &mut Made) {
-    let Columns { dtype, above, points, apart, below, back } = shape;
+    let Columns { dtype, above, points, below, back } = shape;
     let (name, side) = (ctype(dtype), shape.side_by_side());
     let (tiles, threads) = (below.div_up(side), (points / SLOTS * side) as u32);
     let direction = if back { "_back" } else { "" };
@@ -125,7 +123,6 @@ pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, made: 
         .shared(shape.shared())
         .source("from", name, from)
         .pointer("to", name, to)
-        .int("apart", apart)
         .int("below", below)
         .int("tiles", tiles)
         .int("factor", factor.to_bits() as i64)

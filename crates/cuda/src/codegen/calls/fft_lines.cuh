@@ -1,5 +1,4 @@
-// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in place too; those
-// that are read lie `apart` elements from each other. A block
+// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in place too. A block
 // has all points of COLUMNS neighbouring lines, a thread SLOTS points of one: those N / SLOTS apart, from its own on. Each
 // pass (Stockham's) combines R of them and exchanges the results through shared memory; the last leaves them in order.
 template <class C> DEV C plus(C a, C b) { return {a.re + b.re, a.im + b.im}; }
@@ -116,24 +115,24 @@ template <int N, int SLOTS, int COLUMNS, int BEFORE, class C> DEV void fft_passe
 }
 // With BACK the other direction: real and imaginary parts change places before and after. N / SLOTS * COLUMNS threads.
 template <class C, int N, int SLOTS, int COLUMNS, bool BACK>
-DEV void fft_lines(const C* x, C* y, int64 apart, int64 below, int64 tiles, int64 factor) {
+DEV void fft_lines(const C* x, C* y, int64 below, int64 tiles, int64 factor) {
     extern __shared__ vec<uint32, 4> exchange[];
     const component<C> by = (component<C>)__longlong_as_double(factor);
     const int c = threadIdx.x % COLUMNS, j = threadIdx.x / COLUMNS;
     const int64 above = blockIdx.x / tiles, column = blockIdx.x % tiles * COLUMNS + c;
-    const int64 from = (above * N + j) * apart + column, to = (above * N + j) * below + column;
+    const int64 start = (above * N + j) * below + column, step = N / SLOTS * below;
     const bool inside = column < below;
     C v[SLOTS];
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
         C e = {0, 0};
-        if (inside) e = x[from + q * (N / SLOTS * apart)];
+        if (inside) e = x[start + q * step];
         v[q] = BACK ? C{e.im, e.re} : e;
     }
     fft_passes<N, SLOTS, COLUMNS, 1>(v, (C*)exchange + c, j);
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
         const C e = BACK ? C{v[q].im, v[q].re} : v[q];
-        if (inside) y[to + q * (N / SLOTS * below)] = C{e.re * by, e.im * by};
+        if (inside) y[start + q * step] = C{e.re * by, e.im * by};
     }
 }
