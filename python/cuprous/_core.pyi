@@ -235,8 +235,8 @@ def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndar
     """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
 
 def components(edges: ndarray, steps: Sequence[int]) -> ndarray:
-    """The first element (int64) of each one's component. edges: words x n, unsigned; element i is joined to element
-    i - steps[b] where bit b is set in its words."""
+    """The first element (int32 where that is enough, else int64) of each one's component. edges: words x n, unsigned;
+    element i is joined to element i - steps[b] where bit b is set in its words."""
 
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:

@@ -45,6 +45,9 @@ def unique(
     mask = _changes(ordered, equal_nan)
     if not (return_index or return_inverse or return_counts):
         return select_flat(mask, ordered)
+    if not (return_index or return_counts):
+        values = select_flat(mask, ordered)
+        return (values, *_extras(order, mask, values, ar.shape, False, True, False))
     starts = flatnonzero(mask)
     extras = _extras(order, mask, starts, ar.shape, return_index, return_inverse, return_counts)
     return (gather_flat(ordered, starts), *extras)
@@ -52,13 +55,25 @@ def unique(
 
 #: So many distinct values are found in each other's order faster than sorted positions are written back, on a GPU.
 _FEW = 1 << 22
+#: Elements that are looked at to guess how many distinct values there are.
+_SAMPLE = 1 << 16
+
+
+def _many(flat: ndarray) -> bool:
+    """Whether there are likely more than `_FEW` distinct values: of k drawn among d, k² / 2d pairs are equal. A wrong
+    guess costs time only."""
+    if flat.size <= max(2 * _FEW, _SAMPLE):
+        return False
+    drawn = _core.sort(flat[:: flat.size // _SAMPLE][:_SAMPLE])
+    pairs = int(_core.reduce("sum", _core.cast(drawn[1:] == drawn[:-1], "int64"), None))
+    return 2 * _FEW * pairs < _SAMPLE**2
 
 
 def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
-    """Values and inverse by searching for each element among the distinct ones, unless those are many; None where
+    """Values and inverse by searching for each element among the distinct ones; None where those are many, and where
     elements need not be equal to one of them."""
     kind = _dtypes.kind(flat.dtype_name)
-    if kind == "c" or (kind == "f" and not equal_nan):
+    if kind == "c" or (kind == "f" and not equal_nan) or _many(flat):
         return None
     ordered = _core.sort(flat)
     mask = _changes(ordered, equal_nan)
@@ -74,17 +89,23 @@ def _extras(
     order: ndarray | None, mask: ndarray, starts: ndarray, shape: tuple[int, ...], index: bool, inverse: bool,
     counts: bool,
 ) -> list[ndarray]:  # fmt: skip
-    """What else is wanted of sorted elements: `mask` tells where they change, `starts` its places."""
+    """What else is wanted of sorted elements: `mask` tells where they change, `starts` its places (for the inverse only
+    their number matters)."""
     n = mask.size
     extras = []
     if order is not None and index:
         extras.append(gather_flat(order, starts))
     if order is not None and inverse:
-        groups = _core.scan("sum", _core.cast(mask, "int64"), 0) - 1 if n else order
+        # Numbers of four bytes where they are enough: that is what is written all over memory.
+        name = "int32" if n <= _dtypes.highest("int32") else "int64"
+        if starts.size < n:
+            groups = _core.scan("sum", _core.cast(mask, name), 0) - 1
+        else:
+            groups = _core.cast(_core.iota((n,), (1,), 0), name)
         # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
-        places = _core.full((n,), 0, "int64")
+        places = _core.full((n,), 0, name)
         _core.scatter(places, order, groups, "maximum")
-        extras.append(places.reshape(shape))
+        extras.append(_core.cast(places, "int64").reshape(shape))
     if counts:
         ends = concatenate((starts, _core.full((1,), n, "int64")))
         extras.append(ends[1:] - ends[:-1] if n else _core.empty((0,), "int64"))

@@ -169,6 +169,22 @@ def test_large_ones_on_all_threads(shape: tuple[int, ...]) -> None:
     near(cp.fft.ifftn(cp.asarray(single)), np.fft.ifftn(single))
 
 
+@pytest.mark.parametrize("shape", [(4096, 5), (2, 1024, 9), (3, 16, 33), (64, 32, 20), (2, 512, 4, 2)], ids=str)
+def test_powers_of_two_along_columns(shape: tuple[int, ...]) -> None:
+    """A GPU has kernels of its own for these; tiles of lines are full and not."""
+    for dtype in ("complex64", "complex128"):
+        x = noise(shape, dtype)
+        a, real = cp.asarray(x), x.real.copy()
+        for axis in range(x.ndim - 1):
+            near(cp.fft.fft(a, axis=axis), np.fft.fft(x, axis=axis))
+            near(cp.fft.ifft(a, axis=axis, norm="ortho"), np.fft.ifft(x, axis=axis, norm="ortho"))
+        near(cp.fft.fftn(a), np.fft.fftn(x))
+        near(cp.fft.ifftn(a), np.fft.ifftn(x))
+        near(cp.fft.rfftn(cp.asarray(real)), np.fft.rfftn(real))
+        near(cp.fft.fft2(cp.asarray(real), axes=(0, 1)), np.fft.fft2(real, axes=(0, 1)))
+        near(cp.fft.rfftn(cp.asarray(real), axes=(0, 1)), np.fft.rfftn(real, axes=(0, 1)))
+
+
 def test_parts_of_an_array_and_what_is_read_stays() -> None:
     """Lines that start anywhere, along axes between others; a transform reads and does not write."""
     for dtype in ("float32", "complex128"):

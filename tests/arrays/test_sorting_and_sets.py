@@ -217,6 +217,25 @@ def test_sets_options() -> None:
     compare(lambda: np.isin(a, b, invert=True), lambda: cp.isin(cp.asarray(a), cp.asarray(b), invert=True))
 
 
+def test_a_guess_at_how_many_values_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sets, "_FEW", 200)
+    monkeypatch.setattr(_sets, "_SAMPLE", 100)
+    rng = np.random.default_rng(11)
+    many, few = rng.permutation(5000), rng.integers(0, 50, 5000)
+    assert _sets._many(cp.asarray(many)) and not _sets._many(cp.asarray(few))
+    assert _sets._many(cp.asarray(many)[::-2]) and not _sets._many(cp.asarray(many)[:400])
+
+
+@pytest.mark.parametrize("n", [5000, 0, 1])
+def test_inverses_of_different_values(n: int) -> None:
+    some = np.random.default_rng(12).permutation(n)
+    for a in (some.astype("int32"), some.astype("float32") / 7, np.arange(n) // 2):
+        for ours, numpys in zip(cp.unique(cp.asarray(a), return_inverse=True), np.unique(a, return_inverse=True),
+                                strict=True):  # fmt: skip
+            assert ours.dtype == numpys.dtype
+            np.testing.assert_array_equal(ours.get(), numpys)
+
+
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
 @pytest.mark.parametrize("few", [1 << 22, 2])
 def test_inverses_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

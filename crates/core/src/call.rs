@@ -222,8 +222,8 @@ pub enum CallOp {
     /// is what [`CallOp::PackMask`] gave; it tells the size of the output.
     Compact,
     /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that is
-    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64) is the first element of each one's
-    /// component.
+    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64, or int32 where it can count them) is the
+    /// first element of each one's component.
     Components {
         /// How far the elements are that bits stand for: positive.
         steps: Dims,

@@ -191,7 +191,9 @@ fn components_of_random_edges() {
         }
         let shape = [words as i64, n as i64];
         let op = CallOp::Components { steps: steps[..count].into() };
-        let mut cases = vec![case(op, &[(DType::U8, edges.clone(), &shape)], DType::I64, &[n as i64])];
+        let mut cases: Vec<Case> = [DType::I64, DType::I32]
+            .map(|d| case(op.clone(), &[(DType::U8, edges.clone(), &shape)], d, &[n as i64]))
+            .into();
         host::run("emulate_components", &mut cases);
         let mut root: Vec<usize> = (0..n).collect();
         let mut changed = true;
@@ -209,6 +211,7 @@ fn components_of_random_edges() {
             }
         }
         assert_eq!(int64s(&cases[0].buffers[0]), root.iter().map(|&r| r as i64).collect::<Vec<_>>());
+        assert_eq!(cases[1].buffers[0], bytes(&root, |r| (r as i32).to_le_bytes()));
     }
 }
 

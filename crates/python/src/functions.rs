@@ -415,7 +415,8 @@ pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> Py
     if shape.len() != 2 || !unsigned || bits < steps.len() as i64 || steps.iter().any(|&s| s < 1) {
         return Err(PyValueError::new_err("[components] edges and steps do not fit together"));
     }
-    whole(py, CallOp::Components { steps: steps.into() }, &[edges], DType::I64, &shape[1..])
+    let dtype = if shape[1] <= i64::from(i32::MAX) { DType::I32 } else { DType::I64 };
+    whole(py, CallOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
 }
 
 fn edge_argument(name: &str) -> PyResult<Edge> {

@@ -13,7 +13,7 @@ pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
         && edges.shape[0] as usize * bits >= steps.len()
         && steps.iter().all(|&s| s > 0)
         && out.shape[..] == edges.shape[1..]
-        && out.dtype == DType::I64
+        && (out.dtype == DType::I64 || out.dtype == DType::I32 && out.size <= i64::from(i32::MAX))
 }
 
 /// # Safety
@@ -22,29 +22,54 @@ pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result
     let n = out.layout.size as usize;
     // SAFETY: passed on.
     let flat = unsafe { Flat::new(edges, edges.dtype())? };
-    // SAFETY: the output has room for `n`; every one is written before it is read.
-    let root = unsafe { std::slice::from_raw_parts_mut(out.origin() as *mut i64, n) };
     macro_rules! unite {
-        ($($dtype:ident: $word:ty),*) => {
+        ($root:ty, $($dtype:ident: $word:ty),*) => {
             match edges.dtype() {
-                // SAFETY: `fits` has seen the dtype and the shape.
-                $(DType::$dtype => all(steps, unsafe {
-                    std::slice::from_raw_parts(flat.ptr() as *const $word, edges.layout.size as usize)
-                }, root),)*
+                // SAFETY: `fits` has seen the dtypes and the shapes; every element of the output is written before it
+                // is read.
+                $(DType::$dtype => unsafe {
+                    let words = std::slice::from_raw_parts(flat.ptr() as *const $word, edges.layout.size as usize);
+                    all(steps, words, std::slice::from_raw_parts_mut(out.origin() as *mut $root, n));
+                },)*
                 _ => {}
             }
         };
     }
-    unite!(U8: u8, U16: u16, U32: u32, U64: u64);
+    if out.dtype() == DType::I32 {
+        unite!(i32, U8: u8, U16: u16, U32: u32, U64: u64);
+    } else {
+        unite!(i64, U8: u8, U16: u16, U32: u32, U64: u64);
+    }
     Ok(())
 }
 
+/// The number of an element.
+trait Place: Copy {
+    fn of(element: usize) -> Self;
+    fn element(self) -> usize;
+}
+
+macro_rules! places {
+    ($($place:ty),*) => {
+        $(impl Place for $place {
+            fn of(element: usize) -> Self {
+                element as $place
+            }
+
+            fn element(self) -> usize {
+                self as usize
+            }
+        })*
+    };
+}
+places!(i32, i64);
+
 /// Trees of elements in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), paths halved).
-fn all<W: Copy + Into<u64>>(steps: &[i64], edges: &[W], root: &mut [i64]) {
+fn all<W: Copy + Into<u64>, P: Place>(steps: &[i64], edges: &[W], root: &mut [P]) {
     let (n, bits) = (root.len(), 8 * size_of::<W>());
     let runs = steps.first() == Some(&1);
     for i in 0..n {
-        root[i] = i as i64;
+        root[i] = P::of(i);
         let mut own = i;
         for (w, steps) in steps.chunks(bits).enumerate() {
             let mut word: u64 = edges[w * n + i].into();
@@ -73,19 +98,19 @@ fn all<W: Copy + Into<u64>>(steps: &[i64], edges: &[W], root: &mut [i64]) {
     }
     // Parents come first, so each has its root already.
     for i in 0..n {
-        root[i] = root[root[i] as usize];
+        root[i] = root[root[i].element()];
     }
 }
 
 /// Joins the trees of a root and of an element; gives back the root of both.
-fn unite(root: &mut [i64], own: usize, mut at: usize) -> usize {
-    while root[at] as usize != at {
-        let parent = root[at] as usize;
+fn unite<P: Place>(root: &mut [P], own: usize, mut at: usize) -> usize {
+    while root[at].element() != at {
+        let parent = root[at].element();
         root[at] = root[parent];
         at = parent;
     }
     let (least, most) = (own.min(at), own.max(at));
-    root[most] = least as i64;
+    root[most] = P::of(least);
     least
 }
 
@@ -97,8 +122,9 @@ mod tests {
     fn chains_and_lone_elements() {
         // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 alone; bits beyond the steps mean nothing.
         let edges = [0b00_u8, 0b10, 0b10, 0b00, 0b11, 0b100];
-        let mut root = [9; 6];
+        let (mut root, mut short) = ([9_i64; 6], [9_i32; 6]);
         all(&[1, 2], &edges, &mut root);
-        assert_eq!(root, [0, 1, 0, 0, 0, 5]);
+        all(&[1, 2], &edges, &mut short);
+        assert_eq!((root, short), ([0, 1, 0, 0, 0, 5], [0, 1, 0, 0, 0, 5]));
     }
 }

@@ -16,7 +16,7 @@ pub mod user;
 use cuprous_plan::kernel::Kernel;
 
 pub use calls::{CallTuning, RadixTile, generate_call, generate_call_tuned};
-pub(crate) use calls::{Made, Source, fft, linalg};
+pub(crate) use calls::{Made, Source, fft, linalg, lu};
 pub use pack::generate_pack;
 pub use prelude::Part;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};

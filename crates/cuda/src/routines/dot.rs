@@ -6,6 +6,7 @@ use cuprous_core::{CallOp, DType, LayoutRef, Scalar};
 use cuprous_plan::{Call, Epilogue, Factor};
 
 use super::{Routine, Run};
+use crate::codegen::Arg;
 use crate::cublaslt::{self, Matmul, MatmulType, Matrix, Operands};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
@@ -107,6 +108,57 @@ impl Routine for Product {
     fn same(&self, one: Run, other: Run) -> bool {
         self.operands(one.buffers) == self.operands(other.buffers)
             && self.problem(one.scalars) == self.problem(other.scalars)
+    }
+}
+
+/// Where a program's scratch or buffer is, bytes from there.
+type Place = (Arg, i64);
+
+/// A product within a routine: of row-major matrices of float32 or float64, their rows so many elements apart. It is
+/// written, or subtracted from what is there.
+pub(super) struct Update {
+    pub(super) dtype: DType,
+    pub(super) a: (Place, [u64; 2], i64),
+    pub(super) b: (Place, [u64; 2], i64),
+    pub(super) c: (Place, i64),
+    pub(super) minus: bool,
+}
+
+impl Update {
+    fn problem(&self) -> Matmul {
+        let matrix =
+            |[rows, cols]: [u64; 2], row_stride: i64| Matrix { rows, cols, row_stride, col_stride: 1, batch_stride: 0 };
+        let (a, b) = (matrix(self.a.1, self.a.2), matrix(self.b.1, self.b.2));
+        let dtype = if self.dtype == DType::F64 { MatmulType::F64 } else { MatmulType::F32 };
+        let c = matrix([a.rows, b.cols], self.c.1);
+        let (alpha, beta) = if self.minus { ([-1.0, 0.0], [1.0, 0.0]) } else { ([1.0, 0.0], [0.0; 2]) };
+        Matmul { a, b, c, alpha, beta, ..Matmul::row_major(dtype, a.rows, a.cols, b.cols) }
+    }
+
+    fn operands(&self, run: Run) -> Operands {
+        let at = |(arg, bytes): Place| run.address(arg).offset(bytes);
+        let c = at(self.c.0);
+        Operands { a: at(self.a.0), b: at(self.b.0), c, addend: c, bias: DevPtr::NULL }
+    }
+}
+
+impl Routine for Update {
+    fn submit(&self, gpu: &Gpu, run: Run, _: DevPtr, stream: &Stream) -> Result<()> {
+        gpu.with_blas(|blas, workspace| {
+            // SAFETY: the scratch and the buffers are live for the run and as large as the plan made them.
+            unsafe { blas.matmul(&self.problem(), &self.operands(run), workspace, stream) }
+        })
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        self.operands(one) == self.operands(other)
+    }
+}
+
+impl fmt::Display for Update {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([m, k], n) = (self.a.1, self.b.1[1]);
+        write!(f, "cuBLASLt: {}({m} × {k}) · ({k} × {n})", if self.minus { "-" } else { "" })
     }
 }
 

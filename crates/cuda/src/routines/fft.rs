@@ -1,4 +1,4 @@
-//! Fourier transforms by cuFFT.
+//! Fourier transforms by cuFFT, and by kernels of our own along axes that are not the last.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -33,12 +33,7 @@ struct Transform {
 }
 
 fn address((place, offset): (Arg, i64), run: Run) -> DevPtr {
-    match place {
-        Arg::Buffer(buffer) => DevPtr(run.buffers[buffer as usize]),
-        Arg::Scratch(at) => run.scratch.offset(at as i64),
-        _ => DevPtr::NULL,
-    }
-    .offset(offset)
+    run.address(place).offset(offset)
 }
 
 impl Transform {
@@ -87,8 +82,8 @@ struct Lines {
     rank: usize,
     above: i64,
     below: i64,
-    /// Half a spectrum is written, where there is room for all of it: only along one axis.
-    room: bool,
+    /// From one line that is written to the next, where that is not a line's length: only along one axis.
+    apart: Option<i64>,
 }
 
 impl Lines {
@@ -106,7 +101,7 @@ impl Lines {
     /// Elements of a transform as it is read, and as it is written.
     fn sizes(&self) -> [i64; 2] {
         let [reads, writes] = cufft::extents(self.kind, self.points).map(|n| n.iter().product());
-        [reads, if self.room { self.points[FFT_RANK - 1] } else { writes }]
+        [reads, self.apart.unwrap_or(writes)]
     }
 
     fn dtypes(&self) -> [DType; 2] {
@@ -141,6 +136,52 @@ impl Steps {
             plan: OnceLock::new(),
         };
         self.routines.push((self.made.out.stages.len(), Arc::new(transform)));
+    }
+
+    /// Complex numbers from dense memory to dense memory, times a factor: the last axis by the library, where the others
+    /// are for kernels of our own, which take little more than a copy; else all by the library.
+    fn complex(&mut self, lines: Lines, from: Source, to: Arg, factor: Option<f64>) {
+        let dtype = lines.dtypes()[0];
+        let own = self.columns(&lines);
+        let Some(own) = own else {
+            self.run(lines, from, to);
+            let count = lines.above * lines.points.iter().product::<i64>() * lines.below;
+            return self.scale(to, dtype, count, factor);
+        };
+        if lines.below > 1 {
+            return self.along(&own, from, to, factor);
+        }
+        let mut points = [1; FFT_RANK];
+        points[FFT_RANK - 1] = lines.points[FFT_RANK - 1];
+        let above = lines.above * lines.points[..FFT_RANK - 1].iter().product::<i64>();
+        self.run(Lines { points, rank: 1, above, ..lines }, from, to);
+        self.along(&own, Source { at: to, offset: 0 }, to, factor);
+    }
+
+    /// Along some axes, one after the other, by kernels of our own.
+    fn along(&mut self, axes: &[fft::Columns], mut from: Source, to: Arg, factor: Option<f64>) {
+        for (k, &columns) in axes.iter().enumerate() {
+            let by = if k + 1 == axes.len() { factor.unwrap_or(1.0) } else { 1.0 };
+            fft::columns(from, to, columns, by, &mut self.made);
+            from = Source { at: to, offset: 0 };
+        }
+    }
+
+    /// The axes that are not the last of all, as kernels of our own see them; none unless all are for those.
+    fn columns(&self, lines: &Lines) -> Option<Vec<fft::Columns>> {
+        let Lines { points, rank, above, below, .. } = *lines;
+        let dtype = lines.dtypes()[0];
+        let back = lines.kind == FftKind::Backward;
+        let mut own = Vec::new();
+        let mut behind = below;
+        for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
+            let before: i64 = points[..axis].iter().product();
+            if behind > 1 {
+                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, back });
+            }
+            behind *= n;
+        }
+        (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.made))).then_some(own)
     }
 
     /// From dense memory to dense memory; real numbers are brought together, since the library takes twice the time of
@@ -217,7 +258,7 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             rank: points.len(),
             above: product(&made.shape[..first]),
             below: product(&made.shape[axis + 1..]),
-            room: false,
+            apart: None,
         }
     };
     if points.is_empty() {
@@ -230,13 +271,11 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&made.shape[..first]) > 1 =>
         {
             steps.made.pack(Arg::Buffer(operand.0), a, out, complex);
-            steps.run(lines(FftKind::Forward, &points), Source { at: out, offset: 0 }, out);
-            steps.scale(out, complex, made.size, factor);
+            steps.complex(lines(FftKind::Forward, &points), Source { at: out, offset: 0 }, out, factor);
         }
         FftKind::Half if last == 1 => {
             let (from, values) = (steps.made.dense(operand, complex), steps.room(complex, a.size));
-            steps.run(lines(FftKind::Backward, &points), from, values);
-            steps.scale(values, complex, a.size, factor);
+            steps.complex(lines(FftKind::Backward, &points), from, values, factor);
             steps.made.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
         }
         FftKind::Half => {
@@ -253,24 +292,33 @@ fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, s
             let from = steps.pairs(operand);
             let (others, one) = points.split_at(points.len() - 1);
             let others = lines(FftKind::Forward, others);
-            let one = Lines { above: others.above * product(&others.points), room: true, ..lines(FftKind::Real, one) };
+            let above = others.above * product(&others.points);
+            let one = Lines { above, apart: Some(last), ..lines(FftKind::Real, one) };
             steps.run(one, from, out);
             fft::mirror(out, complex, [one.above, last, one.below], &mut steps.made);
             if others.rank > 0 {
                 let others = Lines { below: last * others.below, ..others };
-                steps.run(others, Source { at: out, offset: 0 }, out);
+                return steps.complex(others, Source { at: out, offset: 0 }, out, factor);
             }
             steps.scale(out, complex, made.size, factor);
         }
         FftKind::Real => {
             let from = steps.pairs(operand);
-            steps.run(lines(kind, &points), from, out);
+            let whole = lines(kind, &points);
+            let (others, one) = points.split_at(points.len() - 1);
+            let others = lines(FftKind::Forward, others);
+            let others = Lines { below: (one[0] / 2 + 1) * others.below, ..others };
+            if let Some(own) = steps.columns(&others) {
+                let above = others.above * product(&others.points);
+                steps.run(Lines { above, ..lines(kind, one) }, from, out);
+                return steps.along(&own, Source { at: out, offset: 0 }, out, factor);
+            }
+            steps.run(whole, from, out);
             steps.scale(out, complex, made.size, factor);
         }
         FftKind::Forward | FftKind::Backward => {
             let from = steps.made.dense(operand, complex);
-            steps.run(lines(kind, &points), from, out);
-            steps.scale(out, complex, made.size, factor);
+            steps.complex(lines(kind, &points), from, out, factor);
         }
     }
 }
@@ -315,6 +363,34 @@ mod tests {
         assert_eq!(
             listing(FftKind::Real, 2, FftScale::One, array(F32, &[3, 4, 6]), 2, array(C64, &[3, 4, 4])),
             ["cuFFT: Real transform of 4 × 6 points in float32, batch 3, step 1, distance 24 → 16"]
+        );
+    }
+
+    #[test]
+    fn columns_of_powers_of_two_are_for_kernels_of_our_own() {
+        let planes = array(DType::C64, &[64, 32, 128]);
+        assert_eq!(
+            listing(FftKind::Forward, 1, FftScale::One, planes.clone(), 1, planes.clone()),
+            ["fft_lines_c64_32_128"]
+        );
+        assert_eq!(
+            listing(FftKind::Backward, 3, FftScale::Points, planes.clone(), 2, planes),
+            [
+                "cuFFT: Backward transform of 128 points in float32, batch 2048, step 1, distance 128 → 128",
+                "fft_lines_c64_32_128_back",
+                "fft_lines_c64_64_64_back",
+            ]
+        );
+        assert_eq!(
+            listing(
+                FftKind::Real,
+                2,
+                FftScale::One,
+                array(DType::F64, &[3, 64, 6]),
+                2,
+                array(DType::C128, &[3, 64, 4])
+            ),
+            ["cuFFT: Real transform of 6 points in float64, batch 192, step 1, distance 6 → 4", "fft_lines_c128_64_4",]
         );
     }
 

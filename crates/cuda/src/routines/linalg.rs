@@ -33,12 +33,7 @@ struct Solver {
 
 impl Solver {
     fn operands(&self, run: Run, workspace: DevPtr) -> Operands {
-        let address = |arg: Arg| match arg {
-            Arg::Buffer(buffer) => DevPtr(run.buffers[buffer as usize]),
-            Arg::Scratch(at) => run.scratch.offset(at as i64),
-            _ => DevPtr::NULL,
-        };
-        Operands { at: self.operands.map(address), info: address(self.info), workspace }
+        Operands { at: self.operands.map(|arg| run.address(arg)), info: run.address(self.info), workspace }
     }
 }
 
@@ -112,14 +107,14 @@ pub(super) fn decomposition(call: &Call, arch: Arch, options: Options) -> Option
 }
 
 /// A decomposition by cuSOLVER under construction.
-struct Plan {
+pub(super) struct Plan {
     number: Number,
-    work: Work,
-    routines: Vec<(usize, Arc<dyn Routine>)>,
+    pub(super) work: Work,
+    pub(super) routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
 /// A matrix in the scratch.
-fn at(arg: Arg) -> Source {
+pub(super) fn at(arg: Arg) -> Source {
     Source { at: arg, offset: 0 }
 }
 
@@ -135,7 +130,15 @@ impl Plan {
     }
 
     /// Copies operand-like elements; `shape`, `steps`, `apart` and `how` as in [`Relay`].
-    fn relay(&mut self, from: Source, to: (Arg, i64), shape: [i64; 2], steps: [i64; 2], apart: [i64; 2], how: u32) {
+    pub(super) fn relay(
+        &mut self,
+        from: Source,
+        to: (Arg, i64),
+        shape: [i64; 2],
+        steps: [i64; 2],
+        apart: [i64; 2],
+        how: u32,
+    ) {
         let dtype = self.work.dtype;
         self.work.relay(Relay { dtype, from, to, shape, steps, apart, how });
     }
@@ -164,6 +167,9 @@ impl Plan {
     }
 
     fn solve(&mut self, a: Source, b: Source) {
+        if self.work.fits_lu() {
+            return self.eliminate(a, b);
+        }
         let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
@@ -180,6 +186,10 @@ impl Plan {
     /// Of Aᵀ, whose determinant is A's.
     fn slogdet(&mut self, a: Source) {
         let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
+        if self.work.fits_lu() {
+            let lu = self.factors(a, None);
+            return self.work.determinant(lu.matrix, lu.pivots);
+        }
         let factors = self.work.scratch(batch * n * n, dtype);
         let pivots = self.work.scratch(batch * n, DType::I64);
         self.load(a, [n, n], false, factors, 0);
@@ -306,6 +316,10 @@ mod tests {
 
     /// What a decomposition of float32 becomes: the kernels' number and the library's tasks.
     fn planned(op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
+        planned_for("sm_80", op, shape, columns)
+    }
+
+    fn planned_for(target: &str, op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
         let last = shape.len() - 2;
         let mut right = shape.to_vec();
         right[last + 1] = columns;
@@ -321,9 +335,12 @@ mod tests {
             epilogue: Epilogue::default(),
         };
         let Planned { kernels, routines } =
-            decomposition(&call, Arch::H200, Options::default()).expect("float32 is decomposed");
+            decomposition(&call, Arch::H200.of_target(target), Options::default()).expect("float32 is decomposed");
         assert!(routines.iter().all(|(before, _)| *before <= kernels.stages.len()));
-        let task = |text: String| text["cuSOLVER: ".len()..].split(' ').next().unwrap_or_default().to_owned();
+        let task = |text: String| {
+            let (library, task) = text.split_once(": ").unwrap_or_default();
+            if library == "cuSOLVER" { task.split(' ').next().unwrap_or_default().to_owned() } else { text }
+        };
         (kernels.stages.len(), routines.iter().map(|(_, routine)| task(routine.to_string())).collect())
     }
 
@@ -359,5 +376,24 @@ mod tests {
         for (op, tasks) in table {
             assert_eq!(planned(op, &[1000, 1000], 5).1, tasks, "{op:?}");
         }
+    }
+
+    /// Panels of 32 columns by groups of four, what is behind them by products; back by blocks of 64 rows.
+    #[test]
+    fn newer_devices_eliminate_by_kernels() {
+        let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
+        // Flags and operands; 7 panels with their rows; corners; the result and its flag.
+        assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);
+        assert_eq!(products.len(), 6 + (4 + 2 + 1));
+        assert_eq!(products[0], "cuBLASLt: -(168 × 32) · (32 × 173)");
+        assert_eq!(products.last().map(String::as_str), Some("cuBLASLt: (64 × 64) · (64 × 5)"));
+        assert_eq!(planned_for("sm_90", LinalgOp::Slogdet, &[200, 200], 0).1.len(), 6);
+        let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[2080, 2080], 5);
+        // 16 groups of 4 panels, and one of a single panel.
+        assert_eq!(kernels, 2 + (16 * 9 + 2) + 1 + 2);
+        assert_eq!(products.len(), 16 * (3 + 1) + (16 * 3 + 15 + 2));
+        assert_eq!(products[3], "cuBLASLt: -(1952 × 128) · (128 × 1957)");
+        assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[5000, 5000], 5).1, ["Factors", "Substitution"]);
+        assert_eq!(planned_for("sm_90", LinalgOp::Solve, &[2, 500, 500], 5).1, ["Factors", "Substitution"]);
     }
 }

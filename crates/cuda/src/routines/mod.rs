@@ -5,6 +5,7 @@
 
 mod convolve;
 mod dot;
+mod eliminate;
 mod fft;
 mod linalg;
 mod recurrent;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::Call;
 
-use crate::codegen::{Arch, Generated, Options, generate_call};
+use crate::codegen::{Arch, Arg, Generated, Options, generate_call};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
@@ -42,6 +43,17 @@ pub(crate) struct RoutineCopy {
     /// Bytes from the start of the routine's memory.
     pub(crate) home: usize,
     pub(crate) bytes: usize,
+}
+
+impl Run<'_> {
+    /// Where a buffer or a part of the scratch is.
+    pub(crate) fn address(&self, arg: Arg) -> DevPtr {
+        match arg {
+            Arg::Buffer(buffer) => DevPtr(self.buffers[buffer as usize]),
+            Arg::Scratch(at) => self.scratch.offset(at as i64),
+            _ => DevPtr::NULL,
+        }
+    }
 }
 
 /// Calls of a library. `Display` is what listings show.

@@ -160,6 +160,14 @@ template <class T> unsigned __match_any_sync(unsigned, T x) {
     for (int l = 0; l < 32; l++) if (host::exchange(x, l) == x) same |= 1u << l;
     return same;
 }
+inline unsigned __reduce_max_sync(unsigned, unsigned x) {
+    unsigned most = 0;
+    for (int l = 0; l < 32; l++) {
+        const unsigned other = host::exchange(x, l);
+        most = other > most ? other : most;
+    }
+    return most;
+}
 inline unsigned __activemask() { return 0xffffffffu; }
 
 template <class T> T min(T a, T b) { return a < b ? a : b; }
@@ -216,6 +224,12 @@ inline float sinpi(float x) { return (float)sinpi((double)x); }
 inline void sincospi(double x, double* s, double* c) {
     *s = sinpi(x);
     *c = sinpi(x + 0.5);
+}
+inline void sincospif(float x, float* s, float* c) {
+    double a, b;
+    sincospi((double)x, &a, &b);
+    *s = (float)a;
+    *c = (float)b;
 }
 inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
 inline float normcdf(float x) { return (float)normcdf((double)x); }

@@ -86,6 +86,25 @@ def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
     return _map("minimum", i, 2 * n - 2 - i)
 
 
+#: How an array goes on beyond its edges where taps reach: what `_index_inside` says, as `_core.pad` names it.
+_BEYOND = {"reflect": "reflect", "grid-mirror": "reflect", "grid-wrap": "wrap", "nearest": "nearest",
+           "grid-constant": "constant"}  # fmt: skip
+
+
+def _inside(place: ndarray, n: int, mode: str, margin: int) -> tuple[ndarray, ndarray | None]:
+    """Coordinates among `n` elements, or near, and where they are outside for "constant"."""
+    c = place + float(margin) if margin else place
+    away = None
+    if mode == "constant":
+        away = _map("logical_or", c < 0.0, c > n - 1.0)
+        c = _where(away, 0.0, c)
+    return _brought_inside(c, n, "reflect" if mode == "grid-mirror" else mode), away
+
+
+def _joined(a: ndarray | None, b: ndarray | None) -> ndarray | None:
+    return b if a is None else a if b is None else _map("logical_or", a, b)
+
+
 def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
                ) -> ndarray:  # fmt: skip
     """The spline with coefficients `a` at `places`, in float64."""
@@ -94,15 +113,10 @@ def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, m
     for axis, place in enumerate(places):
         n, stride = a.shape[axis], a.element_strides[axis]
         if place is None:
-            step = [stride if i == axis else 0 for i in range(len(shape))]
-            axes.append([(_core.iota(shape, step, 0), None, None)])
+            axes.append([(_own_axis(shape, axis, stride), None, None)])
             continue
-        c = place + float(margin) if margin else place
-        if mode == "constant":
-            away = _map("logical_or", c < 0.0, c > n - 1.0)
-            outside = away if outside is None else _map("logical_or", outside, away)
-            c = _where(away, 0.0, c)
-        c = _brought_inside(c, n, "reflect" if mode == "grid-mirror" else mode)
+        c, away = _inside(place, n, mode, margin)
+        outside = _joined(outside, away)
         middle = _map("floor", c if order & 1 else c + 0.5)
         start = _core.cast(middle, "int64") - order // 2
         factors = weights(c - middle, order) if order else [None]
@@ -118,14 +132,59 @@ def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, m
         absent: Any = None
         for i, _, away in taps_of_axes:
             index = i if index is None else index + i
-            if away is not None:
-                absent = away if absent is None else _map("logical_or", absent, away)
+            absent = _joined(absent, away)
         value: Any = _core.cast(_core.gather(a, _core.broadcast_to(index, shape)), "float64")
         if absent is not None:
             value = _where(absent, cval, value)
         for _, w, _ in taps_of_axes:
             value = value if w is None else value * w
         total = value if total is None else total + value
+    return total if outside is None else _where(outside, cval, total)
+
+
+def _own_axis(shape: tuple[int, ...], axis: int, stride: int) -> ndarray:
+    """Indices where the result's axis is the input's."""
+    return _core.iota(shape, [stride if i == axis else 0 for i in range(len(shape))], 0)
+
+
+def _wide(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+          ) -> ndarray:  # fmt: skip
+    """`_evaluated` for higher orders: around a copy with room for all taps their places differ by constants, so that
+    one kernel finds them all."""
+    # Enough for all taps to be outside at either end.
+    reach = order + 1
+    around = [0 if place is None else reach for place in places]
+    padded = _core.pad(_core.cast(a, "float64"), around, around, _BEYOND.get(mode, "mirror"), cval)
+    outside: Any = None
+    index: Any = None
+    taps: list[list[tuple[int, Any]]] = []
+    for axis, place in enumerate(places):
+        n, stride = a.shape[axis], padded.element_strides[axis]
+        if place is None:
+            first, factors = _own_axis(shape, axis, stride), None
+        else:
+            c, away = _inside(place, n, mode, margin)
+            outside = _joined(outside, away)
+            if mode == "grid-constant":
+                c = _map("minimum", _map("maximum", c, float(order // 2 - reach)), float(n + order // 2))
+            middle = _map("floor", c if order & 1 else c + 0.5)
+            first = (_core.cast(middle, "int64") + (reach - order // 2)) * stride
+            factors = weights(c - middle, order)
+        index = first if index is None else index + first
+        taps.append([(k * stride, w) for k, w in enumerate(factors or [None])])
+    index = _core.broadcast_to(index, shape)
+
+    def summed(axis: int, offset: int) -> Any:
+        if axis == len(taps):
+            return _core.gather(padded, index + offset if offset else index)
+        total: Any = None
+        for step, w in taps[axis]:
+            value = summed(axis + 1, offset + step)
+            value = value if w is None else value * w
+            total = value if total is None else total + value
+        return total
+
+    total = summed(0, 0)
     return total if outside is None else _where(outside, cval, total)
 
 
@@ -158,7 +217,8 @@ def _transformed(
                 around = [margin if i in axes else 0 for i in range(a.ndim)]
                 part = _core.pad(part, around, around, "nearest" if mode == "nearest" else "constant", constant)
             part = coefficients(part, order, axes, mode)
-        return _stored(_evaluated(part, places, shape, order, mode, constant, margin), dtype)
+        evaluated = _wide if order > 1 else _evaluated
+        return _stored(evaluated(part, places, shape, order, mode, constant, margin), dtype)
 
     if not is_complex(a):
         return deliver(real(a, float(cval), name), out)

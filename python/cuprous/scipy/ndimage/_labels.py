@@ -84,11 +84,11 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
     else:
         root = _roots(inside, shape)
         first = _core.map("logical_and", inside, root == _core.iota(a.shape, _strides(a.shape), 0))
-        order = _core.scan("sum", _core.cast(first, "int64").reshape([a.size]), 0)
+        order = _core.scan("sum", _core.cast(first, root.dtype_name).reshape([a.size]), 0)
         count = int(order[a.size - 1])
         if count > _dtypes.highest(name):
             raise RuntimeError("insufficient bit-depth in requested output type")
-        found = _core.gather(order, _core.map("where", inside, root, 0))
+        found = _core.gather(order, _core.cast(_core.map("where", inside, root, 0), "int64"))
         numbers = _core.cast(_core.map("where", inside, found, 0), name)
     if out is None:
         return numbers, count

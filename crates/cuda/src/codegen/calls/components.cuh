@@ -30,47 +30,101 @@ template <class P> DEV void unite(P* parent, P a, P b) {
     }
 }
 
-// Every element is its own root; with RUNS (bit 0 is the element before) that of the run within its 32 elements.
-template <class T, class P, bool RUNS> DEV void components_begin(const T* edges, P* parent, int64 n) {
-    const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    const int lane = threadIdx.x % 32;
-    int first = lane;
-    if constexpr (RUNS) {
-        const bool joined = i < n && (edges[i] & 1);
-        const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - lane));
-        first = starts == 0 ? 0 : 31 - __clz(starts);
-    }
-    if (i < n) parent[i] = (P)(i - (lane - first));
+// Which other edges say that an edge need not be looked at: `right` has for each step which one leads to the element behind,
+// or -1. True where an edge follows from the edges of the element before, to which this one is joined, or from an own
+// shorter step; `own` and `before` are their words.
+template <class T, bool RUNS>
+DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) {
+    constexpr int BITS = 8 * sizeof(T);
+    if (!RUNS || b == 0 || b >= BITS) return false;
+    if ((before >> b & 1) && (edges[at] & 1)) return true;
+    if (shorter < 0 || shorter >= BITS) return false;
+    return (before >> shorter & 1) || ((own >> shorter & 1) && (edges[at + 1] & 1));
 }
 
-// `right` has for each step which one leads to the element behind, or -1.
-template <class T, class P, int COUNT, bool RUNS>
-DEV void components_unite(const T* edges, P* parent, const int64* steps, const int64* right, int64 n) {
+// Joins a warp's row `y` of a tile, of which each lane has a column, to what is before it in the tile.
+template <class T, int COUNT, bool RUNS>
+DEV void join_row(const T* edges, int32* up, const int64* steps, const int64* right, const int64* rows,
+                  const int64* columns, int64 left, int64 top, int y, int64 width, int64 n) {
+    constexpr int BITS = 8 * sizeof(T);
+    const int x = threadIdx.x % 32;
+    const int64 i = (top + y) * width + left + x;
+    if (left + x >= width || i >= n) return;
+    const T own = edges[i], before = RUNS && (own & 1) ? edges[i - 1] : (T)0;
+#pragma unroll
+    for (int b = RUNS ? 1 : 0; b < COUNT; b++) {
+        const T word = b < BITS ? own : edges[b / BITS * n + i];
+        if (!(word >> b % BITS & 1)) continue;
+        const int down = (int)rows[b], to = x - (int)columns[b];
+        if (down > y || to < 0 || to >= 32 || left + to >= width) continue;
+        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
+        unite<int32>(up, y * 32 + x, (y - down) * 32 + to);
+    }
+}
+
+// Every element gets the first one of its component within its tile: HIGH rows of 32 columns; `rows` and `columns` say how
+// far each step goes. With RUNS bit 0 is the element before. A warp joins its own EACH rows, then strips of rows are joined
+// in pairs: so few threads at a time want the same root.
+template <class T, class P, int COUNT, bool RUNS, int HIGH, int EACH>
+DEV void components_tiles(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
+                          const int64* columns, int64 width, int64 across, int64 n) {
+    __shared__ int32 up[32 * HIGH];
+    const int64 left = blockIdx.x % across * 32, top = blockIdx.x / across * HIGH;
+    const int x = threadIdx.x % 32, first = threadIdx.x / 32 * EACH;
+    for (int y = first; y < first + EACH; y++) {
+        const int64 i = (top + y) * width + left + x;
+        const bool joined = RUNS && left + x < width && i < n && (edges[i] & 1);
+        const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - x));
+        up[y * 32 + x] = y * 32 + (starts == 0 ? 0 : 31 - __clz(starts));
+    }
+    __syncwarp();
+    const auto join = [&](int y) {
+        join_row<T, COUNT, RUNS>(edges, up, steps, right, rows, columns, left, top, y, width, n);
+        __syncwarp();
+    };
+    if (first == 0) join(0);
+    for (int y = first + 1; y < first + EACH; y++) join(y);
+    for (int span = EACH; span < HIGH; span *= 2) {
+        __syncthreads();
+        if (first % (2 * span) == span) join(first);
+    }
+    __syncthreads();
+    for (int y = first; y < first + EACH; y++) {
+        const int64 i = (top + y) * width + left + x;
+        if (left + x >= width || i >= n) continue;
+        const int root = root_of<int32>(up, y * 32 + x);
+        parent[i] = (P)((top + root / 32) * width + left + root % 32);
+    }
+}
+
+// The edges from one tile to another; one thread for each element.
+template <class T, class P, int COUNT, bool RUNS, int HIGH>
+DEV void components_unite(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
+                          const int64* columns, int64 width, int64 n) {
     constexpr int BITS = 8 * sizeof(T);
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
+    const P row = (P)i / (P)width;
+    const int column = (int)((P)i - row * (P)width), x = column % 32, y = (int)(row % HIGH);
     const T own = edges[i];
-    const T before = RUNS && (own & 1) && i > 0 ? edges[i - 1] : (T)0;
+    const T before = RUNS && (own & 1) ? edges[i - 1] : (T)0;
 #pragma unroll
     for (int b = 0; b < COUNT; b++) {
-        const int64 at = i - steps[b];
+        const int to = x - (int)columns[b];
+        if (rows[b] <= y && to >= 0 && to < 32 && column - x + to < width) continue;
         const T word = b < BITS ? own : edges[b / BITS * n + i];
+        const int64 at = i - steps[b];
         if (!(word >> b % BITS & 1) || at < 0) continue;
-        if (RUNS && b == 0 && i % 32 != 0) continue;
-        // What follows from the edges of the element before, to which this one is joined, or from an own shorter step.
-        if (RUNS && b > 0 && b < BITS) {
-            if ((before >> b & 1) && (edges[at] & 1)) continue;
-            const int shorter = (int)right[b];
-            if (shorter >= 0 && shorter < BITS) {
-                if (before >> shorter & 1) continue;
-                if ((own >> shorter & 1) && (edges[at + 1] & 1)) continue;
-            }
-        }
+        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
         unite<P>(parent, (P)i, (P)at);
     }
 }
 
-template <class P> DEV void components_end(P* parent, int64* out, int64 n) {
+template <class P, class Out> DEV void components_end(P* parent, Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = root_of<P>(parent, (P)i);
+}
+template <class Out> DEV void components_alone(Out* out, int64 n) {
+    const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = (Out)i;
 }

@@ -9,6 +9,7 @@ mod correlate;
 mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
+pub(crate) mod lu;
 mod pad;
 mod scan;
 mod search;
@@ -248,6 +249,8 @@ pub(crate) struct Launch {
     lines: Vec<String>,
     passed: Vec<String>,
     shared: u32,
+    /// Blocks that share their memory.
+    cluster: i64,
 }
 
 impl Launch {
@@ -264,6 +267,7 @@ impl Launch {
             lines: vec![],
             passed: vec![],
             shared: 0,
+            cluster: 1,
         }
     }
 
@@ -276,6 +280,12 @@ impl Launch {
     /// With dynamic shared memory.
     pub(crate) fn shared(mut self, bytes: usize) -> Launch {
         self.shared = bytes as u32;
+        self
+    }
+
+    /// In clusters of so many blocks (from compute capability 9 on).
+    pub(crate) fn cluster(mut self, blocks: i64) -> Launch {
+        self.cluster = blocks;
         self
     }
 
@@ -320,7 +330,8 @@ impl Launch {
     /// The launch of `template`; `blocks_per_sm` bounds registers where it is not 0.
     pub(crate) fn stage(self, template: &str, blocks: i64, threads: u32, blocks_per_sm: u32) -> Stage {
         let bounds = if blocks_per_sm == 0 { String::new() } else { format!(", {blocks_per_sm}") };
-        let head = format!("extern \"C\" __global__ void __launch_bounds__({threads}{bounds}) {}", self.name);
+        let cluster = if self.cluster == 1 { String::new() } else { format!("__cluster_dims__({}) ", self.cluster) };
+        let head = format!("extern \"C\" __global__ void {cluster}__launch_bounds__({threads}{bounds}) {}", self.name);
         let mut code = signature(&head, &self.params);
         for line in &self.lines {
             code += &format!("    {line}\n");

@@ -1,0 +1,91 @@
+//! Elimination by kernels of our own (`lu.cuh`), with cuBLASLt's products between them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::dot::Update;
+use super::linalg::{Plan, at};
+use crate::codegen::Source;
+use crate::codegen::linalg::how;
+use crate::codegen::lu::{CORNER, Lu, split};
+
+impl Plan {
+    /// Subtracts from one part of a factorization's rows, or sets another array to, a product.
+    fn product(&mut self, update: Update) {
+        self.routines.push((self.work.made.out.stages.len(), Arc::new(update)));
+    }
+
+    /// Subtracts from the rows and columns of a block the product of those `inner` columns and rows of the same matrix.
+    fn subtract(&mut self, lu: &Lu, rows: Range<i64>, columns: Range<i64>, inner: &Range<i64>) {
+        let length = |range: &Range<i64>| (range.end - range.start) as u64;
+        let place = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
+        if rows.is_empty() || columns.is_empty() {
+            return;
+        }
+        self.product(Update {
+            dtype: self.work.dtype,
+            a: (place(rows.start, inner.start), [length(&rows), length(inner)], lu.stride),
+            b: (place(inner.start, columns.start), [length(inner), length(&columns)], lu.stride),
+            c: (place(rows.start, columns.start), lu.stride),
+            minus: true,
+        });
+    }
+
+    /// Factors a matrix by kernels of our own: panels of a group one by one, then what the group does to the rest.
+    pub(super) fn factors(&mut self, a: Source, b: Option<Source>) -> Lu {
+        let lu = self.work.lu(a, b);
+        let all = 0..lu.n + lu.k;
+        for group in lu.groups() {
+            for panel in lu.panels(group.clone()) {
+                self.work.lu_panel(&lu, &panel);
+                self.work.lu_rows(&lu, &group, &panel);
+                self.subtract(&lu, panel.end..lu.n, panel.end..group.end, &panel);
+            }
+            self.work.lu_rows(&lu, &all, &group);
+            self.subtract(&lu, group.end..lu.n, group.end..all.end, &group);
+        }
+        lu
+    }
+
+    /// By kernels of our own, with the right sides beside the matrix; then back from the last rows to the first.
+    pub(super) fn eliminate(&mut self, a: Source, b: Source) {
+        let dtype = self.work.dtype;
+        let lu = self.factors(a, Some(b));
+        let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
+        let corners = self.work.lu_corners(&lu);
+        let x = self.work.scratch(n * k, dtype);
+        // Minus the product of U's columns and the solutions that are known from the right sides of those rows.
+        let put = |known: Range<i64>, rows: Range<i64>| Update {
+            dtype,
+            a: (
+                (lu.matrix, lu.at(rows.start, known.start)),
+                [&rows, &known].map(|r| (r.end - r.start) as u64),
+                lu.stride,
+            ),
+            b: ((x, known.start * k * size), [(known.end - known.start) as u64, k as u64], k),
+            c: ((lu.matrix, lu.at(rows.start, n)), lu.stride),
+            minus: true,
+        };
+        for group in lu.back() {
+            for block in split(group.clone(), CORNER).rev() {
+                let m = (block.end - block.start) as u64;
+                self.product(Update {
+                    dtype,
+                    a: ((corners, block.start * CORNER * size), [m, m], CORNER),
+                    b: ((lu.matrix, lu.at(block.start, n)), [m, k as u64], lu.stride),
+                    c: ((x, block.start * k * size), k),
+                    minus: false,
+                });
+                if block.start > group.start {
+                    self.product(put(block.clone(), group.start..block.start));
+                }
+            }
+            if group.start > 0 {
+                self.product(put(group.clone(), 0..group.start));
+            }
+        }
+        let result = self.work.result(0);
+        self.relay(at(x), result, [n, k], [k, 1], [n * k, n * k], how::SPOIL);
+        self.work.judge(false);
+    }
+}
