@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 from cuprous import _core
@@ -50,6 +49,7 @@ template <class T> __device__ complex<T> exp(complex<T> a) { return polar(exp(a.
 def _include_options() -> tuple[str, ...]:
     """Where NVIDIA's wheels keep headers."""
     import importlib.util
+    from pathlib import Path
 
     spec = importlib.util.find_spec("nvidia")
     roots = list(spec.submodule_search_locations or []) if spec else []
@@ -114,7 +114,8 @@ class RawModule:
         if self._module is None:
             binary, code = False, b""
             if self.file_path is not None:
-                code = Path(self.file_path).read_bytes()
+                with open(self.file_path, "rb") as file:
+                    code = file.read()
                 binary = not self.file_path.endswith((".cu", ".cuh", ".cpp"))
             else:
                 code = (self.code or "").encode()

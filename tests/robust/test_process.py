@@ -32,7 +32,7 @@ def test_import_brings_little() -> None:
         print(*{name.split('.')[0] for name in set(sys.modules) - before})
     """
     small = "atexit collections contextlib copyreg enum functools importlib itertools keyword math operator re reprlib"
-    allowed = {*small.split(), "threading", "types", "typing", "warnings", "weakref", "cuprous"}
+    allowed = {*small.split(), "struct", "threading", "types", "typing", "warnings", "weakref", "cuprous"}
     brought = set(output(code).split())
     assert {name for name in brought if not name.startswith("_")} <= allowed
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from cuprous import _core
@@ -19,6 +19,8 @@ class Dispatcher(_core.Kernel):
     """
 
     def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
+        import inspect  # takes as long as all of the package
+
         parameters = inspect.signature(function).parameters.values()
         params = [(p.name, [] if p.default is p.empty else [p.default]) for p in parameters]
         self: Any = super().__new__(cls, function, params, **options)
@@ -207,7 +209,7 @@ def jit(
     signatures: list[Any] = []
     if func_or_sig is None:
         return make
-    if inspect.isfunction(func_or_sig) or isinstance(func_or_sig, Dispatcher):
+    if isinstance(func_or_sig, (FunctionType, Dispatcher)):
         return make(func_or_sig)
     signatures = list(func_or_sig) if isinstance(func_or_sig, list) else [func_or_sig]
     return make
