@@ -32,7 +32,9 @@ def test_solutions_and_determinants(n: int, dtype: str) -> None:
     assert residual(a, cp.linalg.inv(x).get(), np.eye(n)) < bound
     (sign, logarithm), (want_sign, want) = cp.linalg.slogdet(x), np.linalg.slogdet(a.astype("float64"))
     assert float(sign) == want_sign
-    assert abs(float(logarithm) - want) < 100 * np.finfo(dtype).eps * abs(want)
+    # A determinant moves by as much as the smallest singular value does: 1030's condition is 2e6.
+    conditioned = np.linalg.cond(a.astype("float64"))
+    assert abs(float(logarithm) - want) < np.finfo(dtype).eps * max(100 * abs(want), conditioned)
 
 
 @pytest.mark.parametrize("n", [200, 700])

@@ -168,4 +168,10 @@ def test_tensors_on_different_devices() -> None:
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"(?s)same device|cpu"):
             call()
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="needs a second device")
+@pytest.mark.xfail(raises=RuntimeError, strict=True, reason="tensors of no axes are not moved to the other operand yet")
+def test_a_number_on_the_host_goes_with_any_device() -> None:
+    b = torch.ones(3, device=DEVICE)
     assert (b * torch.tensor(2.0, device="cpu")).tolist() == [2.0] * 3

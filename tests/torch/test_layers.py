@@ -335,7 +335,9 @@ def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest
         return list(torch.autograd.grad(loss, [x, *module.parameters()]))
 
     whole = gradients()
-    assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
+    # cuDNN's way back has no derivative, in PyTorch as here.
+    with torch.backends.cudnn.flags(enabled=False):
+        assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
 
     def plainly(mode: str, x: Any, sizes: Any, first: Any, weights: Any, reverse: bool) -> Any:
         gates = _recurrent.project(mode, x, weights)
