@@ -13,6 +13,7 @@ mod fuse;
 pub mod kernel;
 pub mod kernels;
 mod memory;
+mod operations;
 mod pack;
 pub mod program;
 pub mod record;
