@@ -133,8 +133,11 @@ def common_dtype(arrays: Iterable[ndarray]) -> str:
     """The dtype that holds all of them."""
     names = [a.dtype_name for a in arrays]
     result = names[0]
-    for name in names[1:]:
-        if name != result:
+    if any(name != result for name in names):
+        # Floats first, as NumPy: uint16 and int8 are float32 beside float32, but int32 on their own.
+        names.sort(key=lambda name: ("complex" not in name, "float" not in name))
+        result = names[0]
+        for name in names[1:]:
             result = _core.promote_types(result, name)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -294,3 +295,11 @@ def test_trim_zeros_of_any_axes() -> None:
         for trim in ("fb", "B", "f", "bf", "x"):
             for axis in (None, 0, -1, (0, 1), (), 9):
                 check(lambda xp, x, trim=trim, axis=axis: xp.trim_zeros(x, trim, axis), a)
+
+
+def test_floats_decide_before_integers() -> None:
+    """Three dtypes promote to what NumPy finds, in any order: pairs from the left give float64 for some."""
+    for names in (("uint16", "int8", "float32"), ("int8", "uint8", "float16"), ("uint32", "int32", "complex64")):
+        for order in itertools.permutations(names):
+            arrays = [np.ones(2, name) for name in order]
+            assert cp.concatenate(list(map(cp.asarray, arrays))).dtype == np.concatenate(arrays).dtype
