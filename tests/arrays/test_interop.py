@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -119,16 +117,6 @@ def test_cuda_interface_of_others_is_read() -> None:
 
     with pytest.raises(NotImplementedError, match="mask"):
         cp.asarray(Masked())
-
-
-def test_import_is_light() -> None:
-    code = (
-        "import sys, time; t = time.process_time(); import cuprous; t = time.process_time() - t\n"
-        "assert 'numpy' not in sys.modules and 'ml_dtypes' not in sys.modules, 'imported'\n"
-        "print(t)\n"
-    )
-    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(5)]
-    assert min(float(run.stdout) for run in runs) < 0.1  # processor time: other processes do not count
 
 
 def test_names_of_numpy() -> None:
