@@ -76,7 +76,7 @@ fn collect(function: &Function, names: &mut [String]) {
 }
 
 /// Calls `f` with each occurrence of a name in some statements.
-pub fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
+fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
     for stmt in body {
         match &stmt.kind {
             StmtKind::Assign { targets, value } => {

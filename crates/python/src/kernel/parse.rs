@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::names::{binary, comparison, lookup, renumber, text_of, unparse};
+use super::names::{binary, comparison, lookup, text_of, unparse};
 
 /// A node of Python's syntax tree, or any object.
 pub(super) type Node<'py> = Bound<'py, PyAny>;
@@ -183,10 +183,9 @@ impl<'py> Translation<'py> {
             made.body.extend(self.block(&statements, scope)?);
         }
         for text in std::mem::take(&mut scope.captured) {
-            made.params.push(Param { name: Name { text, id: 0 }, default: None });
+            made.params.push(Param { name: scope.name(text), default: None });
         }
-        // Parameters come first among the names, so captured ones move all others.
-        renumber(made, params.len() as u32, scope.names);
+        made.names = scope.names;
         Ok(())
     }
 
