@@ -327,3 +327,40 @@ def test_types_are_numbas() -> None:
 
     source = kernel.cuda_source("void(float64[::1], float32, uint32)")
     assert "double x" in source and "float y" in source and "uint64 z" in source
+
+
+def test_chains_look_at_operands_only_where_they_matter() -> None:
+    """As Python: neither a call nor an element behind a comparison that does not hold."""
+
+    @cuda.jit(device=True)
+    def counted(calls, i):
+        calls[i] += 1
+        return 2
+
+    @cuda.jit
+    def kernel(a, calls, out):
+        for i in range(-1, 4):
+            if 0 <= i < a.size < a[i] < 9:
+                out[i] += 1
+            if 0 < i < counted(calls, i) < 5:
+                out[i] += 10
+
+    a, calls, out = np.array([5, 1, 6]), np.zeros(4, int), np.zeros(4, int)
+    kernel[1, 1](a, calls, out)
+    assert calls.tolist() == [0, 1, 1, 1] and out.tolist() == [1, 10, 1, 0]
+
+
+def test_integers_wrap_around_in_their_types() -> None:
+    """Also those that are known when the kernel is compiled, and those of which the sign is guessed."""
+
+    @cuda.jit
+    def kernel(out, small, wide):
+        out[0] = np.uint64(0) - np.uint64(1) > 0
+        out[1] = np.uint8(200 + 100) == 44
+        out[2] = wide[np.int8(small[0])]
+        n = np.uint64(np.int8(small[0]))
+        out[3] = wide[np.int64(n // np.uint64(1 << 56)) - 251]
+
+    out, wide = np.zeros(4, int), np.arange(60)
+    kernel[1, 1](out, np.array([200], np.uint8), wide)
+    assert out.tolist() == [1, 1, 60 - 56, 4]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{DType, Fun};
+use cuprous_core::{DType, Fun, Scalar};
 
 use crate::ast::ConstArray;
 use crate::table::Row;
@@ -332,8 +332,15 @@ impl Expr {
         self.ty.scalar()
     }
 
-    /// The integer that it is known to be.
+    /// The integer that it is known to be; none where it wraps around in its type.
     pub fn as_int(&self) -> Option<i64> {
+        let known = self.as_exact_int()?;
+        let d = self.dtype()?;
+        let held = Scalar::new(Number::Int(known.into()), d).number(d);
+        (d == DType::Bool || held == Number::Int(known.into())).then_some(known)
+    }
+
+    fn as_exact_int(&self) -> Option<i64> {
         match &self.kind {
             Kind::Const(Number::Int(n)) => i64::try_from(*n).ok(),
             Kind::Const(Number::Bool(b)) => Some((*b).into()),

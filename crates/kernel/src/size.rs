@@ -84,7 +84,7 @@ impl Sizes {
         match &e.kind {
             Kind::Const(_) => e.as_int().is_some_and(|n| n >= 0),
             Kind::Var(v) => self.natural.contains(v),
-            Kind::Cast(from) => from.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) && self.natural(from),
+            Kind::Cast(from) => is_whole(from) && self.natural(from) && self.is_kept(from, e),
             Kind::Extent(..) => true,
             Kind::Builtin(row, args) => args.is_empty() && row.name.starts_with("cuda."),
             Kind::Select(_, a, b) => self.natural(a) && self.natural(b),
@@ -103,20 +103,25 @@ impl Sizes {
         }
     }
 
+    /// Whether a natural number keeps its value in a cast. One of 64 bits without a sign counts as if it did: as an index
+    /// it would be out of bounds either way.
+    fn is_kept(&self, from: &Expr, to: &Expr) -> bool {
+        let width = to.dtype().map_or(0, width);
+        self.bits(from) <= width || width == 63 && from.dtype() == Some(DType::U64)
+    }
+
     /// A number's size is below two to that power.
     pub fn bits(&self, e: &Expr) -> u32 {
         let own = e.dtype().map_or(64, width);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int().map_or(64, |n| 64 - n.unsigned_abs().leading_zeros()),
             Kind::Var(v) => self.bits[*v],
-            Kind::Cast(from) if from.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) => self.bits(from),
+            // A negative number is a large one where there is no sign.
+            Kind::Cast(from) if is_whole(from) && (is_signed(e) || self.natural(from)) => self.bits(from),
             // An array fills no more than the address space.
             Kind::Extent(..) => 47,
-            Kind::Builtin(row, _) => match row.name.split_at_checked(8).map_or("", |n| n.0) {
-                "cuda.thr" => 10,
-                "cuda.blo" if row.name.starts_with("cuda.blockDim") => 11,
-                _ => own,
-            },
+            Kind::Builtin(row, _) if row.name.starts_with("cuda.threadIdx.") => 10,
+            Kind::Builtin(row, _) if row.name.starts_with("cuda.blockDim.") => 11,
             Kind::Select(_, a, b) => self.bits(a).max(self.bits(b)),
             Kind::Fun(fun, _, args) => {
                 let each: Vec<u32> = args.iter().map(|a| self.bits(a)).collect();
@@ -137,6 +142,14 @@ impl Sizes {
         // A sum that might be larger than its type wraps to anything in it.
         if found > own { own } else { found }
     }
+}
+
+fn is_whole(e: &Expr) -> bool {
+    e.dtype().is_some_and(|d| d.is_int() || d == DType::Bool)
+}
+
+fn is_signed(e: &Expr) -> bool {
+    e.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::Int)
 }
 
 fn width(d: DType) -> u32 {

@@ -18,33 +18,20 @@ impl Walk<'_, '_> {
             let [left, right] = <[Thing; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
             return self.compare(*op, left, right);
         }
-        // a < b < c: each operand once, and the later only where the earlier hold.
-        let mut left = self.eval_value(left)?;
-        let mut result: Option<Expr> = None;
-        let mut pending: Vec<(Expr, Vec<crate::ir::Stmt>)> = Vec::new();
-        for (k, (op, right)) in rest.iter().enumerate() {
-            let ((test, next), block) = self.block(|walk| {
-                let right = walk.eval_value(right)?;
-                let once = right.is_simple() || k + 1 == rest.len();
-                let right = if once { right } else { walk.hold("t", right) };
-                let test = walk.compare(*op, Thing::Expr(left.clone()), Thing::Expr(right.clone()))?;
-                Ok((test, right))
-            })?;
-            left = next;
-            pending.push((test, block));
-        }
-        for (test, block) in pending {
-            if test.ty == Ty::Unknown {
-                return Ok(test);
-            }
-            // Operands of comparisons have no effects but calls'; evaluating one too many is what Python would not do.
-            self.append(block);
-            result = Some(match result {
-                Some(so_far) => Expr::new(BOOL, Kind::And(Box::new(so_far), Box::new(test))),
-                None => test,
-            });
-        }
-        Ok(result.unwrap_or_else(|| Expr::bool(true)))
+        let left = self.eval_value(left)?;
+        self.chain(left, rest)
+    }
+
+    /// `left < b < c`: each operand once, and the later ones only where the earlier comparisons hold.
+    fn chain(&mut self, left: Expr, rest: &[(CmpOp, Ast)]) -> Result<Expr> {
+        let Some(((op, right), rest)) = rest.split_first() else { return Ok(Expr::bool(true)) };
+        let (right, block) = self.block(|walk| walk.eval_value(right))?;
+        let left = if block.is_empty() { left } else { self.fixed("t", left) };
+        self.append(block);
+        let once = rest.is_empty() || right.is_simple();
+        let right = if once { right } else { self.hold("t", right) };
+        let test = self.compare(*op, Thing::Expr(left), Thing::Expr(right.clone()))?;
+        if rest.is_empty() { Ok(test) } else { self.either(true, test, |walk| walk.chain(right, rest)) }
     }
 
     pub(super) fn compare(&mut self, op: CmpOp, left: Thing, right: Thing) -> Result<Expr> {
@@ -123,9 +110,9 @@ impl Walk<'_, '_> {
 
     fn compared(&mut self, thing: Thing) -> Result<Expr> {
         match thing {
-            Thing::Value(
-                v @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
-            ) => Err(self.typing(format!("{} is compared with something else", describe(&v)))),
+            Thing::Value(v) if v.is_static() => {
+                Err(self.typing(format!("{} is compared with something else", describe(&v))))
+            }
             other => self.value(other),
         }
     }

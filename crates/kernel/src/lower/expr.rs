@@ -218,12 +218,22 @@ impl Walk<'_, '_> {
         if rest.is_empty() {
             return Ok(left);
         }
+        self.either(and, left, |walk| walk.logic(and, rest))
+    }
+
+    /// `left and right`, `left or right`; `right` is evaluated only where it matters.
+    pub(super) fn either(
+        &mut self,
+        and: bool,
+        left: Expr,
+        right: impl FnOnce(&mut Self) -> Result<Expr>,
+    ) -> Result<Expr> {
         let test = self.truth(left.clone())?;
         if let Some(known) = test.as_int() {
             // The constant decides, or does not matter.
-            return if (known != 0) == and { self.logic(and, rest) } else { Ok(left) };
+            return if (known != 0) == and { right(self) } else { Ok(left) };
         }
-        let (right, block) = self.block(|walk| walk.logic(and, rest))?;
+        let (right, block) = self.block(right)?;
         if left.ty == Ty::Unknown || right.ty == Ty::Unknown {
             return Ok(Expr::unknown());
         }

@@ -314,7 +314,10 @@ impl<'c, 'a> Walk<'c, 'a> {
                 let web = self.var_of.iter().position(|&var| var == *v)?;
                 self.known[web]
             }
-            Kind::Cast(inner) if e.dtype().is_some_and(DType::is_int) => self.known_int(inner),
+            Kind::Cast(inner) => {
+                let constant = Expr::int(self.known_int(inner)?);
+                Expr::new(e.ty.clone(), Kind::Cast(Box::new(constant))).as_int()
+            }
             Kind::Fun(fun, d, args) => {
                 let constants = args.iter().map(|a| self.known_int(a).map(Expr::int)).collect::<Option<Vec<_>>>()?;
                 Expr::new(e.ty.clone(), Kind::Fun(*fun, *d, constants)).as_int()
