@@ -228,3 +228,85 @@ def test_places_of_errors_in_called_functions() -> None:
         outer[1, 1](np.zeros(1))
     text = str(caught.value)
     assert "return x.nothing()" in text and "a[0] = inner(a[0])" in text
+
+
+def test_names_of_tuples_tell_overloads_apart() -> None:
+    @cuda.jit
+    def kernel(out, p):
+        out[0] = p.x
+
+    out = np.zeros(1)
+    for names in ("x y", "y x", "x y"):
+        kernel[1, 1](out, namedtuple("Pair", names)(1.0, 2.0))
+        assert out[0] == (1 if names == "x y" else 2)
+    with pytest.raises(errors.TypingError, match="has no attribute"):
+        kernel[1, 1](out, (1.0, 2.0))
+
+
+def _enumerate(a):
+    for i, x in enumerate(a, step=2):
+        a[i] = x
+
+
+def _enumerate_twice(a):
+    for i, x in enumerate(a, 1, start=2):
+        a[i] = x
+
+
+def _round_to_tens(a):
+    a[0] = round(1234, -2)
+
+
+def _method(a):
+    a[0] = a[1].conjugate(out=1)
+
+
+def _memory(a):
+    s = cuda.shared.array(3, float32, 16, 1)
+    a[0] = s[0]
+
+
+def _memory_twice(a):
+    s = cuda.shared.array(3, float32, shape=4)
+    a[0] = s[0]
+
+
+def _tuple_of_an_array(a):
+    t = tuple(a)
+    a[0] = 5
+    a[1] = t[0]
+
+
+def _least_of_one(a):
+    a[0] = min(3)
+
+
+Point = namedtuple("Point", "x y")
+
+
+def _point(a):
+    a[0] = Point(1, 2, x=3).x
+
+
+@pytest.mark.parametrize(
+    ("function", "match"),
+    [
+        (_enumerate, "no keyword argument"), (_enumerate_twice, "no keyword argument"), (_round_to_tens, "tens"),
+        (_method, "no keyword argument"), (_memory, "4 given"), (_memory_twice, "no keyword argument"),
+        (_tuple_of_an_array, "cannot be made of"), (_least_of_one, "two or more"), (_point, "2 items, 3 given"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)  # fmt: skip
+def test_no_argument_is_ignored(function: Callable[..., None], match: str) -> None:
+    with pytest.raises(errors.KernelError, match=match):
+        cuda.jit(function)[1, 1](np.zeros(4))
+
+
+def test_digits_of_round_by_name() -> None:
+    @cuda.jit
+    def kernel(out):
+        out[0] = round(out[0], ndigits=1)
+
+    out = np.array([2.26])
+    kernel[1, 1](out)
+    assert out[0] == 2.3

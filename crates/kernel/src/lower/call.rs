@@ -35,7 +35,10 @@ impl Walk<'_, '_> {
                 self.no_keywords(&ty.to_string(), &named)?;
                 self.convert(&ty, given)
             }
-            Thing::Method(value, name) => self.method(*value, &name, given),
+            Thing::Method(value, name) => {
+                self.no_keywords(&name, &named)?;
+                self.method(*value, &name, given)
+            }
             other => {
                 let what = self.named(&other);
                 Err(self
@@ -46,6 +49,7 @@ impl Walk<'_, '_> {
     }
 
     fn named_tuple(&mut self, names: Arc<[String]>, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+        let count = given.len() + named.len();
         let mut items = self.values(given)?;
         for name in names.iter().skip(items.len()) {
             let Some((_, thing)) = named.iter().find(|(n, _)| n == name) else {
@@ -53,17 +57,22 @@ impl Walk<'_, '_> {
             };
             items.push(self.value(thing.clone())?);
         }
-        if items.len() != names.len() || named.iter().any(|(n, _)| !names.iter().any(|name| name == n)) {
-            return Err(self.typing(format!("the named tuple has {} items", names.len())));
+        if count != names.len() {
+            return Err(self.typing(format!("the named tuple has {} items, {count} given", names.len())));
         }
         Ok(Thing::Expr(tuple(items, Some(names))))
     }
 
-    pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Thing)]) -> Result<()> {
-        match named.first() {
+    /// Keyword arguments are those that the function has beside the ones given by position.
+    pub(super) fn keywords(&self, name: &str, named: &[(&str, Thing)], known: &[&str]) -> Result<()> {
+        match named.iter().find(|(keyword, _)| !known.contains(keyword)) {
             Some((keyword, _)) => Err(self.typing(format!("{name} takes no keyword argument {keyword:?}"))),
             None => Ok(()),
         }
+    }
+
+    pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Thing)]) -> Result<()> {
+        self.keywords(name, named, &[])
     }
 
     fn values(&mut self, things: Vec<Thing>) -> Result<Vec<Expr>> {
@@ -224,10 +233,10 @@ impl Walk<'_, '_> {
             (1, Some(arg)) => match arg.dtype() {
                 _ if d == DType::Bool => self.truth(arg)?,
                 Some(from) if from.is_complex() && !d.is_complex() => {
-                    return Err(self.typing(format!("{from:?} cannot become {}", d.name())).hint("take its .real"));
+                    return Err(self
+                        .typing(format!("{} cannot become {}", from.name(), d.name()))
+                        .hint("take its .real"));
                 }
-                // int() of a float64 gives int64; of an unsigned number it stays one.
-                Some(DType::U64) if d == DType::I64 => self.cast_dtype(arg, DType::I64)?,
                 Some(_) => self.cast_dtype(arg, d)?,
                 None => return Err(self.typing(format!("{} cannot become {}", arg.ty, d.name()))),
             },
@@ -337,6 +346,7 @@ fn nearby(name: &str) -> Option<&'static str> {
             "kernels allocate nothing: use cuda.local.array(shape, dtype) for a thread's own memory or \
              cuda.shared.array for a block's, or pass an array in"
         }
+        "np.dot" => "write the loop over the products",
         "sum" | "np.sum" | "np.mean" | "np.prod" | "any" | "all" | "sorted" | "map" | "filter" => "write a loop",
         "open" | "input" => "a kernel has no files: read before the launch and pass an array",
         "np.random.rand" | "np.random.random" | "random.random" => {

@@ -40,14 +40,13 @@ impl Walk<'_, '_> {
                 self.range(args)?
             }
             "enumerate" => {
+                takes(1..=2)?;
+                self.keywords(name, named, &["start"][args.len() - 1..])?;
                 let start = match (args.get(1), named.iter().find(|(n, _)| *n == "start")) {
                     (Some(start), _) | (None, Some((_, start))) => self.value(start.clone())?,
                     (None, None) => Expr::int(0),
                 };
-                match args.first() {
-                    Some(over) => Thing::Enumerate(Box::new(over.clone()), Box::new(start)),
-                    None => return Err(self.typing("enumerate takes something to loop over")),
-                }
+                Thing::Enumerate(Box::new(args[0].clone()), Box::new(start))
             }
             "zip" => {
                 if named.iter().any(|(n, t)| *n != "strict" || !is_false(t)) {
@@ -58,7 +57,8 @@ impl Walk<'_, '_> {
             "min" | "max" => self.extreme(name, args)?,
             "round" => {
                 takes(1..=2)?;
-                self.round(args)?
+                self.keywords(name, named, &["ndigits"][args.len() - 1..])?;
+                self.round(&args[0], args.get(1).or(named.first().map(|(_, thing)| thing)))?
             }
             "pow" => {
                 takes(2..=2)?;
@@ -76,10 +76,12 @@ impl Walk<'_, '_> {
             "print" => self.print(args, named)?,
             "tuple" => {
                 takes(1..=1)?;
-                args[0].clone()
+                let value = self.value(args[0].clone())?;
+                match &value.ty {
+                    Ty::Tuple(..) | Ty::Unknown => Thing::Expr(value),
+                    ty => return Err(self.unsupported(format!("a tuple cannot be made of {ty} in kernels"))),
+                }
             }
-            "isinstance" => return Err(self.unsupported("isinstance is not supported in kernels")),
-            "np.dot" => return Err(self.lacks("np.dot", Some("write the loop over the products"))),
             "np.where" | "cuda.selp" => {
                 takes(3..=3)?;
                 let test = self.value(args[0].clone())?;
@@ -223,10 +225,12 @@ impl Walk<'_, '_> {
         for arg in args {
             values.push(self.value(arg.clone())?);
         }
-        if let [one] = &values[..]
-            && let Ty::Tuple(..) = one.ty
-        {
-            values = self.items(values[0].clone());
+        if let [one] = &values[..] {
+            values = match one.ty {
+                Ty::Tuple(..) => self.items(one.clone()),
+                Ty::Unknown => return Ok(Thing::Expr(Expr::unknown())),
+                _ => Vec::new(),
+            };
         }
         if values.iter().any(|v| v.ty == Ty::Unknown) {
             return Ok(Thing::Expr(Expr::unknown()));
@@ -254,15 +258,16 @@ impl Walk<'_, '_> {
     }
 
     /// `round(x)` gives an integer, `round(x, digits)` a float; halves go to the even neighbour.
-    fn round(&mut self, args: &[Thing]) -> Result<Thing> {
-        let x = self.value(args[0].clone())?;
+    fn round(&mut self, x: &Thing, digits: Option<&Thing>) -> Result<Thing> {
+        let x = self.value(x.clone())?;
         if x.ty == Ty::Unknown {
             return Ok(Thing::Expr(x));
         }
-        if x.dtype().is_some_and(|d| d.is_int()) {
-            return Ok(Thing::Expr(x));
-        }
-        let Some(digits) = args.get(1) else {
+        let is_int = x.dtype().is_some_and(|d| d.is_int());
+        let Some(digits) = digits else {
+            if is_int {
+                return Ok(Thing::Expr(x));
+            }
             let whole = self.function("round", Fun::Rint, Rule::Math, vec![x])?;
             return Ok(Thing::Expr(self.cast(whole, &INT)?));
         };
@@ -270,8 +275,15 @@ impl Walk<'_, '_> {
         let Some(n) = self.known_int(&digits) else {
             return Err(self.typing("the number of digits of round must be known when the kernel is compiled"));
         };
+        if is_int {
+            return match n {
+                0.. => Ok(Thing::Expr(x)),
+                _ => Err(self.unsupported("round of an integer to tens is not supported in kernels")),
+            };
+        }
         let d = x.dtype().unwrap_or(DType::F64);
-        let scale = Expr::number(super::walk::convert(Number::Float(10f64.powi(n.abs() as i32)), DType::F64, d), d);
+        let power = 10f64.powi(n.unsigned_abs().min(400) as i32);
+        let scale = Expr::number(super::walk::convert(Number::Float(power), DType::F64, d), d);
         let (there, back) = if n >= 0 { (BinOp::Mult, BinOp::Div) } else { (BinOp::Div, BinOp::Mult) };
         let scaled = self.binary(there, x, scale.clone())?;
         let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
@@ -316,9 +328,10 @@ impl Walk<'_, '_> {
         let pick = |k: usize, name: &str| {
             args.get(k).cloned().or_else(|| named.iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone()))
         };
-        if let Some((other, _)) = named.iter().find(|(n, _)| !matches!(*n, "shape" | "dtype" | "alignment")) {
-            return Err(self.typing(format!("{word} takes no keyword argument {other:?}")));
+        if args.len() > 3 {
+            return Err(self.typing(format!("{word} takes 2 to 3 arguments, {} given", args.len())));
         }
+        self.keywords(word, named, &["shape", "dtype", "alignment"][args.len()..])?;
         let (Some(shape), Some(dtype)) = (pick(0, "shape"), pick(1, "dtype")) else {
             return Err(self.typing(format!("{word} takes a shape and a dtype")));
         };
