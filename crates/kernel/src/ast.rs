@@ -220,6 +220,13 @@ pub enum Value {
     Other(String),
 }
 
+impl Value {
+    /// Whether it only means something to the compiler: no thread can hold it.
+    pub fn is_static(&self) -> bool {
+        matches!(self, Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_))
+    }
+}
+
 /// A host array that a kernel captured.
 #[derive(Debug, PartialEq)]
 pub struct ConstArray {

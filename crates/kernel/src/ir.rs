@@ -459,3 +459,29 @@ impl StmtKind {
         }
     }
 }
+
+/// Calls `f` with every statement of a block, the inner ones too.
+pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in body {
+        f(stmt);
+        for block in stmt.kind.blocks() {
+            each_stmt(block, f);
+        }
+    }
+}
+
+/// Calls `f` with every expression of a block, the inner ones too.
+pub fn each_expr<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
+    fn inner<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+        f(e);
+        e.parts(&mut |part| inner(part, f));
+    }
+    each_stmt(body, &mut |stmt| stmt.kind.exprs(&mut |e| inner(e, f)));
+}
+
+/// Whether any expression is so.
+pub fn any_expr(body: &[Stmt], f: &mut dyn FnMut(&Expr) -> bool) -> bool {
+    let mut found = false;
+    each_expr(body, &mut |e| found |= f(e));
+    found
+}

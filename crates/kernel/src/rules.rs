@@ -2,6 +2,7 @@
 //! themselves; what has a float in it goes as `numpy.promote_types` says.
 
 use cuprous_core::promote::promote;
+use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Kind};
 
 use DType::*;
@@ -29,6 +30,17 @@ pub enum Rule {
     Ufunc,
     /// `min`, `max` and `abs` of Python.
     Plain,
+}
+
+/// The type of a Python number.
+pub fn python_type(n: Number) -> DType {
+    match n {
+        Number::Bool(_) => Bool,
+        Number::Int(i) if i > i128::from(i64::MAX) => U64,
+        Number::Int(_) => I64,
+        Number::Float(_) => F64,
+        Number::Complex(..) => C128,
+    }
 }
 
 /// int64, or uint64 where all are unsigned.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use cuprous_core::{DType, Fun};
 
-use crate::ir::{Expr, Function, Kind, Stmt, StmtKind};
+use crate::ir::{Expr, Function, Kind, StmtKind, each_stmt};
 
 /// Facts about a function's variables.
 pub struct Sizes {
@@ -12,13 +12,6 @@ pub struct Sizes {
     natural: HashSet<usize>,
     /// Bits of variables that are assigned once, or count.
     bits: Vec<u32>,
-}
-
-fn each<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a StmtKind)) {
-    for stmt in body {
-        f(&stmt.kind);
-        stmt.kind.blocks().into_iter().for_each(|block| each(block, f));
-    }
 }
 
 impl Sizes {
@@ -29,8 +22,8 @@ impl Sizes {
         let bits = function.vars.iter().map(|v| v.ty.scalar().map_or(64, width)).collect();
         let mut sizes = Sizes { natural, bits };
         let mut assigned: Vec<Vec<&StmtKind>> = vec![Vec::new(); function.vars.len()];
-        each(&function.body, &mut |stmt| match stmt {
-            StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } => assigned[*v].push(stmt),
+        each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } => assigned[*v].push(&stmt.kind),
             _ => {}
         });
         // A variable that is not assigned on some way starts at zero, which is natural too.

@@ -87,7 +87,7 @@ impl Ty {
         match (self, other) {
             _ if self == other => Some(self.clone()),
             (Ty::Unknown, t) | (t, Ty::Unknown) => Some(t.clone()),
-            (Ty::Scalar(a), Ty::Scalar(b)) => Some(Ty::Scalar(unify_numbers(*a, *b))),
+            (Ty::Scalar(a), Ty::Scalar(b)) => Some(Ty::Scalar(promote(*a, *b))),
             (Ty::Tuple(a, names), Ty::Tuple(b, other_names)) if a.len() == b.len() && names == other_names => {
                 let items = a.iter().zip(b).map(|(x, y)| x.unify(y)).collect::<Option<_>>()?;
                 Some(Ty::Tuple(items, names.clone()))
@@ -115,11 +115,6 @@ impl Ty {
             _ => false,
         }
     }
-}
-
-/// bool joins integers as one of them; numbers join as in `numpy.promote_types`.
-fn unify_numbers(a: DType, b: DType) -> DType {
-    promote(a, b)
 }
 
 impl fmt::Display for Ty {

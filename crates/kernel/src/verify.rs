@@ -110,9 +110,6 @@ impl Place<'_> {
 
     /// The whole of a statement: may have an effect.
     fn top(&self, e: &Expr) -> Check {
-        if !e.has_effect() {
-            return self.expr(e);
-        }
         let mut result = Ok(());
         e.parts(&mut |part| {
             if result.is_ok() {
@@ -125,14 +122,7 @@ impl Place<'_> {
 
     fn expr(&self, e: &Expr) -> Check {
         rule(!e.has_effect(), || "a part of an expression has an effect".into())?;
-        let mut result = Ok(());
-        e.parts(&mut |part| {
-            if result.is_ok() {
-                result = self.expr(part);
-            }
-        });
-        result?;
-        self.shape(e)
+        self.top(e)
     }
 
     /// The element type at a place.

@@ -297,10 +297,7 @@ impl Walk<'_, '_> {
         let (mut types, mut values) = (Vec::new(), Vec::new());
         for thing in slots.into_iter().flatten() {
             let (arg, value) = match thing {
-                Thing::Value(
-                    v
-                    @ (Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_)),
-                ) => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
+                Thing::Value(v) if v.is_static() => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
                 other => {
                     let value = self.value(other)?;
                     if value.ty.is_unknown() {

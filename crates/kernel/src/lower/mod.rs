@@ -12,6 +12,7 @@ mod loops;
 mod special;
 mod stmt;
 mod walk;
+mod writes;
 
 use std::sync::Arc;
 
@@ -179,42 +180,19 @@ impl<'a> Compiler<'a> {
             }
             names.push(function.name.clone());
         }
-        spread_writes(&mut functions);
+        writes::find(&mut functions);
         let mut module = ir::Module { functions, constants: self.constants, barriers: false, dynamic_shared: false };
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
-        module.barriers = module.functions.iter().any(|f| {
-            any_expr(&f.body, &mut |e| match &e.kind {
-                ir::Kind::Builtin(row, _) => row.waits,
-                _ => false,
-            })
-        });
+        module.barriers = module
+            .functions
+            .iter()
+            .any(|f| ir::any_expr(&f.body, &mut |e| matches!(&e.kind, ir::Kind::Builtin(row, _) if row.waits)));
         module
     }
 }
 
-/// Calls `f` with every expression in some statements, the inner ones too.
-pub fn each_expr<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(&'a ir::Expr)) {
-    fn inner<'a>(e: &'a ir::Expr, f: &mut dyn FnMut(&'a ir::Expr)) {
-        f(e);
-        e.parts(&mut |part| inner(part, f));
-    }
-    for stmt in body {
-        stmt.kind.exprs(&mut |e| inner(e, f));
-        for block in stmt.kind.blocks() {
-            each_expr(block, f);
-        }
-    }
-}
-
-/// Whether any expression is so.
-pub fn any_expr(body: &[ir::Stmt], f: &mut dyn FnMut(&ir::Expr) -> bool) -> bool {
-    let mut found = false;
-    each_expr(body, &mut |e| found |= f(e));
-    found
-}
-
 fn each_call(body: &[ir::Stmt], f: &mut dyn FnMut(usize)) {
-    each_expr(body, &mut |e| {
+    ir::each_expr(body, &mut |e| {
         if let ir::Kind::Call(callee, _) = &e.kind {
             f(*callee);
         }
@@ -236,89 +214,6 @@ fn renumber(body: &mut [ir::Stmt], number: &[usize]) {
             }
             ir::StmtKind::While { body, .. } | ir::StmtKind::For { body, .. } => renumber(body, number),
             _ => {}
-        }
-    }
-}
-
-/// Which parameters may be written: through variables, views and calls.
-fn spread_writes(functions: &mut [ir::Function]) {
-    loop {
-        let mut changed = false;
-        for k in 0..functions.len() {
-            let found = written(&functions[k], functions);
-            changed |= found != functions[k].writes;
-            functions[k].writes = found;
-        }
-        if !changed {
-            return;
-        }
-    }
-}
-
-fn written(function: &ir::Function, all: &[ir::Function]) -> std::collections::BTreeSet<usize> {
-    // Parameters whose memory a variable may show.
-    let mut shows: Vec<std::collections::BTreeSet<usize>> = vec![Default::default(); function.vars.len()];
-    (0..function.params).for_each(|p| shows[p].extend([p]));
-    loop {
-        let mut changed = false;
-        each_assignment(&function.body, &mut |var, value| {
-            let reach = memory(value, &shows);
-            let before = shows[var].len();
-            shows[var].extend(reach);
-            changed |= shows[var].len() != before;
-        });
-        if !changed {
-            break;
-        }
-    }
-    let mut writes = std::collections::BTreeSet::new();
-    each_stmt(&function.body, &mut |stmt| {
-        if let ir::StmtKind::Store { array, .. } = &stmt.kind {
-            writes.extend(memory(array, &shows));
-        }
-    });
-    each_expr(&function.body, &mut |e| match &e.kind {
-        ir::Kind::Atomic { array, .. } => writes.extend(memory(array, &shows)),
-        ir::Kind::Call(callee, args) => {
-            for &p in &all[*callee].writes {
-                if let Some(arg) = args.get(p) {
-                    writes.extend(memory(arg, &shows));
-                }
-            }
-        }
-        _ => {}
-    });
-    writes
-}
-
-fn each_stmt<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(&'a ir::Stmt)) {
-    for stmt in body {
-        f(stmt);
-        for block in stmt.kind.blocks() {
-            each_stmt(block, f);
-        }
-    }
-}
-
-fn each_assignment<'a>(body: &'a [ir::Stmt], f: &mut dyn FnMut(usize, &'a ir::Expr)) {
-    each_stmt(body, &mut |stmt| {
-        if let ir::StmtKind::Assign(var, value) = &stmt.kind {
-            f(*var, value);
-        }
-    });
-}
-
-/// Parameters whose memory a value may show.
-fn memory(e: &ir::Expr, shows: &[std::collections::BTreeSet<usize>]) -> std::collections::BTreeSet<usize> {
-    match &e.kind {
-        ir::Kind::Var(v) => shows[*v].clone(),
-        // Numbers show no memory; what an array is indexed by does not matter.
-        ir::Kind::Load(..) | ir::Kind::Fun(..) | ir::Kind::Const(_) => Default::default(),
-        ir::Kind::View(array, _) => memory(array, shows),
-        _ => {
-            let mut all = std::collections::BTreeSet::new();
-            e.parts(&mut |part| all.extend(memory(part, shows)));
-            all
         }
     }
 }

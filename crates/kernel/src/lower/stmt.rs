@@ -162,14 +162,7 @@ impl Walk<'_, '_> {
             ExprKind::Name(name) => {
                 let Some(web) = self.web(name) else { return Ok(()) };
                 match value {
-                    Thing::Value(
-                        v @ (Value::Str(_)
-                        | Value::Type(_)
-                        | Value::Builtin(_)
-                        | Value::Function(_)
-                        | Value::NamedTuple(_)),
-                    ) => self.bind_static(web, v),
-                    Thing::Value(v @ Value::Other(_)) => self.bind_static(web, v),
+                    Thing::Value(v) if v.is_static() || matches!(v, Value::Other(_)) => self.bind_static(web, v),
                     other => {
                         let value = self.value(other)?;
                         self.bind(web, value)

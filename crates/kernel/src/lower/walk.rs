@@ -9,6 +9,7 @@ use super::{Arg, Bound, Compiler};
 use crate::ast::{self, Name, Pos, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
 use crate::ir::{self, Expr, Kind, StmtKind, Var, VarId};
+use crate::rules;
 use crate::types::{ArrayTy, BOOL, Order, Ty};
 use crate::webs::Webs;
 
@@ -197,10 +198,6 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
     }
 
-    fn written(&self) -> usize {
-        self.blocks.last().map_or(0, Vec::len)
-    }
-
     // --- variables
 
     /// A new variable.
@@ -343,7 +340,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     fn constant(&mut self, value: Value) -> Result<Expr> {
         Ok(match value {
             Value::None => Expr::new(Ty::None, Kind::Nothing),
-            Value::Number(n) => Expr::number(n, default_type(n)),
+            Value::Number(n) => Expr::number(n, rules::python_type(n)),
             Value::Typed(n, d) => Expr::number(n, d),
             Value::Tuple(items, names) => {
                 let items = items.into_iter().map(|v| self.constant(v)).collect::<Result<Vec<_>>>()?;
@@ -391,7 +388,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                     return Ok(Expr::bool(!cuprous_core::Scalar::new(*n, *d).is_zero(*d)));
                 }
                 let zero = Expr::number(convert(Number::Int(0), DType::I64, *d), *d);
-                Ok(Expr::new(BOOL, Kind::Fun(Fun::NotEqual, *d, vec![e])).with_operand(zero))
+                Ok(Expr::new(BOOL, Kind::Fun(Fun::NotEqual, *d, vec![e, zero])))
             }
             Ty::None => Ok(Expr::bool(false)),
             Ty::Tuple(items, _) => Ok(Expr::bool(!items.is_empty())),
@@ -440,7 +437,6 @@ impl<'c, 'a> Walk<'c, 'a> {
     ) -> Result<Vec<Thing>> {
         let mut things: Vec<Thing> = Vec::new();
         for item in items {
-            let before = self.written();
             let (thing, block) = self.block(|walk| eval(walk, item))?;
             if !block.is_empty() {
                 for earlier in &mut things {
@@ -451,7 +447,6 @@ impl<'c, 'a> Walk<'c, 'a> {
                         *e = self.hold("t", held);
                     }
                 }
-                debug_assert!(self.written() >= before);
                 self.append(block);
             }
             things.push(thing);
@@ -460,31 +455,10 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 }
 
-impl Expr {
-    /// Adds an operand to a row of the operation table.
-    fn with_operand(mut self, operand: Expr) -> Expr {
-        if let Kind::Fun(_, _, args) = &mut self.kind {
-            args.push(operand);
-        }
-        self
-    }
-}
-
 /// A tuple of values.
 pub(super) fn tuple(items: Vec<Expr>, names: Option<std::sync::Arc<[String]>>) -> Expr {
     let types = items.iter().map(|e| e.ty.clone()).collect();
     Expr::new(Ty::Tuple(types, names), Kind::Tuple(items))
-}
-
-/// The type of a Python number.
-pub(super) fn default_type(n: Number) -> DType {
-    match n {
-        Number::Bool(_) => DType::Bool,
-        Number::Int(i) if i > i128::from(i64::MAX) => DType::U64,
-        Number::Int(_) => DType::I64,
-        Number::Float(_) => DType::F64,
-        Number::Complex(..) => DType::C128,
-    }
 }
 
 /// A number in another type, as the devices convert it.

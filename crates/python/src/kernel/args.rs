@@ -2,13 +2,13 @@
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Layout, Scalar};
+use cuprous_kernel::rules::python_type;
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use super::entity::weak;
 use crate::array::PyArray;
 use crate::{numpy, operand};
 
@@ -19,6 +19,9 @@ const NONE: u32 = 1;
 const SCALAR: u32 = 2 << 24;
 const ARRAY: u32 = 3 << 24;
 const TUPLE: u32 = 4 << 24;
+const NAME: u32 = 5 << 24;
+
+type Names = Option<std::sync::Arc<[String]>>;
 
 /// An argument on its way to a device.
 pub(super) enum Arg<'py> {
@@ -28,7 +31,7 @@ pub(super) enum Arg<'py> {
     Array(Array, bool),
     /// A NumPy array. Boxed, so that numbers, of which there may be hundreds, stay small.
     Host(Box<HostArray<'py>>),
-    Tuple(Vec<Arg<'py>>, Option<std::sync::Arc<[String]>>),
+    Tuple(Vec<Arg<'py>>, Names),
 }
 
 /// A NumPy array.
@@ -116,11 +119,9 @@ impl<'py> Arg<'py> {
         }
         if let Ok(items) = object.cast::<PyTuple>() {
             key.push(TUPLE | items.len() as u32);
+            let names = field_names(object)?;
+            names_key(&names, key);
             let args = items.iter().map(|item| Arg::new(&item, key)).collect::<PyResult<_>>()?;
-            let names = match object.getattr("_fields") {
-                Ok(fields) => Some(fields.extract::<Vec<String>>()?.into()),
-                Err(_) => None,
-            };
             return Ok(Arg::Tuple(args, names));
         }
         if let Ok(tensor) = object.cast::<crate::tensor::PyTensor>() {
@@ -133,7 +134,7 @@ impl<'py> Arg<'py> {
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
-                operand::Value::Weak(n) => (n, weak(n)),
+                operand::Value::Weak(n) => (n, python_type(n)),
                 operand::Value::Typed(n, d) => (n, d),
             };
             key.push(SCALAR | d as u32);
@@ -198,6 +199,22 @@ impl<'py> Arg<'py> {
     }
 }
 
+/// The names of a named tuple's items.
+pub(super) fn field_names(tuple: &Bound<'_, PyAny>) -> PyResult<Names> {
+    match tuple.getattr("_fields") {
+        Ok(fields) => Ok(Some(fields.extract::<Vec<String>>()?.into())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Names decide what code means by an attribute: they are part of a tuple's key, as they are.
+fn names_key(names: &Names, key: &mut Key) {
+    for name in names.iter().flat_map(|names| names.iter()) {
+        key.push(NAME | name.len() as u32);
+        key.extend(name.bytes().map(u32::from));
+    }
+}
+
 fn array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
     ARRAY | d as u32 | (ndim as u32) << 8 | (order as u32) << 16 | u32::from(mutable) << 18
 }
@@ -207,8 +224,9 @@ pub(super) fn key_of(ty: &Ty, key: &mut Key) {
     match ty {
         Ty::Scalar(d) => key.push(SCALAR | *d as u32),
         Ty::Array(a) => key.push(array_key(a.dtype().unwrap_or(DType::F64), a.ndim as usize, a.order, a.mutable)),
-        Ty::Tuple(items, _) => {
+        Ty::Tuple(items, names) => {
             key.push(TUPLE | items.len() as u32);
+            names_key(names, key);
             items.iter().for_each(|item| key_of(item, key));
         }
         Ty::None | Ty::Unknown => key.push(NONE),
@@ -243,6 +261,22 @@ impl Packed {
         self.put(at, &n.to_ne_bytes());
     }
 
+    /// Writes an array's extents and, unless its order is C, its strides, which count in units of so many bytes; false
+    /// for another number of axes.
+    fn extents(&mut self, at: usize, wanted: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
+        if wanted.ndim as usize != shape.len() {
+            return false;
+        }
+        let axes = shape.len().max(1);
+        for k in 0..axes {
+            self.word(at + 8 * k, shape.get(k).copied().unwrap_or(1));
+            if wanted.order != Order::C {
+                self.word(at + 8 * (axes + k), strides.get(k).map_or(0, |s| s * unit));
+            }
+        }
+        true
+    }
+
     /// Writes an argument as a parameter of that type; false where it does not fit.
     pub(super) fn write(&mut self, at: usize, ty: &Ty, arg: &Arg<'_>) -> bool {
         match (ty, arg) {
@@ -258,47 +292,19 @@ impl Packed {
             }
             (Ty::Array(wanted), Arg::Array(a, mutable)) => {
                 let layout = &a.layout;
-                if wanted.dtype() != Some(layout.dtype)
-                    || wanted.ndim as usize != layout.ndim()
-                    || (wanted.mutable && !mutable)
-                {
-                    return false;
-                }
-                if wanted.order != Order::A && wanted.order != layout_order(layout) {
-                    return false;
-                }
+                let size = layout.dtype.size() as i64;
                 self.addresses.push(at as u32);
-                let axes = layout.ndim().max(1);
-                for k in 0..axes {
-                    self.word(at + 8 + 8 * k, layout.shape.get(k).copied().unwrap_or(1));
-                }
-                if wanted.order != Order::C {
-                    let size = layout.dtype.size() as i64;
-                    for k in 0..axes {
-                        self.word(at + 8 + 8 * (axes + k), layout.strides.get(k).map_or(0, |s| s * size));
-                    }
-                }
-                true
+                wanted.dtype() == Some(layout.dtype)
+                    && (*mutable || !wanted.mutable)
+                    && (wanted.order == Order::A || wanted.order == layout_order(layout))
+                    && self.extents(at + 8, wanted, &layout.shape, &layout.strides, size)
             }
             (Ty::Array(wanted), Arg::Host(a)) => {
-                if wanted.dtype() != Some(a.dtype)
-                    || wanted.ndim as usize != a.shape.len()
-                    || (wanted.order != Order::A && wanted.order != a.order())
-                    || (wanted.mutable && !a.writable)
-                {
-                    return false;
-                }
                 self.put(at, &a.address.to_ne_bytes());
-                let axes = a.shape.len().max(1);
-                for k in 0..axes {
-                    self.word(at + 8 + 8 * k, a.shape.get(k).copied().unwrap_or(1));
-                }
-                if wanted.order != Order::C {
-                    for k in 0..axes {
-                        self.word(at + 8 + 8 * (axes + k), a.strides.get(k).copied().unwrap_or(0));
-                    }
-                }
-                true
+                wanted.dtype() == Some(a.dtype)
+                    && (a.writable || !wanted.mutable)
+                    && (wanted.order == Order::A || wanted.order == a.order())
+                    && self.extents(at + 8, wanted, &a.shape, &a.strides, 1)
             }
             (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
                 let mut place = 0usize;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use cuprous_core::DType;
-use cuprous_core::scalar::Number;
 use cuprous_kernel::Ty;
 use cuprous_kernel::ast::{ConstArray, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 
+use super::args::field_names;
 use super::parse::Translation;
 use crate::array::PyArray;
 use crate::{devices, numpy, operand};
@@ -47,11 +47,7 @@ impl<'py> Translation<'py> {
         }
         if let Ok(items) = object.cast::<PyTuple>() {
             let values = items.iter().map(|item| self.value(&item)).collect::<PyResult<Vec<_>>>()?;
-            let names = match object.getattr("_fields") {
-                Ok(fields) => Some(fields.extract::<Vec<String>>()?.into()),
-                Err(_) => None,
-            };
-            return Ok(Value::Tuple(values, names));
+            return Ok(Value::Tuple(values, field_names(object)?));
         }
         if let Ok(name) = object.getattr("_kernel_name") {
             return Ok(Value::Builtin(name.extract()?));
@@ -166,15 +162,4 @@ impl<'py> Translation<'py> {
 
 fn scalar_type(d: DType) -> Value {
     Value::Type(Ty::Scalar(d))
-}
-
-/// A Python number's kind, for arguments of launches.
-pub(super) fn weak(n: Number) -> DType {
-    match n {
-        Number::Bool(_) => DType::Bool,
-        Number::Int(i) if i > i128::from(i64::MAX) => DType::U64,
-        Number::Int(_) => DType::I64,
-        Number::Float(_) => DType::F64,
-        Number::Complex(..) => DType::C128,
-    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Scalar};
+use cuprous_kernel::rules::python_type;
 use cuprous_plan::{Engine, Launch, RawKernel, RawModule};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -135,7 +136,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
     if let Some(value) = operand::value(object)? {
         match value {
             operand::Value::Array(array) => return Ok(Raw::Array(array.get().0.clone())),
-            operand::Value::Weak(n) => return Ok(Raw::Number(n, super::entity::weak(n))),
+            operand::Value::Weak(n) => return Ok(Raw::Number(n, python_type(n))),
             operand::Value::Typed(n, d) => return Ok(Raw::Number(n, d)),
         }
     }
