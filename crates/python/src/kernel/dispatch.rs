@@ -18,8 +18,6 @@ use crate::errors::OrRaise;
 
 /// A kernel for one list of argument types on one device.
 struct Overload {
-    /// The keys of arguments that it serves, its own first.
-    keys: Vec<Key>,
     engine: u8,
     types: Vec<Ty>,
     starts: Vec<usize>,
@@ -30,6 +28,12 @@ struct Overload {
     code: KernelRef,
 }
 
+/// An overload and the keys of the arguments that it serves, that of its own types first.
+struct Entry {
+    keys: Vec<Key>,
+    overload: Arc<Overload>,
+}
+
 /// A Python function that runs on devices.
 #[pyclass(frozen, subclass, dict, weakref, module = "cuprous.cuda")]
 pub(crate) struct Kernel {
@@ -37,7 +41,7 @@ pub(crate) struct Kernel {
     options: Options,
     /// Names of the parameters and their default values.
     params: Vec<(String, Option<Py<PyAny>>)>,
-    overloads: Mutex<Vec<Arc<Overload>>>,
+    overloads: Mutex<Vec<Entry>>,
     /// Types given with the decorator: others are converted to them.
     signatures: Mutex<Vec<Vec<Ty>>>,
 }
@@ -82,13 +86,14 @@ impl Kernel {
         self.function.bind(py).clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Overload>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.overloads.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     fn find(&self, key: &Key, engine: u8) -> Option<Arc<Overload>> {
-        let overloads = self.lock();
-        overloads.iter().find(|o| o.engine == engine && o.keys.contains(key)).cloned()
+        let entries = self.lock();
+        let found = entries.iter().find(|e| e.overload.engine == engine && e.keys.contains(key));
+        found.map(|e| e.overload.clone())
     }
 
     /// The types of the signature that arguments fit, where there are signatures.
@@ -134,10 +139,12 @@ impl Kernel {
         for (k, ty) in types.iter().enumerate() {
             arrays_in(ty, &mut |_| writes.push(kernel.writes.contains(&k)));
         }
-        let mut key = Key::new();
-        types.iter().for_each(|ty| key_of(ty, &mut key));
-        let overload = Overload { keys: vec![key], engine: engine.id, types, starts, bytes, writes, module, code };
-        Ok(Arc::new(overload))
+        Ok(Arc::new(Overload { engine: engine.id, types, starts, bytes, writes, module, code }))
+    }
+
+    /// All overloads.
+    fn all(&self) -> Vec<Arc<Overload>> {
+        self.lock().iter().map(|e| e.overload.clone()).collect()
     }
 
     fn module(&self, py: Python<'_>, types: &[Ty], kernel: bool) -> PyResult<Module> {
@@ -153,29 +160,27 @@ impl Kernel {
             Some(types) => types,
             None => args.iter().map(Arg::ty).collect(),
         };
-        let mut exact = Key::new();
-        types.iter().for_each(|ty| key_of(ty, &mut exact));
-        let mut overload = match self.find(&exact, engine.id) {
+        let exact = key_of_all(&types);
+        let overload = match self.find(&exact, engine.id) {
             Some(found) => found,
             None => self.compile(py, engine, types)?,
         };
-        let mut overloads = self.lock();
-        overloads.retain(|o| !(o.engine == engine.id && o.keys[0] == exact));
-        let mut keys = overload.keys.clone();
-        if !keys.contains(&key) {
-            keys.push(key);
+        Ok(self.add(overload, exact, key))
+    }
+
+    /// Keeps an overload, or the one that is known for its types; it serves arguments of that key too.
+    fn add(&self, overload: Arc<Overload>, exact: Key, key: Key) -> Arc<Overload> {
+        let mut entries = self.lock();
+        let known = entries.iter().position(|e| e.overload.engine == overload.engine && e.keys[0] == exact);
+        let at = known.unwrap_or(entries.len());
+        if known.is_none() {
+            entries.push(Entry { keys: vec![exact], overload });
         }
-        overload = Arc::new(Overload {
-            keys,
-            types: overload.types.clone(),
-            starts: overload.starts.clone(),
-            writes: overload.writes.clone(),
-            module: overload.module.clone(),
-            code: overload.code.clone(),
-            ..*overload
-        });
-        overloads.insert(0, overload.clone());
-        Ok(overload)
+        let entry = &mut entries[at];
+        if !entry.keys.contains(&key) {
+            entry.keys.push(key);
+        }
+        entry.overload.clone()
     }
 
     /// Arguments by position and name, with defaults.
@@ -299,6 +304,12 @@ impl Kernel {
     }
 }
 
+fn key_of_all(types: &[Ty]) -> Key {
+    let mut key = Key::new();
+    types.iter().for_each(|ty| key_of(ty, &mut key));
+    key
+}
+
 /// For each of our arrays in an argument, whether it may be written.
 fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
@@ -407,24 +418,25 @@ impl Kernel {
             return Ok(());
         }
         let engine = devices::default_engine().or_raise()?;
+        let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
-        self.lock().push(overload);
+        self.add(overload, key.clone(), key);
         self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
         Ok(())
     }
 
     /// The types that it is compiled for.
     fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        let all: Vec<Arc<Overload>> = self.lock().clone();
-        all.iter()
+        self.all()
+            .iter()
             .map(|o| PyTuple::new(py, o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
             .collect()
     }
 
     /// For each overload: types, CUDA C++, what the device says of it, and the code that runs.
     fn listing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        let all: Vec<Arc<Overload>> = self.lock().clone();
-        all.iter()
+        self.all()
+            .iter()
             .map(|o| {
                 let keys = o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
                 let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
