@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
-use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Kind as Sort, Result};
 use cuprous_kernel::ir::{AtomicOp, Expr};
 use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
@@ -235,10 +235,5 @@ impl Body<'_, '_, '_> {
         let name = format!("atomic_{}_{letters}", op.name());
         let old = self.call_library(&name, &[place, value], Some(register(d)))?;
         old.ok_or_else(|| Error::runtime("[kernel] no old value"))
-    }
-
-    /// An operation that this back end writes as several.
-    pub(super) fn several(&mut self, fun: Fun) -> Error {
-        Error::not_implemented(format!("[kernel] {} is not supported on the CPU yet", fun.op().name))
     }
 }

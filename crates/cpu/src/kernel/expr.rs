@@ -152,9 +152,7 @@ impl Body<'_, '_, '_> {
     pub(super) fn load_parts(&mut self, ty: &Ty, place: Value) -> Values {
         let types = parts(ty);
         let all = types.iter().enumerate();
-        // Elements of views may lie anywhere: no alignment is promised.
-        let flags = Self::trusted();
-        all.map(|(k, &t)| self.b.ins().load(t, flags, place, k as i32 * t.bytes() as i32)).collect()
+        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), place, k as i32 * t.bytes() as i32)).collect()
     }
 
     pub(super) fn store_parts(&mut self, ty: &Ty, place: Value, values: &[Value]) {

@@ -3,7 +3,7 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::Expr;
 use smallvec::smallvec;
 
@@ -45,30 +45,26 @@ impl Body<'_, '_, '_> {
         }
         let a = &args[0];
         let b = args.get(1);
-        let i = |body: &mut Self| -> Option<Values> {
-            let ins = &mut body.b;
-            Some(match (fun, b) {
-                (Fun::Add, Some(b)) => smallvec![ins.ins().fadd(a[0], b[0]), ins.ins().fadd(a[1], b[1])],
-                (Fun::Subtract, Some(b)) => smallvec![ins.ins().fsub(a[0], b[0]), ins.ins().fsub(a[1], b[1])],
-                (Fun::Multiply, Some(b)) => {
-                    let (rr, ii) = (ins.ins().fmul(a[0], b[0]), ins.ins().fmul(a[1], b[1]));
-                    let (ri, ir) = (ins.ins().fmul(a[0], b[1]), ins.ins().fmul(a[1], b[0]));
-                    smallvec![ins.ins().fsub(rr, ii), ins.ins().fadd(ri, ir)]
-                }
-                (Fun::Negative, _) => smallvec![ins.ins().fneg(a[0]), ins.ins().fneg(a[1])],
-                (Fun::Conjugate, _) => smallvec![a[0], ins.ins().fneg(a[1])],
-                (Fun::Real, _) => smallvec![a[0]],
-                (Fun::Imag, _) => smallvec![a[1]],
-                (Fun::Equal | Fun::NotEqual, Some(b)) => {
-                    let (re, im) =
-                        (ins.ins().fcmp(FloatCC::Equal, a[0], b[0]), ins.ins().fcmp(FloatCC::Equal, a[1], b[1]));
-                    let same = ins.ins().band(re, im);
-                    smallvec![if fun == Fun::Equal { same } else { ins.ins().icmp_imm_s(IntCC::Equal, same, 0) }]
-                }
-                _ => return None,
-            })
-        };
-        i(self)
+        let ins = &mut self.b;
+        Some(match (fun, b) {
+            (Fun::Add, Some(b)) => smallvec![ins.ins().fadd(a[0], b[0]), ins.ins().fadd(a[1], b[1])],
+            (Fun::Subtract, Some(b)) => smallvec![ins.ins().fsub(a[0], b[0]), ins.ins().fsub(a[1], b[1])],
+            (Fun::Multiply, Some(b)) => {
+                let (rr, ii) = (ins.ins().fmul(a[0], b[0]), ins.ins().fmul(a[1], b[1]));
+                let (ri, ir) = (ins.ins().fmul(a[0], b[1]), ins.ins().fmul(a[1], b[0]));
+                smallvec![ins.ins().fsub(rr, ii), ins.ins().fadd(ri, ir)]
+            }
+            (Fun::Negative, _) => smallvec![ins.ins().fneg(a[0]), ins.ins().fneg(a[1])],
+            (Fun::Conjugate, _) => smallvec![a[0], ins.ins().fneg(a[1])],
+            (Fun::Real, _) => smallvec![a[0]],
+            (Fun::Imag, _) => smallvec![a[1]],
+            (Fun::Equal | Fun::NotEqual, Some(b)) => {
+                let (re, im) = (ins.ins().fcmp(FloatCC::Equal, a[0], b[0]), ins.ins().fcmp(FloatCC::Equal, a[1], b[1]));
+                let same = ins.ins().band(re, im);
+                smallvec![if fun == Fun::Equal { same } else { ins.ins().icmp_imm_s(IntCC::Equal, same, 0) }]
+            }
+            _ => return None,
+        })
     }
 
     fn float(&mut self, fun: Fun, d: DType, v: &[Value]) -> Result<Option<Value>> {
@@ -269,7 +265,10 @@ impl Body<'_, '_, '_> {
     }
 
     fn by_block_to(&mut self, fun: Fun, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
-        let Some(function) = blocks::map(fun, types, out) else { return Err(self.several(fun)) };
+        let Some(function) = blocks::map(fun, types, out) else {
+            let name = fun.op().name;
+            return Err(Error::not_implemented(format!("[kernel] {name} is not supported on the CPU yet")));
+        };
         let memory = self.scratch();
         for ((values, &d), &at) in operands.iter().zip(types).zip(&memory[1..]) {
             for (k, &value) in values.iter().enumerate() {

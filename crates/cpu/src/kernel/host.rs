@@ -145,10 +145,6 @@ fn remainder(a: f64, b: f64) -> f64 {
     }
 }
 
-fn ieee_remainder(a: f64, b: f64) -> f64 {
-    libm::remainder(a, b)
-}
-
 functions! {
     // --- the operation table, for operands in memory
     host_map(f: usize, out: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> () {
@@ -212,7 +208,7 @@ functions! {
     // --- rows of the table of builtins
     fma_f64(a: f64, b: f64, c: f64) -> f64 { a.mul_add(b, c) }
     fma_f32(a: f32, b: f32, c: f32) -> f32 { a.mul_add(b, c) }
-    ieee_remainder_f64(x: f64, y: f64) -> f64 { ieee_remainder(x, y) }
+    ieee_remainder_f64(x: f64, y: f64) -> f64 { libm::remainder(x, y) }
     ieee_remainder_f32(x: f32, y: f32) -> f32 { libm::remainderf(x, y) }
     ldexp_f64(x: f64, n: i32) -> f64 { libm::ldexp(x, n) }
     ldexp_f32(x: f32, n: i32) -> f32 { libm::ldexpf(x, n) }

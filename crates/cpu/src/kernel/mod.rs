@@ -57,7 +57,7 @@ impl CpuKernel {
     }
 }
 
-/// Memory of a block, aligned to 128.
+/// Memory of a block, with room to begin at a multiple of 128.
 fn shared_memory(bytes: usize) -> Vec<u128> {
     vec![0; bytes.div_ceil(16) + 8]
 }
