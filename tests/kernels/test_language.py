@@ -48,8 +48,6 @@ def divide(a, b):
     return a // b, a % b
 
 
-cube.py_func.__globals__["cube_plain"] = cube.py_func
-
 # --- functions of two integers, and of two floats
 
 
