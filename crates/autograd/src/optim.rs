@@ -1,10 +1,13 @@
 //! Updates of parameters, as recorded operations: what a step of an optimizer would record from the language, without
 //! the language's cost.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Fun, Result};
+use cuprous_core::{Array, Error, Fun, Result};
 use cuprous_plan::script::Val;
-use cuprous_plan::{Operand, Script};
+use cuprous_plan::{Engine, Operand, Script};
 use smallvec::SmallVec;
 
 use crate::ops::engine_of;
@@ -29,16 +32,81 @@ pub struct Adam {
     pub left: f64,
 }
 
-fn with(fun: Fun, a: &Array, n: f64) -> Result<Array> {
-    engine_of(a).map(fun, &[Operand::Array(a), Operand::Weak(Number::Float(n))], None)
+/// Records a formula: as part of a script, or operation by operation.
+trait Recorder {
+    /// A value of the formula.
+    type Val: Clone;
+    /// What can go wrong.
+    type Error;
+    fn read(&mut self, a: &Array) -> Self::Val;
+    fn number(&mut self, n: f64) -> Self::Val;
+    fn map(&mut self, fun: Fun, args: &[Self::Val]) -> std::result::Result<Self::Val, Self::Error>;
+    /// Writes a value; gives what is used in its place from then on.
+    fn write(&mut self, target: &Array, value: Self::Val) -> std::result::Result<Self::Val, Self::Error>;
 }
 
-fn both(fun: Fun, a: &Array, b: &Array) -> Result<Array> {
-    engine_of(a).map(fun, &[Operand::Array(a), Operand::Array(b)], None)
+impl Recorder for Script<'_> {
+    type Val = Val;
+    type Error = Infallible;
+
+    fn read(&mut self, a: &Array) -> Val {
+        Script::read(self, a)
+    }
+
+    fn number(&mut self, n: f64) -> Val {
+        Script::number(self, n)
+    }
+
+    fn map(&mut self, fun: Fun, args: &[Val]) -> std::result::Result<Val, Infallible> {
+        Ok(Script::map(self, fun, args))
+    }
+
+    fn write(&mut self, target: &Array, value: Val) -> std::result::Result<Val, Infallible> {
+        Script::write(self, target, value);
+        Ok(value)
+    }
 }
 
-fn write(target: &Array, value: &Array) -> Result<()> {
-    engine_of(target).update(target, Operand::Array(value))
+/// Operation by operation, by an engine.
+struct Single<'e>(&'e Arc<Engine>);
+
+/// An array, or a number of no dtype.
+#[derive(Clone)]
+enum Term {
+    Array(Array),
+    Number(f64),
+}
+
+impl Term {
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Term::Array(a) => Operand::Array(a),
+            Term::Number(n) => Operand::Weak(Number::Float(*n)),
+        }
+    }
+}
+
+impl Recorder for Single<'_> {
+    type Val = Term;
+    type Error = Error;
+
+    fn read(&mut self, a: &Array) -> Term {
+        Term::Array(a.clone())
+    }
+
+    fn number(&mut self, n: f64) -> Term {
+        Term::Number(n)
+    }
+
+    fn map(&mut self, fun: Fun, args: &[Term]) -> Result<Term> {
+        let operands: SmallVec<[Operand; 3]> = args.iter().map(Term::operand).collect();
+        self.0.map(fun, &operands, None).map(Term::Array)
+    }
+
+    fn write(&mut self, target: &Array, value: Term) -> Result<Term> {
+        self.0.update(target, value.operand())?;
+        Ok(self.read(target))
+    }
 }
 
 /// What one parameter's step reads and writes: the parameter, its gradient, the running means of the gradient and of its
@@ -51,72 +119,45 @@ impl Adam {
         let Some(engine) = rows.first().map(|row| engine_of(row[0])) else { return Ok(()) };
         let (alike, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| engine.are_alike(row));
         let arrays: Vec<&[&Array]> = alike.iter().map(|row| &row[..]).collect();
-        if !engine.formulas(&arrays, &[0, 2, 3, 4], |s, row| self.formula(s, row))? {
-            alike.iter().try_for_each(|row| self.step(row[0], row[1], row[2], row[3], row.get(4).copied()))?;
-        }
-        others.iter().try_for_each(|row| self.step(row[0], row[1], row[2], row[3], row.get(4).copied()))
+        let recorded = engine.formulas(&arrays, &[0, 2, 3, 4], |script, row| {
+            let Ok(()) = self.formula(script, row);
+        })?;
+        let singly = if recorded { others } else { alike.into_iter().chain(others).collect() };
+        singly.into_iter().try_for_each(|row| self.formula(&mut Single(engine), row))
     }
 
-    /// As [`Adam::step`].
-    fn formula(&self, s: &mut Script, row: &[&Array]) {
-        let with = |s: &mut Script, fun: Fun, a: Val, n: f64| {
-            let n = s.number(n);
-            s.map(fun, &[a, n])
+    fn formula<R: Recorder>(&self, r: &mut R, row: &[&Array]) -> std::result::Result<(), R::Error> {
+        let with = |r: &mut R, fun: Fun, a: R::Val, n: f64| {
+            let n = r.number(n);
+            r.map(fun, &[a, n])
         };
-        let (p, mean, square) = (s.read(row[0]), s.read(row[2]), s.read(row[3]));
-        let mut g = s.read(row[1]);
+        let (p, mean, square) = (r.read(row[0]), r.read(row[2]), r.read(row[3]));
+        let mut g = r.read(row[1]);
         if self.decay != 0.0 {
-            let decayed = with(s, Fun::Multiply, p, self.decay);
-            g = s.map(Fun::Add, &[g, decayed]);
+            let decayed = with(r, Fun::Multiply, p.clone(), self.decay)?;
+            g = r.map(Fun::Add, &[g, decayed])?;
         }
-        let off = s.map(Fun::Subtract, &[g, mean]);
-        let change = with(s, Fun::Multiply, off, 1.0 - self.beta1);
-        let mean = s.map(Fun::Add, &[mean, change]);
-        s.write(row[2], mean);
-        let new = s.map(Fun::Multiply, &[g, g]);
-        let new = with(s, Fun::Multiply, new, 1.0 - self.beta2);
-        let left = with(s, Fun::Multiply, square, self.beta2);
-        let mut second = s.map(Fun::Add, &[left, new]);
-        s.write(row[3], second);
+        let off = r.map(Fun::Subtract, &[g.clone(), mean.clone()])?;
+        let change = with(r, Fun::Multiply, off, 1.0 - self.beta1)?;
+        let moved = r.map(Fun::Add, &[mean, change])?;
+        let mean = r.write(row[2], moved)?;
+        let new = r.map(Fun::Multiply, &[g.clone(), g])?;
+        let new = with(r, Fun::Multiply, new, 1.0 - self.beta2)?;
+        let left = with(r, Fun::Multiply, square, self.beta2)?;
+        let sum = r.map(Fun::Add, &[left, new])?;
+        let mut second = r.write(row[3], sum)?;
         if let Some(top) = row.get(4) {
-            let before = s.read(top);
-            second = s.map(Fun::Maximum, &[before, second]);
-            s.write(top, second);
+            let before = r.read(top);
+            let most = r.map(Fun::Maximum, &[before, second])?;
+            second = r.write(top, most)?;
         }
-        let root = s.map(Fun::Sqrt, &[second]);
-        let below = with(s, Fun::Divide, root, self.root);
-        let below = with(s, Fun::Add, below, self.eps);
-        let by = s.map(Fun::Divide, &[mean, below]);
-        let by = with(s, Fun::Multiply, by, self.size);
-        let before = if self.left == 1.0 { p } else { with(s, Fun::Multiply, p, self.left) };
-        let after = s.map(Fun::Subtract, &[before, by]);
-        s.write(row[0], after);
-    }
-
-    /// Updates a parameter that does not lie as its gradient and state do.
-    fn step(&self, p: &Array, g: &Array, mean: &Array, square: &Array, top: Option<&Array>) -> Result<()> {
-        let decayed;
-        let g = if self.decay == 0.0 {
-            g
-        } else {
-            decayed = both(Fun::Add, g, &with(Fun::Multiply, p, self.decay)?)?;
-            &decayed
-        };
-        let change = with(Fun::Multiply, &both(Fun::Subtract, g, mean)?, 1.0 - self.beta1)?;
-        write(mean, &both(Fun::Add, mean, &change)?)?;
-        let new = with(Fun::Multiply, &both(Fun::Multiply, g, g)?, 1.0 - self.beta2)?;
-        write(square, &both(Fun::Add, &with(Fun::Multiply, square, self.beta2)?, &new)?)?;
-        let second = match top {
-            None => square,
-            Some(top) => {
-                write(top, &both(Fun::Maximum, top, square)?)?;
-                top
-            }
-        };
-        let root = engine_of(second).map(Fun::Sqrt, &[Operand::Array(second)], None)?;
-        let below = with(Fun::Add, &with(Fun::Divide, &root, self.root)?, self.eps)?;
-        let by = with(Fun::Multiply, &both(Fun::Divide, mean, &below)?, self.size)?;
-        let before = if self.left == 1.0 { p.clone() } else { with(Fun::Multiply, p, self.left)? };
-        write(p, &both(Fun::Subtract, &before, &by)?)
+        let root = r.map(Fun::Sqrt, &[second])?;
+        let below = with(r, Fun::Divide, root, self.root)?;
+        let below = with(r, Fun::Add, below, self.eps)?;
+        let by = r.map(Fun::Divide, &[mean, below])?;
+        let by = with(r, Fun::Multiply, by, self.size)?;
+        let before = if self.left == 1.0 { p } else { with(r, Fun::Multiply, p, self.left)? };
+        let after = r.map(Fun::Subtract, &[before, by])?;
+        r.write(row[0], after).map(|_| ())
     }
 }
