@@ -71,23 +71,19 @@ impl Checker {
     /// # Errors
     /// The first kernel that does not compile, of those that waited too.
     pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
-        self.add(program).map_err(translate)
+        let stages = |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), program, step)?.kernels.stages);
+        program.steps.iter().try_for_each(|step| self.add(|target| stages(step, target))).map_err(translate)
     }
 
-    fn add(&self, program: &Program) -> Result<()> {
+    /// Adds what `code` gives for each target. Which of the alternatives gets machine code follows from that of the first.
+    fn add(&self, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
         for alternatives in &self.targets {
-            for step in &program.steps {
-                let code = |target: &str| plan_step(Arch::H200.of_target(target), program, step);
-                let first = code(&alternatives[0])?;
-                let mut hash = DefaultHasher::new();
-                first.kernels.stages.iter().for_each(|stage| stage.code.hash(&mut hash));
-                let chosen = (hash.finish() % alternatives.len() as u64) as usize;
-                for (k, target) in alternatives.iter().enumerate() {
-                    let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
-                    for stage in code(target)?.kernels.stages {
-                        self.queue(&to, stage)?;
-                    }
-                }
+            let mut hash = DefaultHasher::new();
+            code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
+            let chosen = (hash.finish() % alternatives.len() as u64) as usize;
+            for (k, target) in alternatives.iter().enumerate() {
+                let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
+                code(target)?.into_iter().try_for_each(|stage| self.queue(&to, stage))?;
             }
         }
         Ok(())
@@ -103,17 +99,8 @@ impl Checker {
         options: &cuprous_kernel::Options,
     ) -> cuprous_core::Result<()> {
         let UserCode { name, prelude, code } = user::generate(module, options);
-        let mut hash = DefaultHasher::new();
-        code.hash(&mut hash);
         let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
-        for alternatives in &self.targets {
-            let chosen = (hash.finish() % alternatives.len() as u64) as usize;
-            for (k, target) in alternatives.iter().enumerate() {
-                let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
-                self.queue(&to, stage.clone()).map_err(translate)?;
-            }
-        }
-        Ok(())
+        self.add(|_| Ok(vec![stage.clone()])).map_err(translate)
     }
 
     /// Compiles CUDA C++ of a user's for each target.

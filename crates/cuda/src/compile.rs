@@ -78,21 +78,8 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
             }
         }
     }
-    let identity = nvrtc::identity()?;
-    let one = |k: usize| -> Result<Arc<[u8]>> {
-        let key = CacheKey::new(&sources[k], &compile_options(&gpu.target), &identity);
-        if let Some(cubin) = gpu.cache.get(&key) {
-            Counters::add(&gpu.counters.kernels_from_disk, 1);
-            return Ok(cubin);
-        }
-        Counters::add(&gpu.counters.kernels_compiled, 1);
-        // A device newer than NVRTC gets code for the newest target that NVRTC knows.
-        let (major, minor) = (gpu.arch.major, gpu.arch.minor);
-        let options = compile_options(&nvrtc::best_arch((major, minor))?);
-        let cubin = nvrtc::compile(&sources[k], &stages[k].name, &options)?.cubin;
-        gpu.cache.put(&key, &cubin);
-        Ok(cubin.into())
-    };
+    let options = compile_options(&gpu.target);
+    let one = |k: usize| cubin(gpu, &sources[k], &stages[k].name, &options);
     let cubins: Vec<Result<Arc<[u8]>>> = if missing.len() < 2 {
         missing.iter().map(|&k| one(k)).collect()
     } else {

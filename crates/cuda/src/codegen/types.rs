@@ -156,14 +156,19 @@ pub struct Stage {
 impl Stage {
     /// The translation unit.
     pub fn source(&self) -> String {
-        let mut text = String::with_capacity(self.code.len() + 16 * 1024);
-        for part in &self.prelude {
-            text.push_str(part);
-            text.push('\n');
-        }
-        text.push_str(&self.code);
-        text
+        translation_unit(&self.prelude, &self.code)
     }
+}
+
+/// Code with what it needs of the prelude before it.
+pub(crate) fn translation_unit(prelude: &[&str], code: &str) -> String {
+    let mut text = String::with_capacity(code.len() + 16 * 1024);
+    for part in prelude {
+        text.push_str(part);
+        text.push('\n');
+    }
+    text.push_str(code);
+    text
 }
 
 /// The launches that a kernel or call becomes.

@@ -13,7 +13,7 @@ use cuprous_kernel::types::{ArrayTy, Order, Ty};
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
-use super::types::{ctype, short};
+use super::types::{ctype, short, translation_unit};
 use stmt::Places;
 
 /// A kernel's code.
@@ -30,13 +30,7 @@ pub struct UserCode {
 impl UserCode {
     /// The translation unit.
     pub fn source(&self) -> String {
-        let mut text = String::with_capacity(self.code.len() + 16 * 1024);
-        for part in &self.prelude {
-            text.push_str(part);
-            text.push('\n');
-        }
-        text.push_str(&self.code);
-        text
+        translation_unit(&self.prelude, &self.code)
     }
 }
 
