@@ -53,7 +53,8 @@ impl Loaded {
 
     fn submit(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()> {
         self.gpu.context.make_current()?;
-        if launch.shared > 48 << 10 {
+        // Beyond 48 KiB, the kernel's own included, it must be asked for.
+        if launch.shared > 0 && launch.shared + self.info.static_shared > 48 << 10 {
             self.function.set_max_dynamic_shared(launch.shared)?;
         }
         const FEW: usize = 64;
