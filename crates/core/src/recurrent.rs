@@ -1,5 +1,7 @@
 //! Layers of a recurrence that a device does as one routine.
 
+use std::fmt;
+
 use crate::{DType, Dims};
 
 /// What one step computes, by PyTorch's formulas and order of gates.
@@ -84,6 +86,23 @@ impl Layers {
             }
         }
         shapes
+    }
+}
+
+impl fmt::Display for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} × {:?} of {} to {} features{}, {} × {} steps ({})",
+            self.layers,
+            self.cell,
+            self.input,
+            self.hidden,
+            if self.both { " both ways" } else { "" },
+            self.batch,
+            self.steps,
+            self.dtype.name()
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Layers of a recurrence by cuDNN: its plain algorithm, on packed steps of one length.
 
 use std::ffi::{c_int, c_void};
+use std::fmt;
 use std::sync::Arc;
 
 use cuprous_core::DType;
@@ -12,25 +13,9 @@ use sys::cudnn::{
     cudnnRNNDescriptor_t, cudnnRNNInputMode_t, cudnnRNNMode_t, cudnnTensorDescriptor_t, cudnnWgradMode_t,
 };
 
-use super::{Cudnn, Describe, KEPT, call, contiguous, data_type};
+use super::{Cudnn, KEPT, call, contiguous, data_type};
 use crate::driver::{DevPtr, Stream, memcpy_dtod_async};
 use crate::error::Result;
-
-impl Describe for Layers {
-    fn describe(&self) -> String {
-        format!(
-            "{} × {:?} of {} to {} features{}, {} × {} steps ({})",
-            self.layers,
-            self.cell,
-            self.input,
-            self.hidden,
-            if self.both { " both ways" } else { "" },
-            self.batch,
-            self.steps,
-            self.dtype.name()
-        )
-    }
-}
 
 /// Layers in the library's words, with what it says of them.
 pub(super) struct Plan {
@@ -70,7 +55,7 @@ impl Cudnn {
     fn layers(&mut self, of: &Layers) -> Result<&Plan> {
         self.recurrence(of)?;
         let plan = self.recurrences.get(of).and_then(Option::as_ref);
-        plan.ok_or_else(|| crate::error::CudaError::Unsupported(format!("cuDNN does not do {}", of.describe())))
+        plan.ok_or_else(|| crate::error::CudaError::Unsupported(format!("cuDNN does not do {of}")))
     }
 
     /// Bytes of workspace of the forward routine, or of the way back, which has a copy of what was kept there too.
@@ -99,7 +84,7 @@ impl Cudnn {
         self.context.make_current()?;
         let (api, handle) = (sys::cudnn()?, self.handle);
         let plan = self.layers(of)?;
-        let what = Some(of as &dyn Describe);
+        let what = Some(of as &dyn fmt::Display);
         let (x, h, c) = plan.inputs(operand);
         let (y, hn, cn) = plan.outputs(result);
         let kept = plan.part(result, plan.recurrence.gradient());
@@ -154,7 +139,7 @@ impl Cudnn {
         self.context.make_current()?;
         let (api, handle) = (sys::cudnn()?, self.handle);
         let plan = self.layers(of)?;
-        let what = Some(of as &dyn Describe);
+        let what = Some(of as &dyn fmt::Display);
         let (x, h, c) = plan.inputs(operand);
         let (y, ..) = plan.outputs(result);
         let (dy, dhn, dcn) = plan.outputs(gradient);
@@ -238,7 +223,7 @@ fn known(of: &Layers) -> bool {
 impl Plan {
     /// `None` where the library's parameters do not lie as PyTorch's, gate by gate.
     fn new(api: &'static CudnnApi, handle: cudnnHandle_t, of: &Layers) -> Result<Option<Plan>> {
-        let what = Some(of as &dyn Describe);
+        let what = Some(of as &dyn fmt::Display);
         let null: *mut c_void = std::ptr::null_mut();
         let mode = if of.training {
             cudnnForwardMode_t::CUDNN_FWD_MODE_TRAINING
@@ -346,7 +331,7 @@ impl Plan {
 
     /// Where PyTorch's parameters start, in elements; `None` where the gates of one do not lie one behind the other.
     fn parameters(&self, handle: cudnnHandle_t, of: &Layers) -> Result<Option<Vec<i64>>> {
-        let (api, what) = (self.api, Some(of as &dyn Describe));
+        let (api, what) = (self.api, Some(of as &dyn fmt::Display));
         let shapes = of.parameters();
         let each = if of.bias { 4 } else { 2 };
         // The library only counts from here.

@@ -15,23 +15,26 @@ use crate::error::Result;
 /// Operands as (buffer, byte offset), then the output.
 pub(super) struct Layers {
     recurrence: Arc<Recurrence>,
+    /// The way back, of three operands.
+    back: bool,
     ins: Vec<(u32, u64)>,
     out: u32,
 }
 
 /// Layers, or their way back.
 pub(super) fn layers(call: &Call) -> Option<Layers> {
-    let (recurrence, operands) = match &call.op {
-        CallOp::Recur(recurrence) => (recurrence, 1),
-        CallOp::RecurBack(recurrence) => (recurrence, 3),
+    let (recurrence, back) = match &call.op {
+        CallOp::Recur(recurrence) => (recurrence, false),
+        CallOp::RecurBack(recurrence) => (recurrence, true),
         _ => return None,
     };
+    let operands = if back { 3 } else { 1 };
     let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
     if call.ins.len() != operands || !flat {
         return None;
     }
     let ins = call.ins.iter().map(|(buffer, l)| (*buffer, l.offset as u64 * l.dtype.size() as u64)).collect();
-    Some(Layers { recurrence: recurrence.clone(), ins, out: call.out.0 })
+    Some(Layers { recurrence: recurrence.clone(), back, ins, out: call.out.0 })
 }
 
 /// Bytes up to which the calls work in memory of their own.
@@ -41,16 +44,14 @@ impl Layers {
     /// Bytes of each operand and of the output.
     fn sizes(&self) -> Vec<usize> {
         let r = &self.recurrence;
-        let elements = match self.ins.len() {
-            3 => vec![r.operand, r.result, r.gradient(), r.operand],
-            _ => vec![r.operand, r.result],
-        };
+        let elements =
+            if self.back { vec![r.operand, r.result, r.gradient(), r.operand] } else { vec![r.operand, r.result] };
         elements.into_iter().map(|n| (n as usize * r.of.dtype.size()).next_multiple_of(256)).collect()
     }
 
     /// The library's workspace.
     fn workspace_bytes(&self, gpu: &Gpu) -> Result<usize> {
-        gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.ins.len() == 3))
+        gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.back))
     }
 
     fn is_at_home(&self, gpu: &Gpu) -> Result<bool> {
@@ -94,7 +95,7 @@ impl Routine for Layers {
             before.push(RoutineCopy { buffer, offset, home, bytes });
             home += room;
         }
-        let bytes = if self.ins.len() == 3 { exact[0] } else { exact[1] };
+        let bytes = if self.back { exact[0] } else { exact[1] };
         let after = vec![RoutineCopy { buffer: self.out, offset: 0, home, bytes }];
         Ok((self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)?, [before, after]))
     }
@@ -119,7 +120,7 @@ impl Routine for Layers {
 impl fmt::Display for Layers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = &self.recurrence.of;
-        let back = if self.ins.len() == 3 { ", backward" } else { "" };
+        let back = if self.back { ", backward" } else { "" };
         write!(
             f,
             "cuDNN: {} × {:?} {} → {}, {} × {} steps{back}",
