@@ -351,10 +351,11 @@ impl ParseCallbacks for HideUnused {
     }
 }
 
-/// Writes one file for each library.
-pub(crate) fn generate(include: &[String], out: &Path) -> Result<()> {
+/// Writes one file for each library, or for one of them.
+pub(crate) fn generate(include: &[String], only: Option<&str>, out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    for library in [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN] {
+    let all = [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
+    for library in all.into_iter().filter(|library| only.is_none_or(|name| library.file == name)) {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

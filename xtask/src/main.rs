@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run -p xtask -- check
-//! cargo run -p xtask --features bindgen -- bindings --include DIR [--clang-include DIR]
+//! cargo run -p xtask --features bindgen -- bindings --include DIR [--clang-include DIR] [--only LIBRARY]
 //! ```
 //!
 //! `bindings` reads NVIDIA's headers (for example `site-packages/nvidia/cu13/include` of the pip wheels
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let outcome = match args.first().map(String::as_str) {
         Some("check") => check(),
         Some("bindings") => bindings_command(&args[1..]),
-        _ => Err("usage: xtask check | bindings --include DIR [--clang-include DIR]".into()),
+        _ => Err("usage: xtask check | bindings --include DIR [--clang-include DIR] [--only LIBRARY]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,12 +66,16 @@ fn bindings_command(_args: &[String]) -> Result<()> {
 
 #[cfg(feature = "bindgen")]
 fn bindings_command(args: &[String]) -> Result<()> {
-    let mut include = Vec::new();
+    let (mut include, mut only) = (Vec::new(), None);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--include" | "--clang-include" => {
                 include.push(rest.next().ok_or_else(|| format!("{arg} needs a folder"))?.clone());
+            }
+            "--only" => {
+                let name = rest.next().filter(|name| LIBRARIES.contains(&name.as_str()));
+                only = Some(name.ok_or_else(|| format!("--only needs one of {}", LIBRARIES.join(", ")))?);
             }
             other => return Err(format!("unknown argument {other}")),
         }
@@ -79,5 +83,5 @@ fn bindings_command(args: &[String]) -> Result<()> {
     if include.is_empty() {
         return Err("name the folder that holds cuda.h: --include DIR".into());
     }
-    bindings::generate(&include, &generated_dir())
+    bindings::generate(&include, only.map(String::as_str), &generated_dir())
 }
