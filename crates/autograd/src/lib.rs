@@ -8,10 +8,13 @@
 //! engine knows nothing of gradients but that contents may have to be kept (`cuprous_core::Saved`). Nothing here knows
 //! Python.
 
+pub mod activation;
 pub mod conv;
+mod formula;
+pub mod layer_norm;
+pub mod loss;
 pub mod mode;
 pub mod node;
-pub mod normal;
 pub mod ops;
 pub mod optim;
 pub mod pool;

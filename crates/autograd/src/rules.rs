@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
-use crate::{Arg, Tensor, conv, normal, ops, pool, recurrent, softmax};
+use crate::{Arg, Tensor, activation, conv, layer_norm, ops, pool, recurrent, softmax};
 
 /// Gradients by number of edge, each in the shape in which the operand was read.
 pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
@@ -37,10 +37,8 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,
             Rule::Dot => dot(node, k, edge, g)?,
             Rule::Conv(part, geometry) => conv::backward(node, *part, k, geometry, g)?,
-            Rule::Gelu => normal::gelu_backward(node, g)?,
-            &Rule::LayerNorm(first, eps, weighed) => {
-                normal::layer_norm_backward(node, (first, eps, weighed), k, edge, g)?
-            }
+            Rule::Gelu => activation::gelu_backward(node, g)?,
+            &Rule::LayerNorm(first, eps, weighed) => layer_norm::backward(node, (first, eps, weighed), k, edge, g)?,
             Rule::MaxPool(kernel) => pool::backward(node, kernel, edge, g)?,
             Rule::Softmax(axis, log) => softmax::backward(node, *axis, *log, g)?,
             Rule::Likelihood(axis) => softmax::likelihood_backward(node, *axis, edge, g)?,

@@ -6,24 +6,11 @@ use std::sync::Arc;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Dims, Fun, Layout, ReduceOp, Result, Saved};
 
+use crate::formula::{map, narrow, wide};
 use crate::node::{Edge, Kept, Node, Rule};
 use crate::ops::{self, noted_result};
 use crate::rules::stretched;
 use crate::{Arg, Tensor, mode};
-
-pub(crate) fn map(fun: Fun, args: &[&Tensor]) -> Result<Tensor> {
-    let args: smallvec::SmallVec<[Arg; 3]> = args.iter().map(|t| Arg::Tensor(t)).collect();
-    ops::map(fun, &args, None)
-}
-
-pub(crate) fn wide(t: &Tensor) -> Result<Tensor> {
-    if matches!(t.dtype(), DType::F16 | DType::BF16) { ops::cast(t, DType::F32) } else { Ok(t.clone()) }
-}
-
-pub(crate) fn narrow(t: Tensor, dtype: DType) -> Result<Tensor> {
-    let halves = matches!(dtype, DType::F16 | DType::BF16) && t.dtype() != dtype;
-    if halves { ops::cast(&t, dtype) } else { Ok(t) }
-}
 
 /// An axis as bits; a tensor without axes has none to fold.
 fn bits(t: &Tensor, axis: usize) -> u32 {
@@ -67,7 +54,7 @@ pub(crate) fn backward(node: &Arc<Node>, axis: usize, log: bool, g: &Tensor) -> 
 }
 
 /// The logarithm of the softmax along an axis, at one place for each of the other axes' indices: `index` (int64) has the
-/// shape of `x` without the axis. The result has that dtype.
+/// shape of `x` without the axis. The result is of `dtype`.
 pub fn likelihood(x: &Tensor, index: &Tensor, axis: usize, dtype: DType) -> Result<Tensor> {
     let mask = bits(x, axis);
     let without = |d: &Dims| (0..d.len()).filter(|&k| k != axis).map(|k| d[k]).collect::<Dims>();

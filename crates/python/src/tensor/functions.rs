@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use cuprous_autograd::{Arg, Tensor, normal, ops, optim, pool, promote, softmax};
-use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Dims, Fun, ReduceOp, Result, ScanOp, ScatterOp};
+use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
+use cuprous_core::{Array, DType, Dims, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-use super::{PyTensor, Value, finish, map, operand_argument};
+use super::{PyTensor, Value, finish, finish_some, map, operand_argument};
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
@@ -331,7 +330,7 @@ pub(crate) fn t_likelihood(
     finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
 }
 
-/// The mean of `-log(softmax(t))` at the targets (int64; rows are dimension 0, classes 1), of those that are not `ignore`.
+/// The mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
 #[pyfunction]
 pub(crate) fn t_cross_entropy(
     py: Python<'_>,
@@ -340,28 +339,13 @@ pub(crate) fn t_cross_entropy(
     ignore: i64,
     dtype: &str,
 ) -> PyResult<Option<PyTensor>> {
-    let (t, target, dtype) = (t.tensor(), target.tensor(), dtype_argument(dtype)?);
-    let fits = t.shape().len() == 2 && target.shape() == &t.shape()[..1] && target.dtype() == DType::I64;
-    if !fits || !t.dtype().is_float() || t.array.layout.size == 0 {
-        return Ok(None);
-    }
-    let number = |n: i64| Arg::Number(Number::Int(n.into()));
-    let loss = || -> Result<Tensor> {
-        let valid = ops::map(Fun::NotEqual, &[Arg::Tensor(&target), number(ignore)], None)?;
-        let index = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&target), number(0)], None)?;
-        let logs = softmax::likelihood(&t, &index, 1, dtype)?;
-        let losses = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&logs), number(0)], None)?;
-        let sum = ops::fold(ReduceOp::Sum, &ops::map(Fun::Negative, &[Arg::Tensor(&losses)], None)?, 1, false)?;
-        let count = ops::fold(ReduceOp::Sum, &ops::cast(&valid, dtype)?, 1, false)?;
-        ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Tensor(&count)], None)
-    };
-    finish(py, loss()).map(Some)
+    finish_some(py, loss::cross_entropy(&t.tensor(), &target.tensor(), ignore, dtype_argument(dtype)?))
 }
 
 /// x times the normal distribution function of x.
 #[pyfunction]
 pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
-    finish(py, normal::gelu(&t.tensor()))
+    finish(py, activation::gelu(&t.tensor()))
 }
 
 /// The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted.
@@ -377,19 +361,13 @@ pub(crate) fn t_layer_norm(
     let (t, weight, bias) = (t.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
     let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
     let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] that many dimensions are not supported"))?;
-    finish(py, normal::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
+    finish(py, layer_norm::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
 }
 
 /// The larger of each element and 0.
 #[pyfunction]
 pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
-    let t = t.tensor();
-    let zero = Arg::Number(Number::Int(0));
-    let relu = || -> Result<Tensor> {
-        let below = ops::map(Fun::LessEqual, &[Arg::Tensor(&t), zero], None)?;
-        ops::map(Fun::Where, &[Arg::Tensor(&below), zero, Arg::Tensor(&t)], None)
-    };
-    finish(py, relu())
+    finish(py, activation::relu(&t.tensor()))
 }
 
 /// The largest element of each window of `kernel` elements, side by side, along the last dimensions; None where that is not
@@ -406,19 +384,7 @@ pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyRe
 /// The mean of the squared differences of two tensors of floats and of one shape; None for others.
 #[pyfunction]
 pub(crate) fn t_mean_square(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
-    let (a, b) = (a.tensor(), b.tensor());
-    let n = a.array.layout.size;
-    if a.shape() != b.shape() || n == 0 || !a.dtype().is_float() || a.shape().len() > 32 {
-        return Ok(None);
-    }
-    let mean = || -> Result<Tensor> {
-        let off = ops::map(Fun::Subtract, &[Arg::Tensor(&a), Arg::Tensor(&b)], None)?;
-        let square = ops::map(Fun::Square, &[Arg::Tensor(&off)], None)?;
-        let all = ((1u64 << a.shape().len()) - 1) as u32;
-        let sum = ops::fold(ReduceOp::Sum, &square, all, false)?;
-        ops::map(Fun::Divide, &[Arg::Tensor(&sum), Arg::Number(Number::Float(n as f64))], None)
-    };
-    finish(py, mean()).map(Some)
+    finish_some(py, loss::mean_square(&a.tensor(), &b.tensor()))
 }
 
 /// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients` they are the parameters' own.

@@ -8,6 +8,7 @@ mod indexing;
 #[allow(unsafe_op_in_unsafe_fn, reason = "what PyO3 makes of methods that a macro wrote")]
 mod operators;
 mod products;
+mod recurrent;
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -28,6 +29,7 @@ pub(crate) use creation::*;
 pub(crate) use functions::*;
 pub(crate) use grad::*;
 pub(crate) use products::*;
+pub(crate) use recurrent::*;
 
 /// A tensor: an array and its place in the graph of what was computed.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
@@ -74,6 +76,11 @@ pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTenso
     let tensor = result.or_raise()?;
     settle(py, devices::of(&tensor.array))?;
     Ok(PyTensor::wrap(tensor))
+}
+
+/// As [`finish`], of what is not done for all tensors.
+pub(crate) fn finish_some(py: Python<'_>, result: Result<Option<Tensor>>) -> PyResult<Option<PyTensor>> {
+    result.transpose().map(|tensor| finish(py, tensor)).transpose()
 }
 
 /// Records a scalar function.

@@ -1,43 +1,14 @@
-//! Layer normalisation and GELU: rules that keep the input, where the formulas' own would keep what is between as well.
-//! Halves are computed in float32 and rounded once.
+//! Layer normalisation: a rule that keeps the input, where the formulas' own would keep what is between as well. Halves are
+//! computed in float32 and rounded once.
 
-use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use cuprous_core::scalar::Number;
 use cuprous_core::{Fun, ReduceOp, Result, Saved};
 
+use crate::formula::{map, wide, with};
 use crate::node::{Edge, Kept, Node, Rule};
 use crate::ops::{self, noted_result};
-use crate::softmax::{map, narrow, wide};
-use crate::{Arg, Tensor, mode};
-
-fn with(fun: Fun, t: &Tensor, n: f64) -> Result<Tensor> {
-    ops::map(fun, &[Arg::Tensor(t), Arg::Number(Number::Float(n))], None)
-}
-
-/// x times the normal distribution function of x.
-pub fn gelu(t: &Tensor) -> Result<Tensor> {
-    let out = {
-        let _mode = mode::Guard::new(false);
-        let x = wide(&t.detach())?;
-        narrow(map(Fun::Multiply, &[&x, &map(Fun::Ndtr, &[&x])?])?, t.dtype())?
-    };
-    noted_result(out.array, &[t], |_| {
-        let mut kept: Kept = Default::default();
-        kept[0] = Some(Saved::new(&t.array));
-        (Rule::Gelu, kept)
-    })
-}
-
-/// The distribution function, and x times the density.
-pub(crate) fn gelu_backward(node: &Arc<Node>, g: &Tensor) -> Result<Tensor> {
-    let (x, g) = (wide(&node.operand(0)?)?, wide(g)?);
-    let power = map(Fun::Exp, &[&with(Fun::Multiply, &map(Fun::Square, &[&x])?, -0.5)?])?;
-    let density = with(Fun::Multiply, &power, 1.0 / TAU.sqrt())?;
-    let slope = map(Fun::Add, &[&map(Fun::Ndtr, &[&x])?, &map(Fun::Multiply, &[&x, &density])?])?;
-    map(Fun::Multiply, &[&g, &slope])
-}
+use crate::{Tensor, mode};
 
 /// The mean over the axes in `mask`, which stay.
 fn mean(x: &Tensor, mask: u32) -> Result<Tensor> {
@@ -93,7 +64,7 @@ fn trailing(t: &Tensor, first: usize) -> u32 {
 }
 
 /// The gradient of operand `k`: input, weight or bias.
-pub(crate) fn layer_norm_backward(
+pub(crate) fn backward(
     node: &Arc<Node>,
     (first, eps, weighed): (usize, f64, bool),
     k: usize,
