@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
 from cuprous._raw_kernels import RawKernel
-from cuprous._user_kernels import C_TYPES, Typed, parse, source
+from cuprous._user_kernels import Typed, c_type, parse, source, typedefs
 
 
 class ReductionKernel(Typed):
@@ -73,7 +73,9 @@ class ReductionKernel(Typed):
         shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
         axes = tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(a + len(shape) if a < 0 else a for a in axes)
-        if any(not 0 <= a < len(shape) for a in axes) or len(set(axes)) != len(axes):
+        if len(set(axes)) != len(axes):
+            raise ValueError("duplicate value in 'axis'")
+        if any(not 0 <= a < len(shape) for a in axes):
             raise np.exceptions.AxisError(f"axis {axis} is out of bounds for array of dimension {len(shape)}")
         kept = [a for a in range(len(shape)) if a not in axes]
         result_shape = tuple(1 if a in axes else shape[a] for a in range(len(shape)))
@@ -113,23 +115,22 @@ class ReductionKernel(Typed):
         for param, a in zip(self.in_params, values, strict=True):
             dtype = a.dtype_name if isinstance(a, ndarray) else param.dtype(letters)
             dtypes.append(dtype)
-            c_type = C_TYPES[dtype]
+            element = c_type(dtype)
             if not isinstance(a, ndarray):
-                heads.append(f"{c_type} {param.name}")
+                heads.append(f"{element} {param.name}")
             elif param.raw:
-                heads.append(f"const {c_type}* {param.name}")
+                heads.append(f"const {element}* {param.name}")
             else:
-                heads.append(f"const {c_type}* _raw_{param.name}")
-                elements.append(f"const {c_type} {param.name} = _raw_{param.name}[_i];")
+                heads.append(f"const {element}* _raw_{param.name}")
+                elements.append(f"const {element} {param.name} = _raw_{param.name}[_i];")
         out = self.out_params[0]
         dtypes.append(out.dtype(letters))
-        out_type = C_TYPES[dtypes[-1]]
+        out_type = c_type(dtypes[-1])
         folded = self.reduce_type or out_type
         heads += [f"{out_type}* _out", "long long _rows", "long long _width"]
-        types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
         start = f"_type_reduce({self.identity})" if self.identity not in (None, "") else "_type_reduce()"
         code = f"""{source(self.preamble + self.map_expr, dtypes)}
-{types}{self.preamble}
+{typedefs(letters)}{self.preamble}
 typedef {folded} _type_reduce;
 extern "C" __global__ void {self.name}({", ".join(heads)}) {{
     __shared__ __align__(16) unsigned char _memory[256 * sizeof(_type_reduce)];

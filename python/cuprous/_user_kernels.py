@@ -22,8 +22,7 @@ _FROM_C = {
 }  # fmt: skip
 
 _PRELUDE = """
-typedef long long ptrdiff_t_;
-template <class T, int N> struct CArray {
+template <class T, int N, bool Contiguous> struct CArray {
     T* data;
     const long long* shape_;
     const long long* strides_;
@@ -32,6 +31,7 @@ template <class T, int N> struct CArray {
     __device__ const long long* shape() const { return shape_; }
     __device__ const long long* strides() const { return strides_; }
     __device__ T& operator[](long long i) const {
+        if (Contiguous) return data[i];
         char* p = (char*)data;
         for (int k = N - 1; k > 0; k--) {
             p += i % shape_[k] * strides_[k];
@@ -70,6 +70,8 @@ class Param:
     def dtype(self, letters: dict[str, str]) -> str:
         """The dtype's name."""
         if self.generic:
+            if self.type not in letters:
+                raise TypeError(f"Ambiguous type of {self.name}: no argument has the type {self.type}")
             return letters[self.type]
         return _FROM_C.get(self.type) or _dtypes.name_of(self.type)
 
@@ -83,6 +85,17 @@ def _scalar_dtype(value: Any) -> str:
     if dtype is not None:
         return _dtypes.name_of(dtype)
     return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
+
+
+def c_type(dtype: str) -> str:
+    """A dtype's name in C++."""
+    if dtype not in C_TYPES:
+        raise NotImplementedError(f"{dtype} is not supported in kernels of CUDA C++ for elements")
+    return C_TYPES[dtype]
+
+
+def typedefs(letters: dict[str, str]) -> str:
+    return "".join(f"typedef {c_type(d)} {letter};\n" for letter, d in letters.items())
 
 
 class Typed:
@@ -197,9 +210,10 @@ class ElementwiseKernel(Typed):
             shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
         else:
             raise ValueError("Loop size is undecided.")
+        for param, a in zip(self.out_params, given[self.nin :], strict=False):
+            if not param.raw and getattr(a, "shape", None) != shape:
+                raise ValueError(f"Out shape is mismatched: {param.name} is {getattr(a, 'shape', a)}, not {shape}")
         for param in self.out_params[len(given) - self.nin :]:
-            if param.generic and param.type not in letters:
-                raise TypeError(f"Ambiguous type of {param.name}: no argument has the type {param.type}")
             given.append(_core.empty(shape, param.dtype(letters)))
         count = 1
         for n in shape:
@@ -218,10 +232,13 @@ class ElementwiseKernel(Typed):
             _core.broadcast_to(a, shape) if isinstance(a, ndarray) and not p.raw else a
             for p, a in zip(self.params, given, strict=True)
         ]
-        # A contiguous array is one axis.
-        arrays = [a.reshape(-1) if isinstance(a, ndarray) and a.is_c_contiguous else a for a in arrays]
+        # Of a contiguous array only the element's number matters; of a raw one the code sees the axes.
+        arrays = [
+            a.reshape(-1) if isinstance(a, ndarray) and a.is_c_contiguous and not p.raw else a
+            for p, a in zip(self.params, arrays, strict=True)
+        ]
         key = (
-            tuple((a.dtype_name, a.ndim) if isinstance(a, ndarray) else None for a in arrays),
+            tuple((a.dtype_name, a.ndim, a.is_c_contiguous) if isinstance(a, ndarray) else None for a in arrays),
             tuple(sorted(letters.items())),
         )
         kernel = self._kernels.get(key)
@@ -241,24 +258,23 @@ class ElementwiseKernel(Typed):
     def _make(self, arrays: list[Any], letters: dict[str, str]) -> RawKernel:
         heads, views, elements, dtypes = [], [], [], []
         for param, a in zip(self.params, arrays, strict=True):
-            c_type = C_TYPES[a.dtype_name if isinstance(a, ndarray) else param.dtype(letters)]
             dtypes.append(a.dtype_name if isinstance(a, ndarray) else param.dtype(letters))
+            element = c_type(dtypes[-1])
             if not isinstance(a, ndarray):
-                heads.append(f"{c_type} {param.name}")
+                heads.append(f"{element} {param.name}")
                 continue
-            n = a.ndim
-            heads += [f"{c_type}* {param.name}_data", f"Geometry<{n}> {param.name}_geometry"]
+            n, contiguous = a.ndim, str(a.is_c_contiguous).lower()
+            heads += [f"{element}* {param.name}_data", f"Geometry<{n}> {param.name}_geometry"]
             array = param.name if param.raw else f"_raw_{param.name}"
             views.append(
-                f"const CArray<{c_type}, {n}> {array} = {{{param.name}_data, {param.name}_geometry.shape, "
-                f"{param.name}_geometry.strides, {param.name}_geometry.size}};"
+                f"const CArray<{element}, {n}, {contiguous}> {array} = {{{param.name}_data, "
+                f"{param.name}_geometry.shape, {param.name}_geometry.strides, {param.name}_geometry.size}};"
             )
             if not param.raw:
                 const = "const " if param in self.in_params and param.constant else ""
-                elements.append(f"{const}{c_type}& {param.name} = {array}[i];")
-        types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
+                elements.append(f"{const}{element}& {param.name} = {array}[i];")
         code = f"""{source(self.preamble + self.operation, dtypes)}
-{types}{self.preamble}
+{typedefs(letters)}{self.preamble}
 extern "C" __global__ void {self.name}({", ".join([*heads, "long long _count"])}) {{
     const Indexer _ind = {{_count}};
     {" ".join(views)}

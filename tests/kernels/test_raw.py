@@ -82,6 +82,33 @@ def test_elementwise_kernel() -> None:
         np.testing.assert_array_equal(out.get(), [2, 3])
 
 
+def test_raw_arrays_keep_their_axes() -> None:
+    turned = cp.ElementwiseKernel(
+        "raw T x", "T y", "int at[2] = {(int)(i % x.shape()[0]), (int)(i / x.shape()[0])}; y = x[at]", "turned"
+    )
+    x = cp.arange(6).reshape(2, 3)
+    with on_gpu():
+        np.testing.assert_array_equal(turned(x, size=6).get(), x.get().T.ravel())
+        np.testing.assert_array_equal(turned(x.T, size=6).get(), x.get().ravel())
+
+
+def test_arguments_of_elementwise_kernels() -> None:
+    kernel = cp.ElementwiseKernel("T x", "T y", "y = x", "copied")
+    with pytest.raises(ValueError, match="Out shape is mismatched"):
+        kernel(cp.ones((2, 3)), cp.ones(3))
+    with pytest.raises(NotImplementedError, match="bfloat16"):
+        kernel(cp.ones(3, cp.bfloat16))
+    with pytest.raises(TypeError, match="Ambiguous type of y"):
+        cp.ElementwiseKernel("int32 x", "T y", "y = x", "copied")(cp.ones(3, cp.int32))
+    summed = cp.ReductionKernel("int32 x", "T y", "x", "a + b", "y = a", "0", "summed")
+    with pytest.raises(TypeError, match="Ambiguous type of y"):
+        summed(cp.ones(3, cp.int32))
+    with pytest.raises(ValueError, match="duplicate"):
+        summed(cp.ones((3, 3), cp.int32), axis=(0, 0))
+    with pytest.raises(np.exceptions.AxisError):
+        summed(cp.ones(3, cp.int32), axis=1)
+
+
 def test_reduction_kernel() -> None:
     norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
     x = cp.arange(10, dtype=cp.float32).reshape(2, 5)
