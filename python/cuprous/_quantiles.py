@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -30,33 +31,46 @@ _CONTINUOUS = {
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
 #: Rounded linear ranks.
-_DISCRETE: dict[str, Callable[[float], float]] = {
-    "lower": math.floor,
-    "higher": math.ceil,
-    "nearest": round,
-    "midpoint": lambda r: 0.5 * (math.floor(r) + math.ceil(r)),
+_DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
+    "lower": lambda of, r: of.floor(r),
+    "higher": lambda of, r: of.ceil(r),
+    "nearest": lambda of, r: of.rint(r),
+    "midpoint": lambda of, r: 0.5 * (of.floor(r) + of.ceil(r)),
 }
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 #: Methods whose results are elements.
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-def _rank(method: str, n: int, q: float) -> float:
-    """Rank (from 0, may be fractional) of the q-quantile among n sorted values."""
+class _Numbers:
+    """What ranks need, of Python's numbers."""
+
+    floor, ceil, rint = math.floor, math.ceil, round
+
+    @staticmethod
+    def where(test: bool, a: float, b: float) -> float:
+        return a if test else b
+
+
+class _Arrays:
+    """The same of arrays."""
+
+    floor, ceil, rint, where = (staticmethod(partial(_core.map, name)) for name in ("floor", "ceil", "rint", "where"))
+
+
+def _rank(of: Any, method: str, n: Any, q: float) -> Any:
+    """Rank (from 0, may be fractional and outside) of the q-quantile among n sorted values: one number, or one for each
+    slice."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in _DISCRETE:
-        return _DISCRETE[method]((n - 1) * q)
-    position = n * q - 1
+        return _DISCRETE[method](of, (n - 1) * q)
+    position = n * q - (1.5 if method == "closest_observation" else 1)
+    low = of.floor(position)
     if method == "closest_observation":
-        position -= 0.5
-        low = math.floor(position)
-        return low if position == low and low % 2 == 1 else low + 1
-    low = math.floor(position)
-    if position > low:
-        return low + 1
-    return low + 0.5 if method == "averaged_inverted_cdf" else low
+        return of.where((position == low) & (low % 2 == 1), low, low + 1)
+    return of.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
 
 
 def _check_method(method: str) -> None:
@@ -214,21 +228,18 @@ def _quantile(
         ordered = _core.sort(rows)
         parts = [_skipping(ordered, f, method) for f in fractions]
     else:
-        ranks = [min(max(_rank(method, n, f), 0), n - 1) for f in fractions]
+        ranks = [min(max(_rank(_Numbers, method, n, f), 0), n - 1) for f in fractions]
         ranked = _Ranked(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
         parts = [_at_rank(ranked, r) for r in ranks]
         last = ranked.last()
     if floating and not skip_nan and last is not None:
         nan = _core.map("isnan", last)
         parts = [_core.map("where", nan, last, part) for part in parts]
-    if keepdims:
-        kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape))
-        parts = [p.reshape(kept) for p in parts]
+    kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape)) if keepdims else rows.shape[:-1]
     if not shape:
-        return write_out(out, parts[0], "quantile")
-    if not parts:
-        return _core.empty((0, *rows.shape[:-1]), wide)
-    return write_out(out, stack(parts).reshape(shape + parts[0].shape), "quantile")
+        return write_out(out, parts[0].reshape(kept), "quantile")
+    result = stack(parts) if parts else _core.empty((0,), wide)
+    return write_out(out, result.reshape((*shape, *kept)), "quantile")
 
 
 def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
@@ -241,7 +252,7 @@ def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
 def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
     """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
-    rank = _core.map("maximum", _core.map("minimum", _ranks(method, n, q), n - 1), 0)
+    rank = _core.map("maximum", _core.map("minimum", _rank(_Arrays, method, n, q), n - 1), 0)
     low = _core.map("floor", rank)
     index = _core.cast(low, "int64")
     if method in _EXACT:
@@ -252,23 +263,6 @@ def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
         weight = _core.cast(weight, ordered.dtype_name)
     result = _lerp(take_along_axis(ordered, index), take_along_axis(ordered, above), weight)
     return result[..., 0]
-
-
-def _ranks(method: str, n: ndarray, q: float) -> ndarray:
-    """As `_rank`, for a number of values in each slice."""
-    if method in _CONTINUOUS:
-        alpha, beta = _CONTINUOUS[method]
-        return n * q + (alpha + q * (1 - alpha - beta)) - 1
-    if method in _DISCRETE:
-        rank = (n - 1) * q
-        if method == "midpoint":
-            return 0.5 * (_core.map("floor", rank) + _core.map("ceil", rank))
-        return _core.map({"lower": "floor", "higher": "ceil", "nearest": "rint"}[method], rank)
-    position = n * q - (1.5 if method == "closest_observation" else 1)
-    low = _core.map("floor", position)
-    if method == "closest_observation":
-        return _core.map("where", (position == low) & (low % 2 == 1), low, low + 1)
-    return _core.map("where", position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
 
 
 def quantile(

@@ -115,6 +115,8 @@ def test_quantile_of_nan_and_errors() -> None:
     check(lambda xp, x: xp.quantile(x, 1.5), a)
     check(lambda xp, x: xp.percentile(x, -1), a)
     check(lambda xp, x: xp.quantile(x, 0.5, method="bogus"), a)
+    check(lambda xp, x: xp.quantile(x, [], axis=1, keepdims=True), a)
+    check(lambda xp, x: xp.quantile(x, [], axis=1, out=xp.zeros(7)), a)
     for dtype in ("int32", "float32", "float16", "bool"):
         if dtype != "bool":
             check(lambda xp, x: xp.median(x, axis=1, keepdims=True), sample(dtype, (3, 4)))
