@@ -324,3 +324,12 @@ def test_what_does_not_fit_is_named_with_both_shapes(name: str) -> None:
     call, words = REFUSED[name]
     with pytest.raises(RuntimeError, match=words):
         call()
+
+
+def test_errors_name_the_layer_and_what_it_met() -> None:
+    """The input's shape, not that of the padded one."""
+    layer = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="reflect")
+    with pytest.raises(RuntimeError, match=r"^\[Conv2d\(2, 3,.*met an input of shape \[1, 5, 4, 4\]\)$"):
+        layer(torch.zeros(1, 5, 4, 4))
+    with pytest.raises(RuntimeError, match=r"^\[MaxPool2d\(.*\[1, 4\]\)$"):
+        torch.nn.MaxPool2d(2)(torch.zeros(1, 4))

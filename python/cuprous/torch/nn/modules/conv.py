@@ -9,7 +9,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, names_layer
 from cuprous.torch.nn.parameter import Parameter
 
 _MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
@@ -103,6 +103,7 @@ class _Conv(_ConvNd):
         self._build(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode,
                     device, dtype)  # fmt: skip
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, convolved.
 
@@ -110,13 +111,10 @@ class _Conv(_ConvNd):
             RuntimeError: for an input that does not fit, naming the layer and both shapes.
         """
         padding: Any = self.padding
-        try:
-            if self.padding_mode != "zeros":
-                input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
-            function = getattr(F, f"conv{self._rank}d")
-            return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-        except RuntimeError as error:
-            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
+        function = getattr(F, f"conv{self._rank}d")
+        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_ConvNd):
@@ -133,6 +131,7 @@ class _ConvTranspose(_ConvNd):
         self._build(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
                     padding_mode, device, dtype)  # fmt: skip
 
+    @names_layer
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """The input, spread out; of several extents that fit, `output_size` says which.
 
@@ -141,12 +140,9 @@ class _ConvTranspose(_ConvNd):
             ValueError: for an output size that cannot be.
         """
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        try:
-            function = getattr(F, f"conv_transpose{self._rank}d")
-            return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
-                            self.dilation)  # fmt: skip
-        except RuntimeError as error:
-            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+        function = getattr(F, f"conv_transpose{self._rank}d")
+        return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
+                        self.dilation)  # fmt: skip
 
     def _output_padding(self, input: Tensor, size: list[int]) -> list[int]:
         n = self._rank

@@ -10,7 +10,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
-from cuprous.torch.nn.modules.module import Module, at_layer
+from cuprous.torch.nn.modules.module import Module, names_layer
 from cuprous.torch.nn.parameter import Parameter
 
 
@@ -87,12 +87,10 @@ class Bilinear(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
+    @names_layer
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """The products."""
-        try:
-            return F.bilinear(input1, input2, self.weight, self.bias)
-        except RuntimeError as error:
-            raise at_layer(self, error, input1, input2) from None
+        return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Sizes."""

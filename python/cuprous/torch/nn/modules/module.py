@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -14,6 +15,7 @@ from cuprous.torch.nn.modules._state import State
 from cuprous.torch.nn.parameter import Buffer, Parameter
 
 M = TypeVar("M", bound="Module")
+FN = TypeVar("FN", bound=Callable[..., Any])
 
 
 def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
@@ -21,10 +23,18 @@ def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> Removabl
     return RemovableHandle(lambda: hooks.pop(number, None))
 
 
-def at_layer(module: Any, error: Exception, *inputs: Any) -> Exception:
-    """An error with the layer and the shapes that it met."""
-    shapes = ", ".join(str(list(x.dims)) for x in inputs)
-    return type(error)(f"[{module!r}] {error} (met an input of shape {shapes})")
+def names_layer(forward: FN) -> FN:
+    """Errors of a layer name it and the shapes that it met."""
+
+    @functools.wraps(forward)
+    def named(self: Module, *inputs: Any, **more: Any) -> Any:
+        try:
+            return forward(self, *inputs, **more)
+        except (RuntimeError, ValueError) as error:
+            shapes = ", ".join(str(list(x.dims)) for x in (*inputs, *more.values()) if isinstance(x, Tensor))
+            raise type(error)(f"[{self!r}] {error} (met an input of shape {shapes})") from None
+
+    return cast(FN, named)
 
 
 class Module(State, Hooks):

@@ -8,7 +8,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
-from cuprous.torch.nn.modules.module import Module, at_layer
+from cuprous.torch.nn.modules.module import Module, names_layer
 from cuprous.torch.nn.parameter import Parameter
 
 
@@ -37,12 +37,10 @@ class LayerNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        try:
-            return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """Shape and settings."""
@@ -64,12 +62,10 @@ class RMSNorm(Module):
         if self.weight is not None:
             init.ones_(self.weight)
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        try:
-            return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """Shape and settings."""
@@ -94,12 +90,10 @@ class GroupNorm(Module):
             init.ones_(self.weight)
             init.zeros_(self.bias)
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        try:
-            return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """Sizes and settings."""
@@ -113,12 +107,10 @@ class LocalResponseNorm(Module):
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalised."""
-        try:
-            return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-        except (RuntimeError, ValueError) as error:
-            raise at_layer(self, error, input) from None
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         """Settings."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, names_layer
 
 
 class _Pool(Module):
@@ -14,12 +14,9 @@ class _Pool(Module):
 
     _rank, _function = 0, ""
 
+    @names_layer
     def _of(self, *args: Any) -> Any:
-        input = args[0]
-        try:
-            return getattr(F, self._function.format(self._rank))(*args)
-        except RuntimeError as error:
-            raise RuntimeError(f"[{self!r}] {error}: the input has shape {list(input.dims)}") from None
+        return getattr(F, self._function.format(self._rank))(*args)
 
 
 class _MaxPool(_Pool):

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
-from cuprous.torch.nn.modules.module import Module, at_layer
+from cuprous.torch.nn.modules.module import Module, names_layer
 
 
 class Upsample(Module):
@@ -54,12 +54,10 @@ class PixelShuffle(Module):
         super().__init__()
         self.upscale_factor = upscale_factor
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The finer images."""
-        try:
-            return F.pixel_shuffle(input, self.upscale_factor)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
         """The factor."""
@@ -73,12 +71,10 @@ class PixelUnshuffle(Module):
         super().__init__()
         self.downscale_factor = downscale_factor
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The coarser images."""
-        try:
-            return F.pixel_unshuffle(input, self.downscale_factor)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
         """The factor."""
@@ -92,12 +88,10 @@ class ChannelShuffle(Module):
         super().__init__()
         self.groups = groups
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The input, its channels in another order."""
-        try:
-            return F.channel_shuffle(input, self.groups)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
         """The number of groups."""
@@ -111,12 +105,10 @@ class Unfold(Module):
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The columns."""
-        try:
-            return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         """Settings."""
@@ -134,12 +126,10 @@ class Fold(Module):
         self.output_size, self.kernel_size = output_size, kernel_size
         self.dilation, self.padding, self.stride = dilation, padding, stride
 
+    @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """The images."""
-        try:
-            return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-        except RuntimeError as error:
-            raise at_layer(self, error, input) from None
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         """Settings."""
@@ -154,12 +144,10 @@ class CosineSimilarity(Module):
         super().__init__()
         self.dim, self.eps = dim, eps
 
+    @names_layer
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """The cosines."""
-        try:
-            return F.cosine_similarity(x1, x2, self.dim, self.eps)
-        except RuntimeError as error:
-            raise at_layer(self, error, x1, x2) from None
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
@@ -169,12 +157,10 @@ class PairwiseDistance(Module):
         super().__init__()
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
+    @names_layer
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """The distances."""
-        try:
-            return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
-        except RuntimeError as error:
-            raise at_layer(self, error, x1, x2) from None
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 __all__ = [
