@@ -91,6 +91,12 @@ impl cudnnDeterminism_t {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudnnDeterminism_t(pub ::std::os::raw::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cudnnDropoutStruct {
+    _unused: [u8; 0],
+}
+pub type cudnnDropoutDescriptor_t = *mut cudnnDropoutStruct;
 impl cudnnConvolutionFwdAlgo_t {
     pub const CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(0);
     pub const CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM: cudnnConvolutionFwdAlgo_t =
@@ -181,12 +187,16 @@ pub struct cudnnConvolutionBwdFilterAlgoPerfStruct {
     pub reserved: [::std::os::raw::c_int; 3usize],
 }
 pub type cudnnConvolutionBwdFilterAlgoPerf_t = cudnnConvolutionBwdFilterAlgoPerfStruct;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cudnnDropoutStruct {
-    _unused: [u8; 0],
+impl cudnnRNNAlgo_t {
+    pub const CUDNN_RNN_ALGO_STANDARD: cudnnRNNAlgo_t = cudnnRNNAlgo_t(0);
+    pub const CUDNN_RNN_ALGO_PERSIST_STATIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(1);
+    pub const CUDNN_RNN_ALGO_PERSIST_DYNAMIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(2);
+    pub const CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H: cudnnRNNAlgo_t = cudnnRNNAlgo_t(3);
+    pub const CUDNN_RNN_ALGO_COUNT: cudnnRNNAlgo_t = cudnnRNNAlgo_t(4);
 }
-pub type cudnnDropoutDescriptor_t = *mut cudnnDropoutStruct;
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnRNNAlgo_t(pub ::std::os::raw::c_uint);
 impl cudnnForwardMode_t {
     pub const CUDNN_FWD_MODE_INFERENCE: cudnnForwardMode_t = cudnnForwardMode_t(0);
     pub const CUDNN_FWD_MODE_TRAINING: cudnnForwardMode_t = cudnnForwardMode_t(1);
@@ -234,16 +244,6 @@ impl cudnnRNNDataLayout_t {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudnnRNNDataLayout_t(pub ::std::os::raw::c_uint);
-impl cudnnRNNAlgo_t {
-    pub const CUDNN_RNN_ALGO_STANDARD: cudnnRNNAlgo_t = cudnnRNNAlgo_t(0);
-    pub const CUDNN_RNN_ALGO_PERSIST_STATIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(1);
-    pub const CUDNN_RNN_ALGO_PERSIST_DYNAMIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(2);
-    pub const CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H: cudnnRNNAlgo_t = cudnnRNNAlgo_t(3);
-    pub const CUDNN_RNN_ALGO_COUNT: cudnnRNNAlgo_t = cudnnRNNAlgo_t(4);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnRNNAlgo_t(pub ::std::os::raw::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cudnnRNNStruct {
@@ -301,6 +301,21 @@ pub struct CudnnApi {
     >,
     pub cudnnDestroyFilterDescriptor:
         Result<unsafe extern "C" fn(filterDesc: cudnnFilterDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnCreateDropoutDescriptor:
+        Result<unsafe extern "C" fn(dropoutDesc: *mut cudnnDropoutDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnDestroyDropoutDescriptor:
+        Result<unsafe extern "C" fn(dropoutDesc: cudnnDropoutDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnSetDropoutDescriptor: Result<
+        unsafe extern "C" fn(
+            dropoutDesc: cudnnDropoutDescriptor_t,
+            handle: cudnnHandle_t,
+            dropout: f32,
+            states: *mut ::std::os::raw::c_void,
+            stateSizeInBytes: usize,
+            seed: ::std::os::raw::c_ulonglong,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
     pub cudnnCreateConvolutionDescriptor:
         Result<unsafe extern "C" fn(convDesc: *mut cudnnConvolutionDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnDestroyConvolutionDescriptor:
@@ -421,33 +436,10 @@ pub struct CudnnApi {
         ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
-    pub cudnnCreateDropoutDescriptor: Result<
-        unsafe extern "C" fn(dropoutDesc: *mut cudnnDropoutDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnDestroyDropoutDescriptor: Result<
-        unsafe extern "C" fn(dropoutDesc: cudnnDropoutDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnSetDropoutDescriptor: Result<
-        unsafe extern "C" fn(
-            dropoutDesc: cudnnDropoutDescriptor_t,
-            handle: cudnnHandle_t,
-            dropout: f32,
-            states: *mut ::std::os::raw::c_void,
-            stateSizeInBytes: usize,
-            seed: ::std::os::raw::c_ulonglong,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnCreateRNNDescriptor: Result<
-        unsafe extern "C" fn(rnnDesc: *mut cudnnRNNDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnDestroyRNNDescriptor: Result<
-        unsafe extern "C" fn(rnnDesc: cudnnRNNDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
+    pub cudnnCreateRNNDescriptor:
+        Result<unsafe extern "C" fn(rnnDesc: *mut cudnnRNNDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnDestroyRNNDescriptor:
+        Result<unsafe extern "C" fn(rnnDesc: cudnnRNNDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnSetRNNDescriptor_v8: Result<
         unsafe extern "C" fn(
             rnnDesc: cudnnRNNDescriptor_t,
@@ -465,27 +457,6 @@ pub struct CudnnApi {
             numLayers: i32,
             dropoutDesc: cudnnDropoutDescriptor_t,
             auxFlags: u32,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnCreateRNNDataDescriptor: Result<
-        unsafe extern "C" fn(rnnDataDesc: *mut cudnnRNNDataDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnDestroyRNNDataDescriptor: Result<
-        unsafe extern "C" fn(rnnDataDesc: cudnnRNNDataDescriptor_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnSetRNNDataDescriptor: Result<
-        unsafe extern "C" fn(
-            rnnDataDesc: cudnnRNNDataDescriptor_t,
-            dataType: cudnnDataType_t,
-            layout: cudnnRNNDataLayout_t,
-            maxSeqLength: ::std::os::raw::c_int,
-            batchSize: ::std::os::raw::c_int,
-            vectorSize: ::std::os::raw::c_int,
-            seqLengthArray: *const ::std::os::raw::c_int,
-            paddingFill: *mut ::std::os::raw::c_void,
         ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
@@ -520,6 +491,23 @@ pub struct CudnnApi {
             mAddr: *mut *mut ::std::os::raw::c_void,
             bDesc: cudnnTensorDescriptor_t,
             bAddr: *mut *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnCreateRNNDataDescriptor:
+        Result<unsafe extern "C" fn(rnnDataDesc: *mut cudnnRNNDataDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnDestroyRNNDataDescriptor:
+        Result<unsafe extern "C" fn(rnnDataDesc: cudnnRNNDataDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnSetRNNDataDescriptor: Result<
+        unsafe extern "C" fn(
+            rnnDataDesc: cudnnRNNDataDescriptor_t,
+            dataType: cudnnDataType_t,
+            layout: cudnnRNNDataLayout_t,
+            maxSeqLength: ::std::os::raw::c_int,
+            batchSize: ::std::os::raw::c_int,
+            vectorSize: ::std::os::raw::c_int,
+            seqLengthArray: *const ::std::os::raw::c_int,
+            paddingFill: *mut ::std::os::raw::c_void,
         ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
@@ -620,6 +608,9 @@ impl CudnnApi {
         let cudnnCreateFilterDescriptor = __library.get(b"cudnnCreateFilterDescriptor\0").map(|sym| *sym);
         let cudnnSetFilterNdDescriptor = __library.get(b"cudnnSetFilterNdDescriptor\0").map(|sym| *sym);
         let cudnnDestroyFilterDescriptor = __library.get(b"cudnnDestroyFilterDescriptor\0").map(|sym| *sym);
+        let cudnnCreateDropoutDescriptor = __library.get(b"cudnnCreateDropoutDescriptor\0").map(|sym| *sym);
+        let cudnnDestroyDropoutDescriptor = __library.get(b"cudnnDestroyDropoutDescriptor\0").map(|sym| *sym);
+        let cudnnSetDropoutDescriptor = __library.get(b"cudnnSetDropoutDescriptor\0").map(|sym| *sym);
         let cudnnCreateConvolutionDescriptor = __library.get(b"cudnnCreateConvolutionDescriptor\0").map(|sym| *sym);
         let cudnnDestroyConvolutionDescriptor = __library.get(b"cudnnDestroyConvolutionDescriptor\0").map(|sym| *sym);
         let cudnnSetConvolutionMathType = __library.get(b"cudnnSetConvolutionMathType\0").map(|sym| *sym);
@@ -634,18 +625,15 @@ impl CudnnApi {
         let cudnnGetConvolutionBackwardFilterAlgorithm_v7 =
             __library.get(b"cudnnGetConvolutionBackwardFilterAlgorithm_v7\0").map(|sym| *sym);
         let cudnnConvolutionBackwardFilter = __library.get(b"cudnnConvolutionBackwardFilter\0").map(|sym| *sym);
-        let cudnnCreateDropoutDescriptor = __library.get(b"cudnnCreateDropoutDescriptor\0").map(|sym| *sym);
-        let cudnnDestroyDropoutDescriptor = __library.get(b"cudnnDestroyDropoutDescriptor\0").map(|sym| *sym);
-        let cudnnSetDropoutDescriptor = __library.get(b"cudnnSetDropoutDescriptor\0").map(|sym| *sym);
         let cudnnCreateRNNDescriptor = __library.get(b"cudnnCreateRNNDescriptor\0").map(|sym| *sym);
         let cudnnDestroyRNNDescriptor = __library.get(b"cudnnDestroyRNNDescriptor\0").map(|sym| *sym);
         let cudnnSetRNNDescriptor_v8 = __library.get(b"cudnnSetRNNDescriptor_v8\0").map(|sym| *sym);
-        let cudnnCreateRNNDataDescriptor = __library.get(b"cudnnCreateRNNDataDescriptor\0").map(|sym| *sym);
-        let cudnnDestroyRNNDataDescriptor = __library.get(b"cudnnDestroyRNNDataDescriptor\0").map(|sym| *sym);
-        let cudnnSetRNNDataDescriptor = __library.get(b"cudnnSetRNNDataDescriptor\0").map(|sym| *sym);
         let cudnnGetRNNTempSpaceSizes = __library.get(b"cudnnGetRNNTempSpaceSizes\0").map(|sym| *sym);
         let cudnnGetRNNWeightSpaceSize = __library.get(b"cudnnGetRNNWeightSpaceSize\0").map(|sym| *sym);
         let cudnnGetRNNWeightParams = __library.get(b"cudnnGetRNNWeightParams\0").map(|sym| *sym);
+        let cudnnCreateRNNDataDescriptor = __library.get(b"cudnnCreateRNNDataDescriptor\0").map(|sym| *sym);
+        let cudnnDestroyRNNDataDescriptor = __library.get(b"cudnnDestroyRNNDataDescriptor\0").map(|sym| *sym);
+        let cudnnSetRNNDataDescriptor = __library.get(b"cudnnSetRNNDataDescriptor\0").map(|sym| *sym);
         let cudnnRNNForward = __library.get(b"cudnnRNNForward\0").map(|sym| *sym);
         let cudnnRNNBackwardData_v8 = __library.get(b"cudnnRNNBackwardData_v8\0").map(|sym| *sym);
         let cudnnRNNBackwardWeights_v8 = __library.get(b"cudnnRNNBackwardWeights_v8\0").map(|sym| *sym);
@@ -661,6 +649,9 @@ impl CudnnApi {
             cudnnCreateFilterDescriptor,
             cudnnSetFilterNdDescriptor,
             cudnnDestroyFilterDescriptor,
+            cudnnCreateDropoutDescriptor,
+            cudnnDestroyDropoutDescriptor,
+            cudnnSetDropoutDescriptor,
             cudnnCreateConvolutionDescriptor,
             cudnnDestroyConvolutionDescriptor,
             cudnnSetConvolutionMathType,
@@ -672,18 +663,15 @@ impl CudnnApi {
             cudnnConvolutionBackwardData,
             cudnnGetConvolutionBackwardFilterAlgorithm_v7,
             cudnnConvolutionBackwardFilter,
-            cudnnCreateDropoutDescriptor,
-            cudnnDestroyDropoutDescriptor,
-            cudnnSetDropoutDescriptor,
             cudnnCreateRNNDescriptor,
             cudnnDestroyRNNDescriptor,
             cudnnSetRNNDescriptor_v8,
-            cudnnCreateRNNDataDescriptor,
-            cudnnDestroyRNNDataDescriptor,
-            cudnnSetRNNDataDescriptor,
             cudnnGetRNNTempSpaceSizes,
             cudnnGetRNNWeightSpaceSize,
             cudnnGetRNNWeightParams,
+            cudnnCreateRNNDataDescriptor,
+            cudnnDestroyRNNDataDescriptor,
+            cudnnSetRNNDataDescriptor,
             cudnnRNNForward,
             cudnnRNNBackwardData_v8,
             cudnnRNNBackwardWeights_v8,
