@@ -212,6 +212,14 @@ def test_wrong_launches() -> None:
         add[0, 32](a, a, a)
     with pytest.raises(ValueError, match="1200 threads a block > 1024 allowed"):
         add[1, 1200](a, a, a)
+    # No GPU takes these either.
+    for grid, block, match in [
+        ((1, 65536), 1, "65536 blocks along axis 1 of a grid > 65535"),
+        (1, (1, 1, 65), "65 threads along axis 2 of a block > 64"),
+        (1, (1 << 16, 1 << 16), "threads a block > 1024"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            add[grid, block](a, a, a)
     with pytest.raises(TypeError, match="cannot be an argument of a kernel"):
         add[1, 1](a, a, object())
     with pytest.raises(NotImplementedError, match="link"):

@@ -78,30 +78,14 @@ impl Loaded {
 
     /// What is wrong with a launch's shape, before the driver says only that something is.
     fn check(&self, launch: &Launch) -> cuprous_core::Result<()> {
-        let threads = launch.block.iter().try_fold(1u32, |n, &k| n.checked_mul(k)).unwrap_or(u32::MAX);
         let name = &self.name;
-        if threads == 0 || launch.grid.contains(&0) {
-            return Err(Error::value(format!("[{name}] a grid and a block must have one thread at least")));
-        }
-        if threads > self.info.max_threads {
-            let registers = self.info.registers;
-            let why = if self.info.max_threads < 1024 {
-                format!(": the kernel uses {registers} registers a thread; @cuda.jit(max_registers=…) lowers that")
-            } else {
-                " on this GPU".into()
-            };
+        let threads = launch.check(name)?;
+        let (most, registers) = (self.info.max_threads, self.info.registers);
+        if threads > most {
             return Err(Error::value(format!(
-                "[{name}] {threads} threads a block > {} allowed{why}",
-                self.info.max_threads
+                "[{name}] {threads} threads a block > {most} allowed: the kernel uses {registers} registers a thread; \
+                 @cuda.jit(max_registers=…) lowers that"
             )));
-        }
-        let most = [1024, 1024, 64];
-        if let Some(axis) = (0..3).find(|&k| launch.block[k] > most[k]) {
-            let (have, most) = (launch.block[axis], most[axis]);
-            return Err(Error::value(format!("[{name}] {have} threads along axis {axis} of a block > {most} allowed")));
-        }
-        if launch.grid[1] > 65_535 || launch.grid[2] > 65_535 {
-            return Err(Error::value(format!("[{name}] a grid may have 65535 blocks along its second and third axis")));
         }
         let shared = launch.shared as usize + self.info.static_shared as usize;
         if shared > self.gpu.arch.max_shared {

@@ -20,6 +20,36 @@ pub struct Launch {
     pub cooperative: bool,
 }
 
+impl Launch {
+    /// Refuses a shape that no GPU takes, on every device alike; gives the number of threads of a block.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the kernel's name.
+    pub fn check(&self, name: &str) -> Result<u32> {
+        let refused = |why: String| Err(Error::value(format!("[{name}] {why}")));
+        if self.grid.contains(&0) || self.block.contains(&0) {
+            return refused("a grid and a block must have one thread at least".into());
+        }
+        let threads = self.block.iter().fold(1u32, |n, &k| n.saturating_mul(k));
+        if threads > 1024 {
+            return refused(format!("{threads} threads a block > 1024 allowed"));
+        }
+        let limits = [
+            ("grid", "blocks", self.grid, [i32::MAX as u32, 65_535, 65_535]),
+            ("block", "threads", self.block, [1024, 1024, 64]),
+        ];
+        for (what, parts, have, most) in limits {
+            if let Some(axis) = (0..3).find(|&k| have[k] > most[k]) {
+                return refused(format!(
+                    "{} {parts} along axis {axis} of a {what} > {} allowed",
+                    have[axis], most[axis]
+                ));
+            }
+        }
+        Ok(threads)
+    }
+}
+
 /// A kernel of the user, compiled for a device.
 pub trait UserKernel: Send + Sync {
     /// Submits it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16.

@@ -64,15 +64,9 @@ fn shared_memory(bytes: usize) -> Vec<u128> {
 
 impl UserKernel for CpuKernel {
     fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
+        launch.check("kernel")?;
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
-        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-        if threads > 1024 {
-            return Err(Error::value(format!("[kernel] {threads} threads a block > 1024 allowed")));
-        }
         let blocks = gx * gy * gz;
-        if blocks == 0 || threads == 0 {
-            return Err(Error::value("[kernel] a grid and a block must have one thread at least"));
-        }
         let dynamic = launch.shared as usize;
         // Several tasks a core even out blocks that take longer.
         let tasks = blocks.min(8 * rayon::current_num_threads());
