@@ -40,10 +40,12 @@ pub(crate) fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyA
             other.get_type().repr()?
         )));
     };
+    let values = [Value::Array(slf.clone()), value];
+    let operands = operand::operands(fun, &values, None)?;
     let target = &slf.get().0;
     let engine = devices::of(target);
     // Python's lock is not let go of between reading and writing: threads that add to one array lose nothing.
-    let result = engine.map(fun, &[Operand::Array(target), value.operand()], None).or_raise()?;
+    let result = engine.map(fun, &operands, None).or_raise()?;
     let (from, to) = (result.dtype(), target.dtype());
     if !can_cast_same_kind(from, to) {
         return Err(PyTypeError::new_err(format!(

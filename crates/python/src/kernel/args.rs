@@ -135,6 +135,7 @@ impl<'py> Arg<'py> {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
                 operand::Value::Weak(n) => (n, weak(n)),
                 operand::Value::Typed(n, d) => (n, d),
+                operand::Value::Huge(_) => return Err(operand::too_large()),
             };
             key.push(SCALAR | d as u32);
             return Ok(Arg::Number(n, d));
