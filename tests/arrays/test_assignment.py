@@ -1,4 +1,4 @@
-"""Numbers that are written into arrays must fit, as in NumPy; Python integers of any size; comparisons with no numbers."""
+"""Numbers written into arrays must fit, as in NumPy; Python integers of any size; what is no number."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("way", WRITES)
 def test_written_numbers_fit(way: str, dtype: str) -> None:
     for value in VALUES:
-        if dtype == "bool" and (value == 10**400 or way == "copyto" and value not in (0, 1)):
+        if dtype == "bool" and (value == 10**400 or (way == "copyto" and value not in (0, 1))):
             continue
 
         def write(xp: Any, value: Any = value) -> Any:
@@ -68,8 +68,9 @@ def test_numpys_integers_wrap_as_arrays_do() -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float32", "float64", "complex128"])
 def test_python_integers_beyond_128_bits(dtype: str, number: int) -> None:
     calls: dict[str, Any] = {
-        "add": lambda xp, a: a + number, "radd": lambda xp, a: number + a, "ufunc": lambda xp, a: xp.multiply(a, number),
-        "divide": lambda xp, a: a / number, "where": lambda xp, a: xp.where(a > 0, number, 1.5),
+        "add": lambda xp, a: a + number, "radd": lambda xp, a: number + a,
+        "ufunc": lambda xp, a: xp.multiply(a, number), "divide": lambda xp, a: a / number,
+        "where": lambda xp, a: xp.where(a > 0, number, 1.5),
         "maximum": lambda xp, a: xp.maximum(a, number), "full": lambda xp, a: xp.full(2, number, dtype=dtype),
         "in place": lambda xp, a: a.__iadd__(number),
     }  # fmt: skip
@@ -101,7 +102,8 @@ def test_clip_by_integers_out_of_reach() -> None:
         assert_same(cp.clip(cp.asarray(a), low, high), np.clip(a, low, high))
         assert_same(cp.asarray(a).clip(low, high), a.clip(low, high))
     for low, high in [(256, 300), (None, -5)]:
-        compare(lambda: np.clip(a, low, high), lambda: cp.clip(cp.asarray(a), low, high))
+        with pytest.raises(OverflowError):
+            cp.clip(cp.asarray(a), low, high)
 
 
 @pytest.mark.parametrize("nothing", [None, "a", "", b"a"])

@@ -94,7 +94,7 @@ METHODS: dict[str, Any] = {
     "reduceat": lambda f, xp, a, b: f.reduceat(a, [0, 2, 1, 3], axis=1),
     "outer": lambda f, xp, a, b: f.outer(a[0], b[:, 1]),
 }  # fmt: skip
-#: Shifts overflow, which C leaves open; NumPy 2.4 folds powers and angles wrongly with AVX-512 (only the last pair counts).
+#: Shifts overflow, which C leaves open; NumPy 2.4 with AVX-512 takes the last pair only of powers and angles.
 NOT_FOLDED = {"power", "float_power", "arctan2", "left_shift"}
 
 
