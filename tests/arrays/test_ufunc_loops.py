@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +27,19 @@ BINARY = [name for name in UFUNCS if (getattr(np, name).nin, getattr(np, name).n
 SMALL = {"left_shift", "right_shift", "power", "ldexp", "float_power"}
 FORCED = ["bool", "int64", "float32", "complex128"]
 
+#: Thousands of small kernels: where CUDA code is compiled beside each, sweeps run in a process of their own without it.
+CHECKED = bool(os.environ.get("CUPROUS_CHECK_CUDA"))
+sweep = pytest.mark.skipif(CHECKED, reason="runs in a process of its own, see test_the_sweeps")
+
+
+@pytest.mark.skipif(not CHECKED, reason="they run here")
+def test_the_sweeps() -> None:
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
+    env = {name: value for name, value in env.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+
 
 def _values(name: str, dtype: str, seed: int = 0) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(seed)
@@ -41,6 +57,7 @@ def _pairs(name: str) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, An
         yield _values(name, dtype), _values(name, dtype, 1)
 
 
+@sweep
 @pytest.mark.parametrize("name", UFUNCS)
 def test_dtype_is_the_results_dtype(name: str) -> None:
     """`np.add(mask, mask, dtype=int)` counts; `np.sqrt(integers, dtype=int)` has no loop."""
@@ -58,6 +75,7 @@ def test_dtype_is_the_results_dtype(name: str) -> None:
             )
 
 
+@sweep
 @pytest.mark.parametrize("name", [name for name in UFUNCS if name != "ldexp"])
 def test_out_and_where(name: str) -> None:
     mask = np.arange(12).reshape(3, 4) % 3 > 0
@@ -98,6 +116,7 @@ METHODS: dict[str, Any] = {
 NOT_FOLDED = {"power", "float_power", "arctan2", "left_shift"}
 
 
+@sweep
 @pytest.mark.parametrize("name", [name for name in BINARY if name != "ldexp"])
 def test_methods(name: str) -> None:
     """Those that depend on order start at `initial` and go from element to element, over those that the mask has."""
@@ -145,6 +164,7 @@ def test_sums_are_of_the_dtype_of_out() -> None:
         assert float(out) == float(getattr(np, name).reduce(host, out=np.zeros(())))
 
 
+@sweep
 @pytest.mark.parametrize("name", UFUNCS)
 def test_bfloat16(name: str) -> None:
     """Beside NumPy with ml_dtypes, which has no loops of its own for a few."""
