@@ -105,24 +105,24 @@ pub(crate) fn too_large() -> PyErr {
     PyOverflowError::new_err("Python int too large to convert to C long")
 }
 
-/// The operands of a function. Integers beyond 128 bits are floats among floats, and else only to be compared with.
-pub(crate) fn operands<'a>(
+/// The operands of a function of which one is an integer beyond 128 bits: a float among floats, and else only to be
+/// compared with.
+#[cold]
+pub(crate) fn with_huge<'a>(
     fun: Fun,
     values: &'a [Value],
     dtype: Option<DType>,
 ) -> PyResult<SmallVec<[Operand<'a>; 3]>> {
     let mut operands: SmallVec<[Operand; 3]> = values.iter().map(Value::operand).collect();
-    if values.iter().any(|v| matches!(v, Value::Huge(_))) {
-        let float = dtype.is_some_and(inexact)
-            || values.iter().any(Value::is_inexact)
-            || record::result_dtype(fun, &operands).is_ok_and(inexact);
-        if !float && fun.result(DType::I64) != DType::Bool {
-            return Err(too_large());
-        }
-        for (operand, value) in operands.iter_mut().zip(values) {
-            if let (Value::Huge(x), true) = (value, float) {
-                *operand = Operand::Weak(Number::Float(*x));
-            }
+    let float = dtype.is_some_and(inexact)
+        || values.iter().any(Value::is_inexact)
+        || record::result_dtype(fun, &operands).is_ok_and(inexact);
+    if !float && fun.result(DType::I64) != DType::Bool {
+        return Err(too_large());
+    }
+    for (operand, value) in operands.iter_mut().zip(values) {
+        if let (Value::Huge(x), true) = (value, float) {
+            *operand = Operand::Weak(Number::Float(*x));
         }
     }
     Ok(operands)
@@ -210,7 +210,11 @@ pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> 
 #[inline]
 pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyArray> {
     let engine = engine_of(values)?;
-    let operands = operands(fun, values, dtype)?;
+    if values.iter().any(|v| matches!(v, Value::Huge(_))) {
+        let operands = with_huge(fun, values, dtype)?;
+        return finish(py, engine, engine.map(fun, &operands, dtype));
+    }
+    let operands: SmallVec<[Operand; 3]> = values.iter().map(Value::operand).collect();
     let result = engine.map(fun, &operands, dtype);
     finish(py, engine, result)
 }
