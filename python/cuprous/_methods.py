@@ -22,7 +22,7 @@ from cuprous import (
     _products,
     _reductions,
     _sorting,
-    _ufunc_methods,
+    _ufunc_pairs,
 )
 from cuprous._args import cast_in_order, check_casting, is_numpy_array, is_scalar, ndarray, unsupported, with_order
 from cuprous._convert import convert
@@ -220,12 +220,12 @@ def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
 
 def divmod_(self: ndarray, other: Any) -> Any:
     """`divmod(array, other)`."""
-    return _ufunc_methods.divmod(self, other)
+    return _ufunc_pairs.divmod(self, other)
 
 
 def rdivmod(self: ndarray, other: Any) -> Any:
     """`divmod(other, array)`."""
-    return _ufunc_methods.divmod(other, self)
+    return _ufunc_pairs.divmod(other, self)
 
 
 def matmul_in_place(self: ndarray, other: Any) -> ndarray:

@@ -1,8 +1,7 @@
-"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at; and the ufuncs of two outputs."""
+"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -45,13 +44,13 @@ _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
-def _check_operands(args: tuple[Any, ...]) -> None:
+def check_operands(args: tuple[Any, ...]) -> None:
     for x in args:
         if is_numpy_array(x) or isinstance(x, (list, tuple)):
             raise unsupported(x)
 
 
-def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
+def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
     """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
     if "subok" in kwargs:
         check_subok(kwargs["subok"])
@@ -62,7 +61,7 @@ def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, 
     return kwargs.get("where", True), casting, order
 
 
-def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The caller's outputs, positional or by keyword; one None for each that was not given."""
     unknown = kwargs.keys() - _KEYWORDS
     if unknown:
@@ -81,7 +80,7 @@ def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: di
     return (*outs, *(None,) * (nout - len(outs)))
 
 
-def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
+def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
     """Applies `where=`, `out=` and `order=` to a computed result."""
     if where is not True:
         mask = truth_mask(where)
@@ -93,7 +92,7 @@ def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, castin
     return with_order(result, order) if out is None else write_out(out, result, name, casting)
 
 
-def _loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
+def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
     """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
     if dtype is None:
         return None
@@ -114,13 +113,13 @@ def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
         return None
 
 
-def _check_loop(name: str, forced: str | None, found: str) -> None:
+def check_loop(name: str, forced: str | None, found: str) -> None:
     """`dtype=` names the result's dtype: no loop may give another one."""
     if forced is not None and found != forced:
         raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
 
 
-def _signature_dtype(kwargs: dict[str, Any]) -> Any:
+def signature_dtype(kwargs: dict[str, Any]) -> Any:
     signature = kwargs.get("signature", kwargs.get("sig"))
     if signature is not None:
         raise NotImplementedError(f"signature={signature!r} is not supported; use dtype=")
@@ -130,17 +129,17 @@ def _signature_dtype(kwargs: dict[str, Any]) -> Any:
 def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
     """A call with keywords or positional outputs (the native type's hook)."""
     name = ufunc.__name__
-    out = _take_outs(name, ufunc.nin, 1, args, kwargs)[0]
+    out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
-    _check_operands(args)
-    where, casting, order = _keywords(args, kwargs)
-    dtype = _signature_dtype(kwargs)
+    check_operands(args)
+    where, casting, order = keywords(args, kwargs)
+    dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == _dtypes.name_of(dtype):
         dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
-    forced = _loop_dtype(name, args, dtype, casting)
+    forced = loop_dtype(name, args, dtype, casting)
     result = _core.map(name, *args, dtype=forced)
-    _check_loop(name, forced, result.dtype_name)
-    return _finish(name, result, out, where, order, casting)
+    check_loop(name, forced, result.dtype_name)
+    return finish(name, result, out, where, order, casting)
 
 
 # --- reduce and its like
@@ -160,7 +159,7 @@ def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
     """
     forced = None if dtype is None else _dtypes.name_of(dtype)
     if name.startswith("logical_"):
-        _check_loop(name, forced, "bool")
+        check_loop(name, forced, "bool")
         return astype(a, "bool")
     if name in ("add", "multiply"):
         return astype(a, sum_dtype(a.dtype_name, dtype, out))
@@ -169,7 +168,7 @@ def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
         return astype(a, start)
     one = _core.empty((), start)
     found = _core.result_dtype(name, one, one)
-    _check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
+    check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
     return astype(a, found)
 
 
@@ -241,7 +240,8 @@ def reduce(
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
-        result = _core.full(kept, identity if initial is None else initial, a.dtype_name)
+        start: Any = identity if initial is None else initial
+        result = _core.full(kept, start, a.dtype_name)
         result = result if keepdims else _drop(result, axes)
         if name in _FOLDS and initial is None:
             result = astype(result, a.dtype_name)
@@ -305,7 +305,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
-    _check_operands((A, B))
+    check_operands((A, B))
     a, b = operand(A), operand(B)
     if isinstance(a, ndarray) and isinstance(b, ndarray):
         a = a.reshape(a.shape + (1,) * b.ndim)
@@ -348,66 +348,3 @@ def attach() -> None:
     native.signature = None
     native.__repr__ = lambda self: f"<ufunc '{self.__name__}'>"
     _core.set_hook("ufunc_call", call)
-
-
-# --- two outputs
-
-
-class TwoOutputs:
-    """A ufunc that returns two arrays: `divmod`, `frexp`, `modf`."""
-
-    nout = 2
-    signature = None
-    identity = None
-
-    def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
-        self.__name__ = self.__qualname__ = name
-        self.__doc__ = doc
-        self.nin = nin
-        self.nargs = nin + 2
-        self._compute = compute
-
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
-        name = self.__name__
-        outs = _take_outs(name, self.nin, 2, args, kwargs)
-        args = args[: self.nin]
-        _check_operands(args)
-        where, casting, order = _keywords(args, kwargs)
-        dtype = _loop_dtype(name, args, _signature_dtype(kwargs), casting)
-        first, second = self._compute(*args, dtype=dtype)
-        _check_loop(name, dtype, first.dtype_name)
-        return (
-            _finish(name, first, outs[0], where, order, casting),
-            _finish(name, second, outs[1], where, order, casting),
-        )
-
-    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-        """Both outputs for every pair of an element of A and an element of B."""
-        if self.nin != 2:
-            raise ValueError("outer product only supported for binary functions")
-        a, b = array(A), array(B)
-        return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<ufunc '{self.__name__}'>"
-
-
-def _pair(first: str, second: str) -> Callable[..., tuple[ndarray, ndarray]]:
-    def compute(*args: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
-        return _core.map(first, *args, dtype=dtype), _core.map(second, *args, dtype=dtype)
-
-    return compute
-
-
-divmod = TwoOutputs("divmod", 2, _pair("floor_divide", "remainder"), "Floor quotient and remainder.")
-frexp = TwoOutputs("frexp", 1, _pair("frexp_mantissa", "frexp_exponent"), "Mantissa in [0.5, 1) and power of two.")
-
-
-def _modf(x: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
-    fraction = _core.map("modf_fraction", x, dtype=dtype)
-    return fraction, _core.map("trunc", x, dtype=fraction.dtype_name)
-
-
-modf = TwoOutputs("modf", 1, _modf, "Fractional and integer parts, both with the sign of the element.")
-
-__all__ = ["divmod", "frexp", "modf"]
