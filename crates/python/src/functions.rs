@@ -171,9 +171,7 @@ pub(crate) fn random(
                 Value::Weak(n) | Value::Typed(n, _) => {
                     finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.0
                 }
-                Value::Huge(x) => {
-                    finish(py, engine, engine.full(&[], Scalar::new(Number::Float(*x), dtype), dtype))?.0
-                }
+                Value::Huge(x) => finish(py, engine, engine.full(&[], Scalar::new(Number::Float(*x), dtype), dtype))?.0,
             };
             Some(array)
         }
