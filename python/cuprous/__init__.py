@@ -269,7 +269,7 @@ from cuprous._sorting import (
     sort,
     sort_complex,
 )  # fmt: skip
-from cuprous._ufunc_methods import divmod, frexp, modf
+from cuprous._ufunc_pairs import divmod, frexp, modf
 from cuprous._ufuncs import (
     abs,
     absolute,

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from cuprous import _core
+from cuprous import _core, _dtypes
 
 ndarray = _core.ndarray
 
@@ -102,6 +102,8 @@ def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A tuple of extents from an int or a sequence of ints."""
+    if isinstance(shape, ndarray) and shape.ndim == 1:
+        shape = shape.tolist()  # type: ignore[attr-defined]
     if type(shape) is tuple:
         dims = shape
         for n in dims:
@@ -127,6 +129,17 @@ def check_casting(source: str, target: str, casting: str, what: str) -> None:
 def astype(a: ndarray, dtype: str) -> ndarray:
     """`a` itself if it has the dtype, otherwise a cast copy."""
     return a if a.dtype_name == dtype else _core.cast(a, dtype)
+
+
+def sum_dtype(name: str, dtype: Any, out: Any) -> str:
+    """The dtype that sums and products of `name` are computed in: the caller's, that of `out`, or the default."""
+    if dtype is not None:
+        return _dtypes.name_of(dtype)
+    if isinstance(out, ndarray):
+        target = out.dtype_name
+        if _dtypes.kind(name) in "biu" or _core.can_cast(name, target, "same_kind"):
+            return target
+    return _dtypes.accumulator(name)
 
 
 def common_dtype(arrays: Iterable[ndarray]) -> str:

@@ -141,7 +141,7 @@ def can_cast(a: str, b: str, casting: str) -> bool:
 
 # --- creation
 def empty(shape: Sequence[int], dtype: str) -> ndarray: ...
-def full(shape: Sequence[int], value: Scalar, dtype: str) -> ndarray: ...
+def full(shape: Sequence[int], value: Scalar, dtype: str, strict: bool = False) -> ndarray: ...
 def iota(shape: Sequence[int], strides: Sequence[int], offset: int) -> ndarray:
     """int64: element i is offset + sum(strides * i). Costs no memory until it must."""
 
@@ -262,7 +262,7 @@ def synchronize() -> None:
 def explain() -> str:
     """Why the last programs were replayed or planned anew."""
 
-def show_code(a: ndarray | None = None) -> str:
+def show_code(a: ndarray | None = None, device: str | None = None) -> str:
     """Generated code of the pending program (or of the last one)."""
 
 def set_device(name: str) -> None:

@@ -249,7 +249,7 @@ def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: A
 # --- ranges
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> ndarray:
+def arange(start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> ndarray:
     """Evenly spaced values from `start` up to, without, `stop`.
 
     Raises:
@@ -257,7 +257,10 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         TypeError: without a stop, or for what is no real number.
     """
     if stop is None:
-        start, stop = 0, start
+        start, stop = None, start
+    if stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    start = 0 if start is None else start
     step = 1 if step is None else step
     if dtype is device is None and type(start) is type(stop) is type(step) is int and step:
         return _core.iota((max(0, -((start - stop) // step)),), (step,), start)
@@ -274,6 +277,9 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if letter == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
     if letter in "iub" and all(isinstance(x, int) for x in (start, step)):
+        for x in (start, start + step)[:length]:
+            if not _dtypes.lowest(name) <= x <= _dtypes.highest(name):
+                raise OverflowError(f"Python integer {x} out of bounds for {name}")
         result = _core.iota((length,), (step,), start)
         return _on_device(result if name == "int64" else _core.cast(result, name), device)
     if letter in "iub":
@@ -346,10 +352,22 @@ def linspace(
     return result, (_core.full(delta.shape, math.nan, delta.dtype_name) if step is None else step)
 
 
+def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape with an axis of length one more."""
+    place = normalize_axis(axis, len(shape) + 1)
+    return (*shape[:place], 1, *shape[place:])
+
+
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> ndarray:
-    """`num` values evenly spaced on a logarithmic scale, from base**start to base**stop."""
+    """`num` values evenly spaced on a logarithmic scale, from base**start to base**stop; `base` may be an array that
+    broadcasts with them."""
+    if not is_scalar(base):
+        base, start, stop = convert(base), convert(start), convert(stop)
+        ndim = max(base.ndim, start.ndim, stop.ndim)
+        base, start, stop = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in (base, start, stop))
+        base = base.reshape(_with_axis(base.shape, axis))
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = _core.map("power", base, exponents)
     return result if dtype is None else _core.cast(result, _dtypes.name_of(dtype))

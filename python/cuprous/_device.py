@@ -16,9 +16,15 @@ def explain() -> str:
     return _core.explain()
 
 
-def show_code(array: _core.ndarray | None = None) -> str:
-    """The code generated for what an array waits for, or for the last program."""
-    return _core.show_code(array)
+def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:
+    """The code generated for what an array waits for, or for the last program.
+
+    Args:
+        array: an array that waits to be computed.
+        device: "cuda" shows the CUDA C++ that an H200 would run, on a machine without a GPU too; by default what the
+            array's own device runs.
+    """
+    return _core.show_code(array, device)
 
 
 def synchronize() -> None:

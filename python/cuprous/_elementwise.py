@@ -40,6 +40,9 @@ def clip(
             )
         min, max = a_min, a_max
     result = a = array(a)
+    if _dtypes.kind(a.dtype_name) in "iu":  # Python integers out of reach bound nothing
+        min = None if type(min) is int and min <= _dtypes.lowest(a.dtype_name) else min
+        max = None if type(max) is int and max >= _dtypes.highest(a.dtype_name) else max
     for name, bound in (("maximum", min), ("minimum", max)):
         if bound is None:
             continue

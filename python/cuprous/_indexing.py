@@ -311,6 +311,8 @@ def _value(a: ndarray, value: Any) -> Any:
         return value
     from cuprous._convert import convert
 
+    if isinstance(value, (list, tuple)) and value:
+        return convert(value, a.dtype_name)  # each element must fit, as in NumPy
     source = convert(value)
     return source if source.dtype_name != "float64" or source.size else astype(source, a.dtype_name)
 
@@ -334,7 +336,7 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
     """Blends values into `a` where the mask holds, without reading the mask for a single value."""
     wide = mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim))
     if not isinstance(value, ndarray):
-        source = _core.full((), value, a.dtype_name)
+        source = _core.full((), value, a.dtype_name, True)
     elif value.size == 1:
         source = astype(value.reshape(()), a.dtype_name)
     else:

@@ -256,7 +256,10 @@ def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
     """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
 
     From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574).
+    Column-major arrays stay so.
     """
+    if self.ndim > 1 and self.is_f_contiguous and not self.is_c_contiguous:
+        return _rebuild_columns, reduce(self.T, protocol)[1]
     if protocol < 5:
         return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
     import pickle  # its caller has it already; importing this package need not
@@ -269,6 +272,10 @@ def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
     import numpy as np
 
     return _core.from_numpy(np.frombuffer(data, _dtypes.numpy_dtype(dtype)).reshape(shape))
+
+
+def _rebuild_columns(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
+    return _core.owner(_rebuild(data, shape, dtype).T)
 
 
 __all__ = ["ImplicitConversionError", "asnumpy", "from_dlpack"]

@@ -19,6 +19,7 @@ from cuprous._args import (
     common_dtype,
     fortran_or_c,
     is_numpy_array,
+    is_scalar,
     joint_order,
     laid_out,
     ndarray,
@@ -396,7 +397,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
     places = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
-    source = astype(array(values), arr.dtype_name)
+    from cuprous._convert import convert
+
+    source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
     if len(places) == 1:
         place = places[0]
         if scalar and source.ndim:

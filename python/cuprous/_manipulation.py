@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from cuprous import _core
+from cuprous import _core, _dtypes
 from cuprous._args import (
     ArrayLike,
     Axes,
@@ -407,8 +407,12 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
             source = source[0]
         if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
             raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
+    else:
+        name = {bool: "bool", int: dst.dtype_name if _dtypes.kind(dst.dtype_name) != "b" else "int64",
+                float: "float64", complex: "complex128"}.get(type(source))  # fmt: skip
+        check_casting(name or source.dtype.name, dst.dtype_name, casting, "scalar")
+        source = _core.full((), source, dst.dtype_name, casting != "unsafe" or type(source) is int)
     if where is not True:
-        source = source if isinstance(source, ndarray) else _core.full((), source, dst.dtype_name)
         source = _core.map("where", where, _core.cast(source, dst.dtype_name), dst)
     _core.update(dst, source)
 

@@ -22,9 +22,9 @@ from cuprous import (
     _products,
     _reductions,
     _sorting,
-    _ufunc_methods,
+    _ufunc_pairs,
 )
-from cuprous._args import cast_in_order, check_casting, is_scalar, ndarray, with_order
+from cuprous._args import cast_in_order, check_casting, is_numpy_array, is_scalar, ndarray, unsupported, with_order
 from cuprous._convert import convert
 
 
@@ -104,7 +104,7 @@ def fill(self: ndarray, value: Any) -> None:
     """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
-    _core.update(self, value.item() if hasattr(value, "item") and not isinstance(value, ndarray) else value)
+    _core.update(self, value.item() if is_numpy_array(value) else value)
 
 
 def tolist(self: ndarray) -> Any:
@@ -190,7 +190,10 @@ def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
 
 def contains(self: ndarray, item: Any) -> bool:
     """`item in array`."""
-    return bool(_reductions.any(_core.map("equal", self, item)))
+    if isinstance(item, (list, tuple)):
+        raise unsupported(item)
+    found = self == item
+    return bool(_reductions.any(found)) if isinstance(found, ndarray) else bool(found)
 
 
 def iterate(self: ndarray) -> Iterator[ndarray]:
@@ -217,12 +220,12 @@ def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
 
 def divmod_(self: ndarray, other: Any) -> Any:
     """`divmod(array, other)`."""
-    return _ufunc_methods.divmod(self, other)
+    return _ufunc_pairs.divmod(self, other)
 
 
 def rdivmod(self: ndarray, other: Any) -> Any:
     """`divmod(other, array)`."""
-    return _ufunc_methods.divmod(other, self)
+    return _ufunc_pairs.divmod(other, self)
 
 
 def matmul_in_place(self: ndarray, other: Any) -> ndarray:
@@ -233,8 +236,8 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
 
 
 def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
-    """`copy.deepcopy`."""
-    return self.copy()
+    """`copy.deepcopy`; the order of the axes in memory stays, as in NumPy."""
+    return self.copy("K")
 
 
 # --- attributes
@@ -413,7 +416,7 @@ _METHODS: dict[str, Any] = {
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,
     "__reduce__": _interop.reduce, "__reduce_ex__": _interop.reduce,
-    "__copy__": lambda self: self.copy(), "__deepcopy__": deepcopy, "__contains__": contains, "__iter__": iterate,
+    "__copy__": lambda self: self.copy("K"), "__deepcopy__": deepcopy, "__contains__": contains, "__iter__": iterate,
     "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": None,
     "__format__": _printing.format_array, "__repr__": _printing.array_repr, "__str__": _printing.array_str,
     "__array_priority__": 100,

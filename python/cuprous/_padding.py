@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _reductions
-from cuprous._args import ArrayLike, astype, axis_order, laid_out, ndarray
+from cuprous._args import ArrayLike, astype, axis_order, is_scalar, laid_out, ndarray
 from cuprous._args import array as _as_array
 
 #: NumPy's modes -> the engine's edges.
@@ -101,25 +101,33 @@ def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[sl
 def _constant(result: ndarray, widths: list[tuple[int, int]], values: Any) -> None:
     pairs = _pairs(values, len(widths), lambda v: v)
     if len({value for pair in pairs for value in pair}) == 1:
-        _core.update(result, pairs[0][0])
+        _core.update(result, _value(pairs[0][0], result))
         return
     for i, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
         front = (slice(None),) * i
         if before:
-            _core.update(result[(*front, slice(0, before))], first)
+            _core.update(result[(*front, slice(0, before))], _value(first, result))
         if after:
-            _core.update(result[(*front, slice(result.shape[i] - after, None))], last)
+            _core.update(result[(*front, slice(result.shape[i] - after, None))], _value(last, result))
+
+
+def _value(value: Any, like: ndarray) -> Any:
+    """Numbers are cast, as NumPy casts the arrays that it makes of them."""
+    return _core.full((), value, like.dtype_name) if is_scalar(value) else value
 
 
 def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> None:
     ends = _pairs(kwargs.get("end_values", 0), result.ndim, lambda v: v)
     lengths = _pairs(kwargs.get("stat_length"), result.ndim, lambda v: v)
+    if mode in ("maximum", "minimum") and any(0 in pair for pair in lengths):
+        raise ValueError("stat_length of 0 yields no value for padding")
     for i, (before, after) in enumerate(widths):
         front = (slice(None),) * i
         n = result.shape[i] - before - after
+        first, last = (n if length is None else min(n, length) for length in lengths[i])
         sides = (
-            (slice(0, before), slice(before, before + min(n, lengths[i][0] or n)), before, ends[i][0], before),
-            (slice(before + n, None), slice(before + n - min(n, lengths[i][1] or n), before + n), before + n - 1,
+            (slice(0, before), slice(before, before + first), before, ends[i][0], before),
+            (slice(before + n, None), slice(before + n - last, before + n), before + n - 1,
              ends[i][1], after),
         )  # fmt: skip
         values: list[ndarray | None] = []

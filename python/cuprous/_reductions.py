@@ -18,6 +18,7 @@ from cuprous._args import (
     normalize_axes,
     normalize_axis,
     operand,
+    sum_dtype,
     truth_mask,
     write_exactly,
 )  # fmt: skip
@@ -48,17 +49,6 @@ def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
     return result if out is None else write_exactly(out, result, ufunc)
 
 
-def _sum_dtype(name: str, dtype: Any, out: Any) -> str:
-    """The dtype that sums and products of `name` are computed in: the caller's, that of `out`, or the default."""
-    if dtype is not None:
-        return _dtypes.name_of(dtype)
-    if isinstance(out, ndarray):
-        target = out.dtype_name
-        if _dtypes.kind(name) in "biu" or _core.can_cast(name, target, "same_kind"):
-            return target
-    return _dtypes.accumulator(name)
-
-
 def _total(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
 ) -> ndarray:
@@ -66,7 +56,7 @@ def _total(
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
-    wide = _dtypes.accumulator(name) if dtype is out is None else _sum_dtype(name, dtype, out)
+    wide = _dtypes.accumulator(name) if dtype is out is None else sum_dtype(name, dtype, out)
     if wide != name:
         a = _core.cast(a, wide)
     if where is not True:
@@ -351,7 +341,7 @@ def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str)
         a, axis = a.reshape(-1), 0
     i = normalize_axis(axis, a.ndim)
     if op in ("sum", "prod") or dtype is not None:
-        a = astype(a, _sum_dtype(a.dtype_name, dtype, out))
+        a = astype(a, sum_dtype(a.dtype_name, dtype, out))
     if a.dtype_name == "bool":
         op = {"sum": "max", "prod": "min"}.get(op, op)
     return _finish(_core.scan(op, a, i), name, None, out)
@@ -376,7 +366,7 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
     x = x if x.ndim else x.reshape((1,))
     if not include_initial:
         return _running(op, x, axis, dtype, out, op)
-    result = _running(op, x, axis, _sum_dtype(x.dtype_name, dtype, out), None, op)
+    result = _running(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
     shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
     longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))

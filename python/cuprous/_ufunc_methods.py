@@ -1,8 +1,7 @@
-"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at; and the ufuncs of two outputs."""
+"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -22,6 +21,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    sum_dtype,
     truth_mask,
     unsupported,
     with_order,
@@ -44,13 +44,13 @@ _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
-def _check_operands(args: tuple[Any, ...]) -> None:
+def check_operands(args: tuple[Any, ...]) -> None:
     for x in args:
         if is_numpy_array(x) or isinstance(x, (list, tuple)):
             raise unsupported(x)
 
 
-def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
+def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
     """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
     if "subok" in kwargs:
         check_subok(kwargs["subok"])
@@ -61,7 +61,7 @@ def _keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, 
     return kwargs.get("where", True), casting, order
 
 
-def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The caller's outputs, positional or by keyword; one None for each that was not given."""
     unknown = kwargs.keys() - _KEYWORDS
     if unknown:
@@ -80,7 +80,7 @@ def _take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: di
     return (*outs, *(None,) * (nout - len(outs)))
 
 
-def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
+def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
     """Applies `where=`, `out=` and `order=` to a computed result."""
     if where is not True:
         mask = truth_mask(where)
@@ -92,7 +92,7 @@ def _finish(name: str, result: ndarray, out: Any, where: Any, order: str, castin
     return with_order(result, order) if out is None else write_out(out, result, name, casting)
 
 
-def _loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
+def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
     """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
     if dtype is None:
         return None
@@ -105,7 +105,21 @@ def _loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> s
     return forced
 
 
-def _signature_dtype(kwargs: dict[str, Any]) -> Any:
+def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
+    """The dtype of the result where none is asked for; None where the operands' dtypes have no loop."""
+    try:
+        return _core.result_dtype(name, *args)
+    except TypeError:
+        return None
+
+
+def check_loop(name: str, forced: str | None, found: str) -> None:
+    """`dtype=` names the result's dtype: no loop may give another one."""
+    if forced is not None and found != forced:
+        raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
+
+
+def signature_dtype(kwargs: dict[str, Any]) -> Any:
     signature = kwargs.get("signature", kwargs.get("sig"))
     if signature is not None:
         raise NotImplementedError(f"signature={signature!r} is not supported; use dtype=")
@@ -115,17 +129,17 @@ def _signature_dtype(kwargs: dict[str, Any]) -> Any:
 def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
     """A call with keywords or positional outputs (the native type's hook)."""
     name = ufunc.__name__
-    out = _take_outs(name, ufunc.nin, 1, args, kwargs)[0]
+    out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
-    _check_operands(args)
-    where, casting, order = _keywords(args, kwargs)
-    dtype = _signature_dtype(kwargs)
-    if dtype is not None and _core.result_dtype(name, *args) == "bool":
-        if _dtypes.name_of(dtype) != "bool":
-            raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
-        dtype = None
-    result = _core.map(name, *args, dtype=_loop_dtype(name, args, dtype, casting))
-    return _finish(name, result, out, where, order, casting)
+    check_operands(args)
+    where, casting, order = keywords(args, kwargs)
+    dtype = signature_dtype(kwargs)
+    if dtype is not None and _natural_dtype(name, args) == _dtypes.name_of(dtype):
+        dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
+    forced = loop_dtype(name, args, dtype, casting)
+    result = _core.map(name, *args, dtype=forced)
+    check_loop(name, forced, result.dtype_name)
+    return finish(name, result, out, where, order, casting)
 
 
 # --- reduce and its like
@@ -137,23 +151,36 @@ def _require_binary(ufunc: Any, method: str) -> str:
     return str(ufunc.__name__)
 
 
-def _fold_dtype(name: str, a: ndarray, dtype: Any) -> ndarray:
-    """`a` in the dtype that a fold of this ufunc computes in."""
-    if dtype is not None:
-        return astype(a, _dtypes.name_of(dtype))
-    if name in ("add", "multiply"):
-        return astype(a, _dtypes.accumulator(a.dtype_name))
+def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
+    """`a` in the dtype that a fold of this ufunc computes in.
+
+    Raises:
+        TypeError: where the ufunc gives another dtype than it is given, so that its results cannot be folded again.
+    """
+    forced = None if dtype is None else _dtypes.name_of(dtype)
     if name.startswith("logical_"):
+        check_loop(name, forced, "bool")
         return astype(a, "bool")
-    return astype(a, _core.result_dtype(name, a, a)) if name not in _FOLDS else a
+    if name in ("add", "multiply"):
+        return astype(a, sum_dtype(a.dtype_name, dtype, out))
+    start = forced or a.dtype_name
+    if name in _FOLDS:
+        return astype(a, start)
+    one = _core.empty((), start)
+    found = _core.result_dtype(name, one, one)
+    check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
+    return astype(a, found)
 
 
-def _fold_axis(name: str, a: ndarray) -> ndarray:
-    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one."""
+def _fold_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
+    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one, from
+    `start` if there is one, over the elements that the mask has."""
     if name not in _ASSOCIATIVE:
-        result = a[0]
-        for i in range(1, a.shape[0]):
-            result = _core.map(name, result, a[i])
+        first = 0 if start is not None else 1
+        result = a[0] if start is None else _core.full(a.shape[1:], start, a.dtype_name)
+        for i in range(first, a.shape[0]):
+            folded = _core.map(name, result, a[i])
+            result = folded if mask is None else _core.map("where", mask[i], folded, result)
         return result
     while (n := a.shape[0]) > 1:
         half = n // 2
@@ -187,27 +214,34 @@ def reduce(
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
-    axes = normalize_axes(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype)
+    # NumPy lets a 0-d array have an axis here.
+    axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
+    a = _fold_dtype(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
+    mask = None
     if where is not True:
         if initial is None and identity is None:
             raise ValueError(
                 f"reduction operation '{name}' does not have an identity, "
                 "so to use a where mask one has to specify 'initial'"
             )
-        filler = _core.full((), initial if identity is None else identity, a.dtype_name)
-        a = _core.map("where", truth_mask(where), a, filler)
+        mask = _core.broadcast_to(truth_mask(where), a.shape)
+        if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
+            filler = _core.full((), initial if identity is None else identity, a.dtype_name)
+            a = _core.map("where", mask, a, filler)
     folded = 1
     for i in axes:
         folded *= a.shape[i]
-    if not axes:
+    if not axes and (initial is None or name in _ASSOCIATIVE):
         result = a.copy("K")
+    elif not axes:
+        result = _fold_axis(name, a[None], initial, None if mask is None else mask[None])
     elif folded == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
-        result = _core.full(kept, identity if identity is not None else initial, a.dtype_name)
+        start: Any = identity if initial is None else initial
+        result = _core.full(kept, start, a.dtype_name)
         result = result if keepdims else _drop(result, axes)
         if name in _FOLDS and initial is None:
             result = astype(result, a.dtype_name)
@@ -216,19 +250,20 @@ def reduce(
     elif name in _LOGICAL:
         result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
     else:
-        if len(axes) > 1 and name not in _ASSOCIATIVE:
+        if len(axes) > 1 and (name not in _ASSOCIATIVE or name == "lcm"):
             raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
         result = a
         for i in axes:
             order = (i, *(j for j in range(a.ndim) if j != i))
-            result = _fold_axis(name, result.transpose(order))
+            moved = None if mask is None else mask.transpose(order)
+            result = _fold_axis(name, result.transpose(order), initial, moved)
             result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
             if len(axes) > 1:
                 a_shape = list(a.shape)
                 a_shape[i] = 1
                 a = result = result.reshape(tuple(a_shape))
         result = result if keepdims else _drop(result, axes)
-    if initial is not None and folded:
+    if initial is not None and folded and name in _ASSOCIATIVE:
         result = _core.map(name, result, _core.full((), initial, result.dtype_name))
     return write_out(out, result, name)
 
@@ -245,8 +280,10 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     """
     name = _require_binary(self, "accumulate")
     a = array(array_)
+    if a.ndim == 0 and axis in (0, -1):
+        raise TypeError("cannot accumulate on a scalar")
     i = normalize_axis(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype)
+    a = _fold_dtype(name, a, dtype, out)
     scans = {**_FOLDS, **_LOGICAL}
     if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
         return write_out(out, _core.scan(scans[name], a, i), name)
@@ -268,7 +305,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
-    _check_operands((A, B))
+    check_operands((A, B))
     a, b = operand(A), operand(B)
     if isinstance(a, ndarray) and isinstance(b, ndarray):
         a = a.reshape(a.shape + (1,) * b.ndim)
@@ -311,65 +348,3 @@ def attach() -> None:
     native.signature = None
     native.__repr__ = lambda self: f"<ufunc '{self.__name__}'>"
     _core.set_hook("ufunc_call", call)
-
-
-# --- two outputs
-
-
-class TwoOutputs:
-    """A ufunc that returns two arrays: `divmod`, `frexp`, `modf`."""
-
-    nout = 2
-    signature = None
-    identity = None
-
-    def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
-        self.__name__ = self.__qualname__ = name
-        self.__doc__ = doc
-        self.nin = nin
-        self.nargs = nin + 2
-        self._compute = compute
-
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
-        name = self.__name__
-        outs = _take_outs(name, self.nin, 2, args, kwargs)
-        args = args[: self.nin]
-        _check_operands(args)
-        where, casting, order = _keywords(args, kwargs)
-        dtype = _loop_dtype(name, args, _signature_dtype(kwargs), casting)
-        first, second = self._compute(*args, dtype=dtype)
-        return (
-            _finish(name, first, outs[0], where, order, casting),
-            _finish(name, second, outs[1], where, order, casting),
-        )
-
-    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-        """Both outputs for every pair of an element of A and an element of B."""
-        if self.nin != 2:
-            raise ValueError("outer product only supported for binary functions")
-        a, b = array(A), array(B)
-        return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<ufunc '{self.__name__}'>"
-
-
-def _pair(first: str, second: str) -> Callable[..., tuple[ndarray, ndarray]]:
-    def compute(*args: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
-        return _core.map(first, *args, dtype=dtype), _core.map(second, *args, dtype=dtype)
-
-    return compute
-
-
-divmod = TwoOutputs("divmod", 2, _pair("floor_divide", "remainder"), "Floor quotient and remainder.")
-frexp = TwoOutputs("frexp", 1, _pair("frexp_mantissa", "frexp_exponent"), "Mantissa in [0.5, 1) and power of two.")
-
-
-def _modf(x: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
-    fraction = _core.map("modf_fraction", x, dtype=dtype)
-    return fraction, _core.map("trunc", x, dtype=fraction.dtype_name)
-
-
-modf = TwoOutputs("modf", 1, _modf, "Fractional and integer parts, both with the sign of the element.")
-
-__all__ = ["divmod", "frexp", "modf"]

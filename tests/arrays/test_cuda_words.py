@@ -34,6 +34,9 @@ def test_without_a_gpu() -> None:
         cp.cuda.Device(0).use()
     with pytest.raises(RuntimeError), cp.cuda.Device(0):
         pass
+    for ask in (cp.cuda.runtime.getDeviceProperties, cp.cuda.get_device_properties):
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="no usable GPU 0"):
+            ask(0)
     with pytest.raises(RuntimeError):
         cp.set_device("cuda")
     assert cp.get_device() == "cpu"
@@ -49,6 +52,7 @@ def test_with_a_gpu() -> None:
         assert 0 < free <= total
         assert device.compute_capability.isdigit()
     assert cp.cuda.runtime.getDeviceProperties(0)["name"]
+    assert cp.cuda.get_device_properties() == cp.cuda.runtime.get_device_properties(0)
     with cp.cuda.Stream(non_blocking=True) as stream:
         b = a * 2
         assert cp.cuda.get_current_stream() is stream

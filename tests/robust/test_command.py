@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -137,3 +138,55 @@ def test_demo_says_why_there_are_no_gpu_figures() -> None:
     done = command("demo", "--quick", "--only", "add", CUDA_VISIBLE_DEVICES="", CUPROUS_DEVICE=None)
     assert done.returncode == 0
     assert "no GPU figures" in done.stdout or "cannot be used" in done.stdout
+
+
+def test_demo_shows_no_time_of_a_wrong_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What differs from NumPy's result has no time, in words, in JSON and in the picture, and the command fails."""
+    from cuprous._demo import main, measure
+
+    right = measure.fetch
+    monkeypatch.setattr(measure, "fetch", lambda xp, value: right(xp, value) + 1)
+    before = cp.get_device()
+    picture = tmp_path / "demo.svg"
+    assert main.main(["--quick", "--only", "add", "--json", "--plot", str(picture)]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["cpu"], row["gpu"], row["ratio"]) == (None, None, None)
+    assert "wrong result" in row["note"]
+    assert "wrong result" in picture.read_text()
+    assert main.main(["--quick", "--only", "add"]) == 1
+    text = capsys.readouterr().out
+    assert "no time shown" in text
+    assert "Cuprous, CPU" not in text
+    assert cp.get_device() == before
+
+
+def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
+    from cuprous._demo.measure import Result
+    from cuprous._demo.show import BLUE, GREY, as_svg, as_text
+
+    result = Result("add", "adding", numpy=4.0, cpu=2.0, gpu=0.5, gpu_copies=1.0)
+    bars = {line[2:16].strip(): line for line in as_text([result], True, 100).splitlines() if "█" in line}
+    assert {label: next(c for c in (GREY, BLUE) if c in line) for label, line in bars.items()} == {
+        "NumPy": GREY, "Cuprous, CPU": GREY, "Cuprous, GPU": BLUE, "with copies": BLUE
+    }  # fmt: skip
+    lengths = [line.count("█") for line in bars.values()]
+    assert lengths[0] > lengths[1] > lengths[3] > lengths[2]
+    assert "8 x NumPy" in as_text([result], False, 100)
+    assert as_svg([result], "a machine").count("#3b82f6") >= 2
+    assert "\x1b" not in as_text([result], False, 100)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_demo_tells_a_terminal_how_far_it_is() -> None:
+    ours, theirs = os.openpty()
+    line = [sys.executable, "-m", "cuprous", "demo", "--quick", "--only", "add,small"]
+    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False)
+    os.close(theirs)
+    told = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "[1/2]" in told
+    assert "[2/2]" in told
+    assert told.rstrip().endswith("\x1b[2K")  # the line is cleared at the end

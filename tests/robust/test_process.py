@@ -72,17 +72,29 @@ def test_fork_after_use_on_the_cpu() -> None:
     assert output(code).splitlines() == [str(want), f"child {want + 2e6}", f"parent {want + 2e6} 0"]
 
 
-def test_multiprocessing_with_spawn() -> None:
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_multiprocessing(method: str, tmp_path: Path) -> None:
+    """Workers start afresh, whatever the parent has done; arrays go there and back as pickles."""
+    if method == "forkserver" and sys.platform == "win32":
+        pytest.skip("there is no forkserver")
+    program = tmp_path / "program.py"
     code = f"""
-        import multiprocessing as mp
-        def work(n):
-            {SET}
-            return float((cp.arange(n) * 2).sum())
+        import multiprocessing as mp, os
+        {SET}
+        def work(array):
+            return array * 2 + os.getpid() * 0, os.getpid()
         if __name__ == "__main__":
-            import sys, types
-            print(work(10))
+            here = cp.arange(10.0)
+            pending = here + 1
+            print(float(here.sum()))
+            with mp.get_context({method!r}).Pool(2) as pool:
+                results = pool.map(work, [here, pending, here[::-2]])
+            print([float(array.sum()) for array, _ in results], os.getpid() in {{pid for _, pid in results}})
     """
-    assert output(code) == "90.0"
+    program.write_text(textwrap.dedent(code))
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["45.0", "[90.0, 110.0, 50.0] False"]
 
 
 def test_threads_that_record_at_once() -> None:

@@ -139,11 +139,11 @@ pub(crate) fn cubin(gpu: &Gpu, source: &str, name: &str, options: &CompileOption
 }
 
 /// A readable listing of a program's code.
-pub(crate) fn source(gpu: &Gpu, program: &Program) -> String {
+pub(crate) fn source(arch: Arch, program: &Program) -> String {
     let mut text = String::new();
     for (k, step) in program.steps.iter().enumerate() {
         let _ = writeln!(text, "// --- step {} of {}", k + 1, program.steps.len());
-        let _ = match plan_step(gpu.arch, program, step) {
+        let _ = match plan_step(arch, program, step) {
             Ok(Planned { kernels, routines }) => {
                 routines.iter().for_each(|(_, routine)| text.push_str(&format!("// {routine}\n")));
                 writeln!(text, "{kernels}")

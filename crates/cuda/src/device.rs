@@ -264,7 +264,7 @@ impl Device for CudaDevice {
     }
 
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
-        Ok(compile::source(&self.0, program))
+        Ok(compile::source(self.0.arch, program))
     }
 
     fn user_kernel(

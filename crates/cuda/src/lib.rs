@@ -24,6 +24,11 @@ mod user;
 #[cfg(test)]
 mod gpu_tests;
 
+/// The CUDA C++ that an H200 would run for a program, as a listing. Needs no GPU.
+pub fn source(program: &cuprous_plan::Program) -> String {
+    compile::source(codegen::Arch::H200, program)
+}
+
 pub use checker::Checker;
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};

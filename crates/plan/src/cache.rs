@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, LayoutRef, Node, Result, Tape};
 
-use crate::device::Executable;
+use crate::device::{Executable, Listing};
 use crate::emit;
 use crate::engine::{Engine, Replay, Stats};
 use crate::explain::Journal;
@@ -221,18 +221,18 @@ impl Programs {
     }
 
     /// Generated code of the tape's program if something is recorded, else of the last one that ran.
-    pub(crate) fn source(&mut self, tape: &mut Tape, engine: &Engine) -> Result<String> {
+    pub(crate) fn source(&mut self, tape: &mut Tape, show: Listing) -> Result<String> {
         if !tape.nodes.is_empty() {
             // SAFETY: the engine calls this with its lock held.
             unsafe { tape.liveness(&mut self.live) };
             self.leaves.clear();
             let program = self.program(tape);
             if !program.steps.is_empty() {
-                return engine.device.source(&program);
+                return show(&program);
             }
         }
         match &self.last {
-            Some(program) => engine.device.source(program),
+            Some(program) => show(program),
             None => Ok("nothing has been recorded yet\n".into()),
         }
     }

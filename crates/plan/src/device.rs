@@ -10,6 +10,9 @@ use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 use crate::kernels::{KernelRef, RawModule};
 use crate::program::Program;
 
+/// Shows a program's code.
+pub type Listing<'a> = &'a dyn Fn(&Program) -> Result<String>;
+
 /// A place where programs run. All work given to a device by one engine runs in the order given.
 pub trait Device: Send + Sync {
     /// `"cpu"` or `"cuda"`.

@@ -10,9 +10,10 @@ use cuprous_core::layout::show;
 use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Src, Storage, Tape, tape};
 
 use crate::cache::Programs;
-use crate::device::Device;
+use crate::device::{Device, Listing};
 use crate::explain::{self, Journal};
 use crate::operations::Draw;
+use crate::program::Program;
 use crate::record::Memo;
 
 /// Nodes after which a tape ends by itself.
@@ -389,12 +390,14 @@ impl Engine {
         self.lock().journal.text()
     }
 
-    /// Generated code of the pending program of this thread or, without one, of the last.
-    pub fn show_code(self: &Arc<Engine>) -> Result<String> {
+    /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it
+    /// where a listing of that one is given.
+    pub fn show_code(self: &Arc<Engine>, other: Option<Listing>) -> Result<String> {
         let tape = self.tape();
         let mut state = self.lock();
         let State { tapes, programs, .. } = &mut *state;
-        programs.source(&mut tapes[tape as usize], self)
+        let own = |program: &Program| self.device.source(program);
+        programs.source(&mut tapes[tape as usize], other.unwrap_or(&own))
     }
 
     /// Lets go of cached programs and memory.

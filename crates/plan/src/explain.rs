@@ -20,39 +20,53 @@ enum Event {
 #[derive(Default)]
 pub(crate) struct Journal {
     events: VecDeque<Event>,
-    /// Nodes of the program that followed each program last time.
-    expected: HashMap<u64, Vec<Node>>,
+    /// The program that followed each program last time.
+    expected: HashMap<u64, u64>,
+    /// Nodes of programs.
+    nodes: HashMap<u64, Vec<Node>>,
     last: u64,
 }
 
 impl Journal {
     /// A program was recognised.
     pub(crate) fn replayed(&mut self, hash: u64) {
-        self.last = hash;
+        let before = std::mem::replace(&mut self.last, hash);
         if let Some(Event::Replayed { hash: h, times }) = self.events.back_mut()
             && *h == hash
         {
             *times += 1;
+            if *times == 2 {
+                self.followed(before, hash);
+            }
             return;
         }
+        self.followed(before, hash);
         self.push(Event::Replayed { hash, times: 1 });
     }
 
     /// A program was seen for the first time.
     pub(crate) fn planned(&mut self, hash: u64, nodes: &[Node], places: &[u32], program: &Program) {
-        let why = match self.expected.get(&self.last) {
+        let why = match self.expected.get(&self.last).and_then(|next| self.nodes.get(next)) {
             None => "nothing was recorded after this point before".to_owned(),
             Some(before) => difference(before, nodes, places),
         };
-        if self.expected.len() > 256 {
-            self.expected.clear();
+        if self.nodes.len() > 256 {
+            self.nodes.clear();
         }
-        self.expected.insert(self.last, nodes.to_vec());
+        self.nodes.insert(hash, nodes.to_vec());
+        self.followed(self.last, hash);
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
         let calls = program.steps.len() - kernels;
         let sums = program.steps.iter().filter(|s| matches!(s, Step::Call(c) if !c.epilogue.is_none())).count();
         self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
+    }
+
+    fn followed(&mut self, before: u64, hash: u64) {
+        if self.expected.len() > 256 {
+            self.expected.clear();
+        }
+        self.expected.insert(before, hash);
     }
 
     fn push(&mut self, event: Event) {

@@ -21,7 +21,7 @@ mod routines;
 pub mod script;
 pub mod spec;
 
-pub use device::{Device, Executable};
+pub use device::{Device, Executable, Listing};
 pub use engine::{Engine, Replay, Stats};
 pub use kernel::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 pub use kernels::{KernelRef, Launch, RawKernel, RawModule, UserKernel};

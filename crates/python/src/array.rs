@@ -7,7 +7,7 @@ use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyComplex, PyInt, PyTuple};
+use pyo3::types::{PyBytes, PyComplex, PyInt, PyString, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::operand::{self, finish, settle};
@@ -235,7 +235,7 @@ impl PyArray {
             && let Some(value) = operand::value(value)?
         {
             let engine = devices::of(array);
-            engine.update(&array.view(layout), value.operand()).or_raise()?;
+            engine.update(&array.view(layout), value.stored(array.dtype())?).or_raise()?;
             return settle(slf.py(), engine);
         }
         hooks::call(slf.py(), hooks::Hook::SetItem, (slf, key, value)).map(drop)
@@ -310,7 +310,17 @@ impl PyArray {
             CompareOp::Gt => Fun::Greater,
             CompareOp::Ge => Fun::GreaterEqual,
         };
-        binary(slf.py(), fun, slf.as_any(), o)
+        let py = slf.py();
+        // No number equals these; NumPy says so element by element.
+        let nothing = o.is_none() || o.is_instance_of::<PyString>() || o.is_instance_of::<PyBytes>();
+        if nothing && matches!(fun, Fun::Equal | Fun::NotEqual) {
+            let array = &slf.get().0;
+            let engine = devices::of(array);
+            let value = Scalar::new(Number::Bool(fun == Fun::NotEqual), DType::Bool);
+            let result = finish(py, engine, engine.full(array.shape(), value, DType::Bool))?;
+            return Ok(Py::new(py, result)?.into_any());
+        }
+        binary(py, fun, slf.as_any(), o)
     }
 
     // --- shape

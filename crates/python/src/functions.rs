@@ -2,9 +2,10 @@
 
 use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
+use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
 use cuprous_plan::engine::checked_bytes;
-use cuprous_plan::{Replay, record};
+use cuprous_plan::{Operand, Replay, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -99,12 +100,25 @@ pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<Py
     Ok(PyArray::own(default_engine(py)?.empty(dtype, &shape).or_raise()?))
 }
 
+/// An array of one value; a `strict` one must fit, as where it is assigned.
 #[pyfunction]
-pub(crate) fn full(py: Python<'_>, shape: Vec<i64>, value: &Bound<'_, PyAny>, dtype: &str) -> PyResult<PyArray> {
+#[pyo3(signature = (shape, value, dtype, strict = false))]
+pub(crate) fn full(
+    py: Python<'_>,
+    shape: Vec<i64>,
+    value: &Bound<'_, PyAny>,
+    dtype: &str,
+    strict: bool,
+) -> PyResult<PyArray> {
     let dtype = dtype_argument(dtype)?;
     checked_bytes(&shape, dtype).or_raise()?;
-    let number = match operand_argument(value)? {
+    let value = operand_argument(value)?;
+    if strict {
+        value.stored(dtype)?;
+    }
+    let number = match value {
         Value::Weak(n) | Value::Typed(n, _) => n,
+        Value::Huge(x) => Number::Float(x),
         Value::Array(_) => return Err(PyTypeError::new_err("[full] the value must be a scalar")),
     };
     let engine = default_engine(py)?;
@@ -157,6 +171,7 @@ pub(crate) fn random(
                 Value::Weak(n) | Value::Typed(n, _) => {
                     finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.0
                 }
+                Value::Huge(x) => finish(py, engine, engine.full(&[], Scalar::new(Number::Float(*x), dtype), dtype))?.0,
             };
             Some(array)
         }
@@ -184,7 +199,7 @@ pub(crate) fn owner(a: &PyArray) -> PyArray {
 pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let value = operand_argument(value)?;
     let engine = devices::of(&a.0);
-    engine.update(&a.0, value.operand()).or_raise()?;
+    engine.update(&a.0, value.stored(a.0.dtype())?).or_raise()?;
     settle(py, engine)
 }
 
@@ -216,9 +231,14 @@ pub(crate) fn scatter(
     };
     let engine = devices::of(&a.0);
     let dtype = a.0.dtype();
-    let value = match operand_argument(value)? {
-        Value::Array(v) => v.get().0.clone(),
-        Value::Weak(n) | Value::Typed(n, _) => finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0,
+    let value = operand_argument(value)?;
+    let stored = if matches!(op, ScatterOp::Set) { value.stored(dtype)? } else { value.operand() };
+    let value = match (&value, stored) {
+        (Value::Array(v), _) => v.get().0.clone(),
+        (_, Operand::Weak(n) | Operand::Typed(n, _)) => {
+            finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0
+        }
+        _ => unreachable!("only arrays are stored as arrays"),
     };
     value.layout.broadcast_to(index.0.shape()).or_raise()?;
     engine.scatter(&a.0, &index.0, &value, op).or_raise()?;
@@ -608,13 +628,25 @@ pub(crate) fn explain() -> PyResult<String> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (a = None))]
-pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>) -> PyResult<String> {
+#[pyo3(signature = (a = None, device = None))]
+pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>, device: Option<&str>) -> PyResult<String> {
     let engine = match a {
         Some(a) => devices::of(&a.0),
         None => devices::default_engine().or_raise()?,
     };
-    py.detach(|| engine.show_code()).or_raise()
+    let own = devices::name(engine);
+    match device {
+        Some(name) if !["cpu", "cuda"].contains(&name) => {
+            Err(PyValueError::new_err(format!("[show_code] there is no device {name:?}; use 'cpu' or 'cuda'")))
+        }
+        Some("cuda") if own == "cpu" => {
+            py.detach(|| engine.show_code(Some(&|program| Ok(cuprous_cuda::source(program))))).or_raise()
+        }
+        Some("cpu") if own != "cpu" => {
+            Err(PyValueError::new_err("[show_code] the program is one of the GPU; move its arrays to the CPU first"))
+        }
+        _ => py.detach(|| engine.show_code(None)).or_raise(),
+    }
 }
 
 #[pyfunction]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Fun, Result};
-use cuprous_plan::{Engine, Operand};
+use cuprous_core::{Array, DType, Fun, Kind, Result};
+use cuprous_plan::{Engine, Operand, record};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use smallvec::SmallVec;
@@ -21,6 +22,8 @@ pub(crate) enum Value<'py> {
     Weak(Number),
     /// A NumPy scalar.
     Typed(Number, DType),
+    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float.
+    Huge(f64),
 }
 
 impl Value<'_> {
@@ -29,6 +32,59 @@ impl Value<'_> {
             Value::Array(a) => Operand::Array(&a.get().0),
             Value::Weak(n) => Operand::Weak(*n),
             Value::Typed(n, d) => Operand::Typed(*n, *d),
+            Value::Huge(x) => Operand::Weak(Number::Int(if *x > 0.0 { i128::MAX } else { i128::MIN })),
+        }
+    }
+
+    /// What a write into an array of this dtype stores: a Python number must fit, as in NumPy.
+    pub(crate) fn stored(&self, dtype: DType) -> PyResult<Operand<'_>> {
+        if matches!(dtype.kind(), Kind::Bool) {
+            return Ok(self.operand());
+        }
+        let number = match self {
+            Value::Array(_) | Value::Typed(Number::Bool(_) | Number::Int(_) | Number::Complex(..), _) => {
+                return Ok(self.operand());
+            }
+            Value::Weak(n) | Value::Typed(n, _) => *n,
+            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(Number::Float(*x))),
+            Value::Huge(_) => return Err(too_large()),
+        };
+        let whole = match number {
+            Number::Complex(..) if !dtype.is_complex() => {
+                let to = if dtype.is_int() { "an integer" } else { "a real number" };
+                return Err(PyTypeError::new_err(format!(
+                    "[assignment] a complex number cannot be stored as {to} ({}); use .real",
+                    dtype.name()
+                )));
+            }
+            Number::Float(x) if dtype.is_int() && x.is_nan() => {
+                return Err(PyValueError::new_err("cannot convert float NaN to integer"));
+            }
+            Number::Float(x) if dtype.is_int() && x.is_infinite() => {
+                return Err(PyOverflowError::new_err("cannot convert float infinity to integer"));
+            }
+            Number::Float(x) if dtype.is_int() => x as i128,
+            Number::Int(i) if dtype.is_int() => i,
+            _ => return Ok(self.operand()),
+        };
+        let bits = dtype.size() as u32 * 8;
+        let (low, high) = match dtype.kind() {
+            Kind::Int => (-(1i128 << (bits - 1)), 1i128 << (bits - 1)),
+            _ => (0, 1i128 << bits),
+        };
+        if !(low..high).contains(&whole) {
+            let text = format!("Python integer {whole} out of bounds for {}", dtype.name());
+            return Err(PyOverflowError::new_err(text));
+        }
+        Ok(self.operand())
+    }
+
+    fn is_inexact(&self) -> bool {
+        match self {
+            Value::Array(a) => inexact(a.get().0.dtype()),
+            Value::Weak(n) => matches!(n, Number::Float(_) | Number::Complex(..)),
+            Value::Typed(_, d) => inexact(*d),
+            Value::Huge(_) => false,
         }
     }
 
@@ -38,6 +94,38 @@ impl Value<'_> {
             _ => None,
         }
     }
+}
+
+fn inexact(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex()
+}
+
+/// For an integer that nothing here can hold.
+pub(crate) fn too_large() -> PyErr {
+    PyOverflowError::new_err("Python int too large to convert to C long")
+}
+
+/// The operands of a function of which one is an integer beyond 128 bits: a float among floats, and else only to be
+/// compared with.
+#[cold]
+pub(crate) fn with_huge<'a>(
+    fun: Fun,
+    values: &'a [Value],
+    dtype: Option<DType>,
+) -> PyResult<SmallVec<[Operand<'a>; 3]>> {
+    let mut operands: SmallVec<[Operand; 3]> = values.iter().map(Value::operand).collect();
+    let float = dtype.is_some_and(inexact)
+        || values.iter().any(Value::is_inexact)
+        || record::result_dtype(fun, &operands).is_ok_and(inexact);
+    if !float && fun.result(DType::I64) != DType::Bool {
+        return Err(too_large());
+    }
+    for (operand, value) in operands.iter_mut().zip(values) {
+        if let (Value::Huge(x), true) = (value, float) {
+            *operand = Operand::Weak(Number::Float(*x));
+        }
+    }
+    Ok(operands)
 }
 
 /// The operand that a Python value is; `None` for anything but arrays and scalars.
@@ -50,17 +138,19 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
         return Ok(Some(Value::Weak(Number::Float(x.value()))));
     }
     if object.is_exact_instance_of::<PyInt>() {
-        return Ok(Some(Value::Weak(Number::Int(integer(object)?))));
+        return integer(object).map(Some);
     }
     other(object)
 }
 
-fn integer(object: &Bound<'_, PyAny>) -> PyResult<i128> {
+fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     if let Ok(i) = object.extract::<i64>() {
-        return Ok(i.into());
+        return Ok(Value::Weak(Number::Int(i.into())));
     }
-    // An integer beyond 128 bits is out of every dtype's bounds, as the largest of 128 bits is.
-    object.extract::<i128>().or_else(|_| Ok(if object.lt(0)? { i128::MIN } else { i128::MAX }))
+    match object.extract::<i128>() {
+        Ok(i) => Ok(Value::Weak(Number::Int(i))),
+        Err(_) => Ok(Value::Huge(object.extract()?)),
+    }
 }
 
 #[cold]
@@ -81,7 +171,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     // NumPy scalars (and ml_dtypes') have a dtype and an item, and are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {
         if object.is_instance_of::<PyInt>() {
-            return Ok(Some(Value::Weak(Number::Int(integer(object)?))));
+            return integer(object).map(Some);
         }
         if object.is_instance_of::<PyFloat>() {
             return Ok(Some(Value::Weak(Number::Float(object.extract()?))));
@@ -98,7 +188,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     } else if item.is_instance_of::<PyBool>() {
         Number::Bool(item.extract()?)
     } else if item.is_instance_of::<PyInt>() {
-        Number::Int(integer(&item)?)
+        Number::Int(item.extract()?)
     } else {
         Number::Float(item.extract()?)
     };
@@ -120,6 +210,10 @@ pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> 
 #[inline]
 pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyArray> {
     let engine = engine_of(values)?;
+    if values.iter().any(|v| matches!(v, Value::Huge(_))) {
+        let operands = with_huge(fun, values, dtype)?;
+        return finish(py, engine, engine.map(fun, &operands, dtype));
+    }
     let operands: SmallVec<[Operand; 3]> = values.iter().map(Value::operand).collect();
     let result = engine.map(fun, &operands, dtype);
     finish(py, engine, result)

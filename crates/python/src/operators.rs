@@ -42,8 +42,14 @@ pub(crate) fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyA
     };
     let target = &slf.get().0;
     let engine = devices::of(target);
+    let values = [Value::Array(slf.clone()), value];
+    let huge = match values[1] {
+        Value::Huge(_) => Some(operand::with_huge(fun, &values, None)?),
+        _ => None,
+    };
+    let plain = [Operand::Array(target), values[1].operand()];
     // Python's lock is not let go of between reading and writing: threads that add to one array lose nothing.
-    let result = engine.map(fun, &[Operand::Array(target), value.operand()], None).or_raise()?;
+    let result = engine.map(fun, huge.as_deref().unwrap_or(&plain), None).or_raise()?;
     let (from, to) = (result.dtype(), target.dtype());
     if !can_cast_same_kind(from, to) {
         return Err(PyTypeError::new_err(format!(

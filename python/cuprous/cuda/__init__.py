@@ -50,6 +50,7 @@ from cuprous.cuda._intrinsics import (
 from cuprous.cuda._jit import jit
 from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
+from cuprous.cuda.runtime import get_device_properties
 
 
 def __getattr__(name: str) -> Any:
@@ -67,8 +68,8 @@ __all__ = [
     "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context", "default_stream",
     "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event", "event_elapsed_time",
     "external_stream", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
-    "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid", "legacy_default_stream",
-    "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like",
-    "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx", "to_device", "types",
-    "warpsize",
+    "get_device_properties", "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid",
+    "legacy_default_stream", "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array",
+    "pinned_array_like", "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx",
+    "to_device", "types", "warpsize",
 ]  # fmt: skip

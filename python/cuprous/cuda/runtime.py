@@ -43,6 +43,11 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
     return properties
 
 
+def get_device_properties(device: int | None = None) -> dict[str, Any]:
+    """The same, of the current GPU where none is named."""
+    return getDeviceProperties(get_device_id() if device is None else device)
+
+
 def memGetInfo() -> tuple[int, int]:
     """Free and total bytes of the current GPU's memory."""
     return Device().mem_info

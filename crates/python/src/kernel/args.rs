@@ -136,6 +136,7 @@ impl<'py> Arg<'py> {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
                 operand::Value::Weak(n) => (n, python_type(n)),
                 operand::Value::Typed(n, d) => (n, d),
+                operand::Value::Huge(_) => return Err(operand::too_large()),
             };
             key.push(SCALAR | d as u32);
             return Ok(Arg::Number(n, d));

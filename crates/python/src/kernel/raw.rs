@@ -138,6 +138,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
             operand::Value::Array(array) => return Ok(Raw::Array(array.get().0.clone())),
             operand::Value::Weak(n) => return Ok(Raw::Number(n, python_type(n))),
             operand::Value::Typed(n, d) => return Ok(Raw::Number(n, d)),
+            operand::Value::Huge(_) => return Err(operand::too_large()),
         }
     }
     if object.cast::<crate::tensor::PyTensor>().is_ok() {

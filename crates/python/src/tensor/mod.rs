@@ -56,10 +56,12 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(t) = object.cast::<PyTensor>() {
         return Ok(Some(Value::Tensor(t.get().tensor())));
     }
-    Ok(operand::value(object)?.map(|v| match v {
-        operand::Value::Array(a) => Value::Tensor(Tensor::new(a.get().0.clone())),
-        operand::Value::Weak(n) | operand::Value::Typed(n, _) => Value::Number(n),
-    }))
+    Ok(match operand::value(object)? {
+        Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().0.clone()))),
+        Some(operand::Value::Weak(n) | operand::Value::Typed(n, _)) => Some(Value::Number(n)),
+        Some(operand::Value::Huge(_)) => return Err(operand::too_large()),
+        None => None,
+    })
 }
 
 /// An operand, or a TypeError.
