@@ -56,8 +56,8 @@ STREAMS = dict.fromkeys(
 SAME = "NumPy's own"
 #: Modules of SciPy's that are here.
 SCIPY = (
-    "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance", "special",
-    "stats",
+    "fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
+    "special", "stats",
 )  # fmt: skip
 
 
@@ -182,9 +182,9 @@ def page() -> str:
     lines = [
         "# NumPy's functions",
         "",
-        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
-        "are composed of operations that both devices have; Fourier transforms are not on the GPU yet, where they",
-        "raise `NotImplementedError`. A name that is not here raises it when called; its note is the reason.",
+        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. All functions",
+        "are composed of operations that both devices have. A name that is not here raises `NotImplementedError` when",
+        "called; its note is the reason.",
         "[Differences](differences.md) are what names and arguments do not show.",
         "",
         *section("`numpy`", np, cp, refused),
