@@ -128,7 +128,6 @@ where
         let (a, v) = space.split_at_mut(n * n);
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
-        v.fill(Complex::whole(0.0)); // faer adds to what is there
         let values = job.result(0, index);
         values.fill(Complex::whole(f64::NAN));
         let fine = n == 1 && one_by_one(a[0], values, v)
@@ -180,7 +179,6 @@ where
         let (re, im) = parts.split_at_mut(n);
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
-        v.fill(R::whole(0.0)); // faer adds to what is there
         re.fill(R::whole(f64::NAN));
         im.fill(R::whole(0.0));
         let fine = n == 1 && one_by_one(a[0], re, v)

@@ -197,7 +197,13 @@ unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: Place<S>, to: Place<T>,
 ///
 /// # Safety
 /// The matrix is in memory, and does not overlap `to`.
-unsafe fn copy_rows<T: Number>(m: usize, n: usize, from: Place<T>, to: &mut [T], wanted: impl Fn(usize) -> Range<usize>) {
+unsafe fn copy_rows<T: Number>(
+    m: usize,
+    n: usize,
+    from: Place<T>,
+    to: &mut [T],
+    wanted: impl Fn(usize) -> Range<usize>,
+) {
     assert!(to.len() >= m * n);
     if from.column != 1 {
         // SAFETY: passed on; there is room.
