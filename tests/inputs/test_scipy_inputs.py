@@ -148,3 +148,43 @@ def test_numbers_that_do_not_fit(name: str) -> None:
             except Exception as error:
                 failures.append(f"{arguments}: {str(error).strip() or error!r}")
     assert not failures, "\n".join(failures)
+
+
+#: Of filters with an `output`, what they are given besides an array.
+_SIGMA = (
+    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "fourier_ellipsoid",
+    "fourier_gaussian", "fourier_shift", "fourier_uniform", "shift",
+)  # fmt: skip
+_SIZE = (
+    "uniform_filter", "uniform_filter1d", "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter",
+    "median_filter", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "black_tophat", "white_tophat",
+    "morphological_gradient", "morphological_laplace",
+)  # fmt: skip
+FILTERS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(_SIGMA, (1.5,)), **dict.fromkeys(_SIZE, (3,)), "percentile_filter": (30, 3),
+    "rank_filter": (1, 3), "convolve1d": ([0.5, 1, 0.25],),
+    "correlate1d": ([0.5, 1, 0.25],), "convolve": (np.ones((3, 3)),), "correlate": (np.ones((3, 3)),),
+    "affine_transform": (np.eye(2) * 0.9,),
+    **dict.fromkeys(("laplace", "prewitt", "sobel", "spline_filter", "spline_filter1d", "binary_closing",
+                     "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss", "binary_opening",
+                     "binary_propagation"), ()),
+}  # fmt: skip
+#: Views of one array: operand and output.
+OVERLAPS = {
+    "itself": (np.s_[:], np.s_[:]), "backwards": (np.s_[:], np.s_[::-1]), "ahead": (np.s_[1:], np.s_[:-1]),
+    "behind": (np.s_[:-1], np.s_[1:]), "columns backwards": (np.s_[:, ::-1], np.s_[:]),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="each view is a kernel of its own; what overlaps is the engine's business")
+@pytest.mark.parametrize("name", FILTERS)
+def test_output_may_overlap(name: str) -> None:
+    function = getattr(OURS.ndimage, name)
+    arguments = [cp.asarray(v) if isinstance(v, np.ndarray) else v for v in FILTERS[name]]
+    start = np.abs(sample("float64", (8, 6), 3))
+    start = start > 2 if name.startswith("binary") else start.astype("complex128" if "fourier" in name else "float64")
+    for label, (source, target) in OVERLAPS.items():
+        expected = function(cp.asarray(start[source]), *arguments).get()
+        both = cp.asarray(start)
+        function(both[source], *arguments, output=both[target])
+        np.testing.assert_allclose(both[target].get(), expected, rtol=1e-12, atol=1e-12, err_msg=label)
