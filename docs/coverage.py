@@ -56,8 +56,8 @@ STREAMS = dict.fromkeys(
 SAME = "NumPy's own"
 #: Modules of SciPy's that are here.
 SCIPY = (
-    "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance", "special",
-    "stats",
+    "fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
+    "special", "stats",
 )  # fmt: skip
 
 

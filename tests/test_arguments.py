@@ -63,6 +63,7 @@ HINTS = {
     "torchvision.models.alexnet.progress": "the bar of a download, and nothing is downloaded",
     "torchvision.models.make.progress": "the bar of a download, and nothing is downloaded",
     "scipy.special._lambert.lambertw.tol": "how far the result may be off, which it never is",
+    "scipy.spatial.distance.directed_hausdorff.rng": "an order of search, which changes the time it takes",
     "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",
     "scipy.signal._recursive.filtfilt.irlen": "of the method 'gust', which is refused",

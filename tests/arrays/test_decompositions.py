@@ -72,6 +72,54 @@ def test_cholesky(dtype: str, shape: tuple[int, ...]) -> None:
         near(factor.conj().mT @ factor if upper else factor @ factor.conj().mT, a)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("n", [1, 31, 255, 256, 400])
+def test_cholesky_of_any_size_reads_one_triangle(dtype: str, n: int) -> None:
+    a = definite(make(dtype, (n, n)))
+    want = np.linalg.cholesky(a)
+    for upper, other in ((False, np.triu_indices(n, 1)), (True, np.tril_indices(n, -1))):
+        spoiled = a.copy()
+        spoiled[other] = np.nan
+        for x in (cp.asarray(spoiled), cp.asarray(spoiled.T.copy()).T, cp.asarray(np.repeat(spoiled, 2, 1))[:, ::2]):
+            got = cp.linalg.cholesky(x, upper=upper)
+            near(got, want.conj().T if upper else want)
+            assert not got.get()[other].any()
+        spoiled = a.copy()
+        spoiled[n // 2, n // 2] = -1e6
+        with pytest.raises(np.linalg.LinAlgError):
+            cp.linalg.cholesky(cp.asarray(spoiled), upper=upper).get()
+
+
+def test_what_memory_held_before_does_not_matter() -> None:
+    """Workspaces are not cleared: here they hold NaN."""
+
+    def spoil() -> None:
+        for quarter in range(36, 66):  # blocks of each size that workspaces may have
+            for array in [cp.full((int(2 ** (quarter / 4)),), np.nan) for _ in range(2)]:
+                array.get()
+
+    linalg = cp.linalg
+    for dtype in ("float32", "complex128"):
+        for n in (5, 47, 64):
+            a = make(dtype, (n, n))
+            x, h, p, tall = (cp.asarray(v) for v in (a, hermitian(a), definite(a), np.concatenate([a, a[: n // 2]])))
+            calls = [
+                lambda p=p: linalg.cholesky(p), lambda h=h: linalg.eigh(h), lambda h=h: linalg.eigvalsh(h),
+                lambda x=x: linalg.eig(x), lambda x=x: linalg.eigvals(x), lambda t=tall: linalg.svd(t),
+                lambda t=tall: linalg.svd(t.T, full_matrices=False), lambda t=tall: linalg.qr(t, "complete"),
+                lambda x=x: linalg.solve(x, x[:, :2]), lambda x=x: linalg.inv(x), lambda x=x: linalg.slogdet(x),
+            ]  # fmt: skip
+            for i, call in enumerate(calls):
+                results = []
+                for _ in range(2):
+                    spoil()
+                    found = call()
+                    results.append([part.get() for part in (found if isinstance(found, tuple) else (found,))])
+                for first, second in zip(*results, strict=True):
+                    assert np.isfinite(first).all(), (dtype, n, i)
+                    np.testing.assert_array_equal(first, second, err_msg=f"{dtype} {n} {i}")
+
+
 @pytest.mark.parametrize("shape", ANY, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_qr(dtype: str, shape: tuple[int, ...]) -> None:

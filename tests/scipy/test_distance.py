@@ -117,3 +117,63 @@ def test_in_terms_of_variances() -> None:
     np.testing.assert_allclose(float(distance.seuclidean(a[0], b[0], cp.asarray(v))),
                                scipy_distance.seuclidean(x[0], y[0], v))  # fmt: skip
     np.testing.assert_allclose(float(distance.minkowski(a[0], b[0], 3)), scipy_distance.minkowski(x[0], y[0], 3))
+
+
+def test_divergences_and_the_farthest_point() -> None:
+    weights = np.abs(A) + 0.25
+    x = cp.asarray(weights)
+    for options in ({}, {"base": 2.0}, {"axis": 1}, {"axis": 1, "keepdims": True}):
+        ours = distance.jensenshannon(x, x[::-1], **options)
+        np.testing.assert_allclose(
+            ours.get(), scipy_distance.jensenshannon(weights, weights[::-1], **options), rtol=1e-9
+        )
+    found = distance.directed_hausdorff(x, x[:3] + 0.1)
+    theirs = scipy_distance.directed_hausdorff(weights, weights[:3] + 0.1)
+    np.testing.assert_allclose([float(v) for v in found], theirs, rtol=1e-12)
+    with pytest.raises(ValueError, match="must be points"):
+        distance.directed_hausdorff(x[:0], x)
+
+
+@pytest.mark.parametrize("kind", ["good", "not square", "not symmetric", "diagonal", "vector", "nearly"])
+def test_matrices_of_distances(kind: str) -> None:
+    good = scipy_distance.squareform(np.arange(1.0, 7))
+    matrix = {
+        "good": good, "not square": good[:3], "not symmetric": np.triu(good), "diagonal": good + np.eye(4),
+        "vector": good[0], "nearly": good + 1e-9 * np.arange(16.0).reshape(4, 4),
+    }[kind]  # fmt: skip
+    for tol in (0.0, 1e-6):
+        valid = scipy_distance.is_valid_dm(matrix, tol)
+        assert distance.is_valid_dm(cp.asarray(matrix), tol) is valid
+        if not valid:
+            with pytest.raises(ValueError, match="istance matrix"):
+                distance.is_valid_dm(cp.asarray(matrix), tol, throw=True)
+            with pytest.warns(UserWarning, match="istance matrix"):
+                assert distance.is_valid_dm(cp.asarray(matrix), tol, warning=True) is False
+    assert distance.num_obs_dm(cp.asarray(good)) == 4
+
+
+def test_vectors_of_distances() -> None:
+    for n in range(30):
+        assert distance.is_valid_y(cp.ones(n)) is scipy_distance.is_valid_y(np.ones(n))
+    assert [distance.num_obs_y(cp.ones(n)) for n in (1, 3, 6, 10)] == [2, 3, 4, 5]
+    for bad in (cp.ones(0), cp.ones(4), cp.ones((2, 2))):
+        with pytest.raises(ValueError):
+            distance.num_obs_y(bad)
+
+
+def test_complex_numbers_are_refused_and_not_cut() -> None:
+    a = cp.asarray(A) * 1j
+    for name in ("euclidean", "cityblock", "cosine", "minkowski"):
+        with pytest.raises(NotImplementedError, match=f"{name}.*complex"):
+            getattr(distance, name)(a[0], a[1])
+    for name, arguments in (("cdist", (a, a)), ("pdist", (a,)), ("directed_hausdorff", (a, a))):
+        with pytest.raises(ValueError, match="complex"):
+            getattr(distance, name)(*arguments)
+
+
+@pytest.mark.parametrize("metric", TRUTHS)
+def test_shares_of_truths(metric: str) -> None:
+    """Of two vectors numbers count as they are, of rows as truth values."""
+    u, v = np.abs(A[0]) / 9, np.abs(A[1]) / 9
+    expected = getattr(scipy_distance, metric)(u, v)
+    np.testing.assert_allclose(float(getattr(distance, metric)(cp.asarray(u), cp.asarray(v))), expected, rtol=1e-10)

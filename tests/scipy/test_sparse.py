@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -286,3 +287,26 @@ def test_products_with_more_places_than_fit_into_32_bits(monkeypatch: pytest.Mon
         got = (sparse.csr_array(left) @ sparse.csr_array(right)).get()
         for part in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(got, part), getattr(want, part))
+
+
+def test_what_kind_of_matrix_it_is() -> None:
+    x = cp.eye(3)
+    for kind, end in itertools.product(("coo", "csc", "csr"), ("array", "matrix")):
+        m = getattr(sparse, f"{kind}_{end}")(x)
+        assert sparse.issparse(m)
+        assert sparse.isspmatrix(m) is (end == "matrix")
+        assert isinstance(m, sparse.sparray) is (end == "array")
+        assert isinstance(m, sparse.spmatrix) is (end == "matrix")
+        for known, test in (
+            ("coo", sparse.isspmatrix_coo), ("csc", sparse.isspmatrix_csc), ("csr", sparse.isspmatrix_csr),
+        ):  # fmt: skip
+            assert test(m) is (end == "matrix" and kind == known), (kind, end, known)
+    assert not sparse.issparse(x)
+    assert not sparse.isspmatrix_csr(x)
+
+
+def test_blocks_of_nothing_are_empty() -> None:
+    a, host = sparse.csr_array(cp.eye(2)), scipy_sparse.csr_array(np.eye(2))
+    for ours, theirs in (([[a, None]], [[host, None]]), ([[a], [None]], [[host], [None]])):
+        expected = scipy_sparse.block_array(theirs).toarray()
+        np.testing.assert_array_equal(sparse.block_array(ours).toarray().get(), expected)

@@ -150,6 +150,14 @@ def test_result_dtypes(dtype: str) -> None:
 def test_python_scalars_do_not_promote() -> None:
     assert special.xlogy(cp.ones(2, dtype=cp.float32), 2.0).dtype == np.float32
     assert special.huber(1, cp.ones(2, dtype=cp.float32)).dtype == np.float32
+    x = cp.asarray([0.25, 0.75], dtype=cp.float32)
+    functions = [
+        f for f in (getattr(special, name) for name in special.__all__) if isinstance(f, special.SpecialFunction)
+    ]
+    for function in (f for f in functions if f.nin > 1):
+        for place in range(function.nin):
+            result = function(*[x if i == place else 0.5 for i in range(function.nin)])
+            assert result.dtype == np.float32, (function, place)
 
 
 def test_empty_and_zero_dimensional() -> None:

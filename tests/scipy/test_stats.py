@@ -84,6 +84,14 @@ def test_relations() -> None:
     ours, theirs = stats.linregress(cp.asarray(x), cp.asarray(y)), scipy_stats.linregress(x, y)
     for name in ("slope", "intercept", "rvalue", "pvalue", "stderr", "intercept_stderr"):
         np.testing.assert_allclose(float(getattr(ours, name)), getattr(theirs, name), rtol=1e-11)
+    for axis in (0, 1, None):
+        for alternative in ("two-sided", "less"):
+            for keepdims in (False, True):
+                options = {"axis": axis, "alternative": alternative, "keepdims": keepdims}
+                found = stats.linregress(cp.asarray(POSITIVE), cp.asarray(POSITIVE**2), **options)
+                theirs = scipy_stats.linregress(POSITIVE, POSITIVE**2, **options)
+                for name in ("slope", "intercept", "rvalue", "pvalue", "stderr", "intercept_stderr"):
+                    np.testing.assert_allclose(getattr(found, name).get(), getattr(theirs, name), rtol=1e-9, atol=1e-13)
     r = stats.pearsonr(cp.asarray(POSITIVE), cp.asarray(POSITIVE**2), axis=1)
     np.testing.assert_allclose(r.statistic.get(), scipy_stats.pearsonr(POSITIVE, POSITIVE**2, axis=1).statistic)
     assert np.isnan(float(stats.pearsonr(cp.ones(3), cp.arange(3.0)).statistic))

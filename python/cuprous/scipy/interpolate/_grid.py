@@ -41,6 +41,8 @@ class RegularGridInterpolator:
         self.bounds_error, self.fill_value = bounds_error, fill_value
         values = array(values)
         grid = [_core.cast(array(p), "float64") for p in points]
+        if not grid:
+            raise ValueError("[RegularGridInterpolator] there must be an axis")
         if len(grid) > values.ndim:
             raise ValueError(f"There are {len(grid)} point arrays, but values has {values.ndim} dimensions")
         for i, p in enumerate(grid):

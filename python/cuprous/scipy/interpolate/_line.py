@@ -66,7 +66,11 @@ class interp1d:
         self.x = _core.cast(x, "float64")
         self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
         self._kind = "previous" if kind == "zero" else kind
-        self._spline = make_interp_spline(self.x, self._rows, degree, check_finite=False) if degree else None
+        self._spline, self._finite = None, None
+        if degree:  # a value that is not finite spoils all of the spline, as in SciPy
+            self._finite = cp.all(cp.isfinite(self._rows))
+            rows = _core.map("where", self._finite, self._rows, 0.0)
+            self._spline = make_interp_spline(self.x, rows, degree, check_finite=False)
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if extrapolates and bounds_error:
             raise ValueError("Cannot extrapolate and raise at the same time.")
@@ -101,8 +105,8 @@ class interp1d:
 
     def _evaluated(self, flat: ndarray) -> ndarray:
         x, last = self.x, self.x.size - 1
-        if self._spline is not None:
-            return self._spline(flat)
+        if self._spline is not None and self._finite is not None:
+            return _core.map("where", self._finite, self._spline(flat), math.nan)
         if self._kind in ("nearest", "nearest-up"):
             halves = (x[1:] + x[:-1]) * 0.5
             side = "left" if self._kind == "nearest" else "right"

@@ -14,7 +14,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._args import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._structures import host, neighbours
-from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, real_only, source
+from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 
 _INF = float("inf")
 #: Steps that are taken between two looks at the greatest distance: at first, and at most.
@@ -33,7 +33,6 @@ _NAMES = {"euclidean": "euclidean", "chessboard": "chessboard"} | dict.fromkeys(
 def _distances(input: ArrayLike, metric: str, sampling: Any) -> ndarray:
     """float64, squared for the Euclidean metric; inf where there is no zero."""
     a = source(input)
-    real_only(a)
     join = _JOIN[metric]
     scale = [1.0] * a.ndim if sampling is None else [float(s) for s in per_axis(sampling, a.ndim)]
     far = _core.map("where", a != 0, _INF, _core.full((), 0.0, "float64"))

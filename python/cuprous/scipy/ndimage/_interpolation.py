@@ -204,7 +204,9 @@ def _transformed(
     name, out = target(a, output, is_complex(a), shape)
     mode = check_mode(mode)
     if a.size == 0 and 0 not in shape:
-        raise RuntimeError("an empty array has no values between its elements")
+        if mode not in ("constant", "grid-constant"):
+            raise RuntimeError("an empty array has no values between its elements")
+        return deliver(_core.full(shape, cval, name), out)
 
     def real(part: ndarray, constant: float, dtype: str) -> ndarray:
         if 0 in shape:

@@ -104,12 +104,14 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
         max_label: the last number that counts; 0 for the greatest there is.
 
     Raises:
-        RuntimeError: for floating-point input.
-        TypeError: for complex input.
+        RuntimeError: for floating-point input, with a `max_label`.
+        TypeError: for complex input, and for floating-point input without a `max_label`.
     """
     a = source(input)
     real_only(a)
     if _dtypes.kind(a.dtype_name) == "f":
+        if max_label < 1:
+            raise TypeError("[find_objects] labels must be integers")
         raise RuntimeError("data type not supported")
     if max_label < 1:
         max_label = int(_core.reduce("max", a, None)) if a.size else 0

@@ -26,10 +26,15 @@ class _Groups:
         count: how many places there are.
         single: whether results are 0-d.
         shape: the shape of results.
+
+    Raises:
+        ValueError: for empty arrays that have labels, or of which an extreme is asked for.
     """
 
-    def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any) -> None:
+    def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any, extreme: bool = False) -> None:
         a = source(input)
+        if a.size == 0 and (labels is not None or extreme):
+            raise ValueError("zero-size array to reduction operation minimum which has no identity")
         self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
         self.shape: tuple[int, ...] = ()
         if labels is None:
@@ -164,7 +169,7 @@ def _single_extreme(op: str, groups: _Groups) -> ndarray:
 
 
 def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarray:
-    groups = _Groups(input, labels, index)
+    groups = _Groups(input, labels, index, True)
     if groups.single:
         return _single_extreme(op, groups)
     order, first, last, there = groups.sort()
@@ -186,6 +191,8 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """The median of each region; arguments as for `sum_labels`. 0 for labels that do not occur."""
     groups = _Groups(input, labels, index)
+    if groups.a.size == 0:
+        return cp.mean(groups.a)  # NaN
     order, first, last, there = groups.sort()
     values = _core.gather(_flat(groups.a), order)
     step = (last - first) // 2
@@ -203,6 +210,8 @@ def _positions(groups: _Groups, places: ndarray) -> Any:
     import numpy as np
 
     flat = _core.to_numpy(places)
+    if groups.a.ndim == 0:
+        return () if groups.single else [()] * flat.size
     columns = [c.tolist() for c in np.unravel_index(np.atleast_1d(flat).reshape(-1), groups.a.shape)]
     rows = list(zip(*columns, strict=True))
     return rows[0] if groups.single else rows
@@ -223,19 +232,19 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Where the least value of each region is, as a tuple of ints on the host, or a list of such; arguments as for
     `sum_labels`."""
-    groups = _Groups(input, labels, index)
+    groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[0])
 
 
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Where the greatest value of each region is, as for `minimum_position`; of several equal ones the last."""
-    groups = _Groups(input, labels, index)
+    groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[1])
 
 
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
     """Minima, maxima, and where they are; arguments and results as of `minimum` and `minimum_position`."""
-    groups = _Groups(input, labels, index)
+    groups = _Groups(input, labels, index, True)
     least, greatest = _extreme_places(groups)
     return (
         _extreme("min", input, labels, index), _extreme("max", input, labels, index),

@@ -109,11 +109,12 @@ def spline_filter1d(
 
     Raises:
         RuntimeError: for another order, and an unknown mode.
+        AxisError: if there is no such axis.
     """
     if not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
     a = source(input)
-    return _filtered(a, order, (normalize_axis(axis, a.ndim),) if a.ndim else (), _double(a, output), mode)
+    return _filtered(a, order, (normalize_axis(axis, a.ndim),), _double(a, output), mode)
 
 
 def _double(a: ndarray, output: Output) -> Output:

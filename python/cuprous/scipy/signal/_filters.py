@@ -18,9 +18,11 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
     """Medians over windows of odd extents (3 by default), with zeros beyond the edges.
 
     Raises:
-        ValueError: for even extents.
+        ValueError: for even extents, and for bool, float16 and complex arrays.
     """
     a = cp.atleast_1d(array(volume))
+    if a.dtype_name in ("bool", "float16", "bfloat16") or _dtypes.kind(a.dtype_name) == "c":
+        raise ValueError(f"dtype={a.dtype_name} is not supported by medfilt")
     sizes = [3] * a.ndim if kernel_size is None else host(kernel_size).reshape(-1).tolist()
     sizes = sizes * a.ndim if len(sizes) == 1 else sizes
     if any(n % 2 != 1 for n in sizes):
@@ -56,7 +58,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
     a = array(data)
-    a = a if _dtypes.kind(a.dtype_name) in "fc" else _core.cast(a, "float64")
+    a = a if a.dtype_name in ("float32", "float64", "complex64", "complex128") else _core.cast(a, "float64")
     axis = normalize_axis(axis, a.ndim)
     if type in ("constant", "c"):
         return a - cp.mean(a, axis=axis, keepdims=True)

@@ -238,7 +238,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     """The state of `lfilter` after given outputs and inputs, the newest first; computed on the host.
 
     Raises:
-        ValueError: if all of `a` is zero.
+        ValueError: if all of `a` is zero, and for states of several axes.
     """
     import numpy as np
 
@@ -247,6 +247,8 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     if denominator.size == 0:
         raise ValueError("There must be at least one nonzero `a` coefficient.")
     outputs, inputs = np.atleast_1d(host(y)), np.atleast_1d(host(x if x is not None else []))
+    if outputs.ndim > 1 or inputs.ndim > 1:
+        raise ValueError("[lfiltic] y= and x= must have one axis")
     n, m = denominator.size - 1, numerator.size - 1
     wide = np.result_type(outputs, numerator, denominator, np.float64 if inputs.size == 0 else inputs, np.float32)
     outputs = np.pad(outputs.astype(wide), (0, max(n - outputs.size, 0)))
@@ -308,9 +310,15 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def sosfilt_zi(sos: Any) -> ndarray:
-    """The states of `sosfilt` in which a step of ones does not change the output, of shape (sections, 2)."""
+    """The states of `sosfilt` in which a step of ones does not change the output, of shape (sections, 2).
+
+    Raises:
+        ValueError: for sections that are not rows of six coefficients, the fourth of which is 1.
+    """
     import numpy as np
 
+    if host(sos).ndim != 2:
+        raise ValueError("sos must be shape (n_sections, 6)")
     sections = _sections(sos)
     states, scale = [], 1.0
     for row in sections.astype(np.result_type(sections, np.float64)):

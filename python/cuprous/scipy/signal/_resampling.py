@@ -286,7 +286,8 @@ def resample_poly(
 
 
 def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
-    """Takes noise off: each element moves towards the mean of its window, the further the less the window varies.
+    """Takes noise off: each element moves towards the mean of its window, the further the less the window varies. In
+    float64.
 
     Args:
         im: array.
@@ -299,7 +300,7 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     a = array(im)
     if _dtypes.kind(a.dtype_name) == "c":
         raise NotImplementedError("[wiener] complex im= is not supported")
-    a = a if a.dtype_name in ("float32", "float64") else _core.cast(a, "float64")
+    a = _core.cast(a, "float64")
     sizes = [3] * a.ndim if mysize is None else host(mysize).reshape(-1).tolist()
     sizes = sizes * a.ndim if len(sizes) == 1 else sizes
     if any(n % 2 == 0 for n in sizes):

@@ -68,7 +68,7 @@ def _complex(*arrays: ndarray) -> str:
 
 def _transforms(x: ndarray, window: ndarray, step: int, nfft: int, detrend: Any, onesided: bool) -> ndarray:
     """Transforms of the segments of the last axis, detrended and windowed: shape (…, segments, frequencies)."""
-    x = x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, "float64")
+    x = x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, _dtypes.component(_complex(x)))
     segments = sliding_window_view(x, window.size, -1)[..., ::step, :]
     if callable(detrend):
         segments = array(detrend(segments))

@@ -214,6 +214,8 @@ class Arithmetic(Sparse):
             return self.power(n)
         from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
+        if isinstance(n, float):
+            raise ValueError("exponent must be an integer")
         return matrix_power(self, n)
 
     # --- comparisons

@@ -306,6 +306,14 @@ class Sparse:
         """
         return self.tocoo(copy=False).reshape(*shape, order=order, copy=copy)
 
+    def resize(self, *shape: Any) -> None:
+        """Not there.
+
+        Raises:
+            NotImplementedError: always; the message names the alternative.
+        """
+        raise NotImplementedError("[resize] is not supported; use rows and columns, or bmat with blocks of None")
+
     def nonzero(self) -> tuple[ndarray, ndarray]:
         """Rows and columns of the values that are not zero; of compressed formats by rows."""
         from cuprous.scipy.sparse import _pattern

@@ -62,10 +62,9 @@ def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
 def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: Any, is_array: bool) -> Any:
     if is_number(offsets):
         single = is_number(diagonals) or not len(diagonals) or is_number(diagonals[0])
-        diagonals = [diagonals] if single else [diagonals[0]] if len(diagonals) == 1 else None
-        if diagonals is None:
+        if not single:
             raise ValueError("Different number of diagonals and offsets.")
-        offsets = [offsets]
+        diagonals, offsets = [diagonals], [offsets]
     elif isinstance(offsets, ndarray) or is_numpy_array(offsets):
         offsets = offsets.tolist()
     offsets = [operator.index(k) for k in offsets]
@@ -249,11 +248,8 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
                 elif extents[at] != extent:
                     raise ValueError(f"blocks[{i},{j}] has incompatible {axis} dimensions. Got blocks[{i},{j}]."
                                      f"shape[{int(axis == 'col')}] == {extent}, expected {extents[at]}.")  # fmt: skip
-    for extents, what in ((heights, "blocks[{},:] are all None"), (widths, "blocks[:,{}] are all None")):
-        for k, extent in enumerate(extents):
-            if extent is None:
-                raise ValueError(what.format(k))
-    down, right = _edges(heights), _edges(widths)
+    # Rows and columns of None alone are empty.
+    down, right = _edges([n or 0 for n in heights]), _edges([n or 0 for n in widths])
     parts = [
         (b._data, astype(b._row, "int64") + down[i], astype(b._col, "int64") + right[j])
         for i, row in enumerate(grid) for j, b in enumerate(row) if b is not None

@@ -115,11 +115,24 @@ def _pick_minor(a: Any, item: Axis) -> Any:
     return a._new(data, pattern, tuple(extents), a._canonical)
 
 
+def _common(rows: ndarray, columns: ndarray) -> tuple[int, ...]:
+    """The shape that two index arrays broadcast to.
+
+    Raises:
+        IndexError: if there is none.
+    """
+    try:
+        return broadcast_shapes(rows.shape, columns.shape)
+    except ValueError as error:
+        raise IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes "
+                         f"{rows.shape} {columns.shape}") from error  # fmt: skip
+
+
 def _cells(a: Any, rows: ndarray, columns: ndarray) -> ndarray:
     """The elements at some places (index arrays of one shape), dense."""
     b = a.tocsr()
     b.sum_duplicates()
-    shape = broadcast_shapes(rows.shape, columns.shape)
+    shape = _common(rows, columns)
     rows, columns = _core.broadcast_to(rows, shape), _core.broadcast_to(columns, shape)
     return _pattern.find(b._keys(), b.data, _pattern.keys(rows, columns, a._shape))
 
@@ -178,6 +191,7 @@ def assign(a: Any, key: Any, value: Any) -> None:
 
     Raises:
         ValueError: for values that do not broadcast to the place.
+        IndexError: for index arrays that do not broadcast.
     """
     axes = _axes(key, a._shape)
     if axes is None:
@@ -187,7 +201,7 @@ def assign(a: Any, key: Any, value: Any) -> None:
         rows, columns = (_numbers(item) for item in axes)
         if not all(isinstance(item, ndarray) for item in axes):
             rows, columns = rows.reshape(-1, 1), columns.reshape(1, -1)
-    shape = broadcast_shapes(rows.shape, columns.shape)
+    shape = _common(rows, columns)
     if isinstance(value, Sparse):
         value = value.toarray()
     if not is_number(value):

@@ -49,9 +49,13 @@ def _jensenshannon(u: ndarray, v: ndarray) -> ndarray:
     return _map("sqrt", _map("maximum", (total(part(p)) + total(part(q))) * 0.5, 0.0))
 
 
-def _counts(u: ndarray, v: ndarray, w: ndarray | None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+def truths(x: ndarray) -> ndarray:
+    """1 for elements that are not 0."""
+    return _core.cast(x != 0.0, "float64")
+
+
+def _counts(p: ndarray, q: ndarray, w: ndarray | None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Of two rows of truth values how often both, the first only, the second only and none is true (by weight)."""
-    p, q = (_core.cast(x != 0.0, "float64") for x in (u, v))
     weight: Any = 1.0 if w is None else w
     both, first, second = p * q * weight, p * (1.0 - q) * weight, (1.0 - p) * q * weight
     return total(both), total(first), total(second), total((1.0 - p) * (1.0 - q) * weight)
@@ -93,7 +97,7 @@ def _yule(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
     return _ratio(2.0 * half, tt * ff + half)
 
 
-#: Metrics of truth values (elements that are not 0), which take weights.
+#: Metrics of truth values 0 and 1, which take weights.
 TRUTHS: dict[str, Callable[[ndarray, ndarray, Any], ndarray]] = {
     "dice": _dice, "jaccard": _jaccard, "rogerstanimoto": _rogerstanimoto, "russellrao": _russellrao,
     "sokalsneath": _sokalsneath, "yule": _yule,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
 from cuprous import _core
 from cuprous._args import array, is_numpy_array, unsupported
-from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total
+from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total, truths
+from cuprous.scipy.special import rel_entr
 
 ndarray = _core.ndarray
 _map = _core.map
@@ -62,6 +64,9 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
         weights = None if w is None else _weights(w, rows[0].shape[-1])
 
         def found(u: ndarray, v: ndarray) -> ndarray:
+            # Of two vectors SciPy takes numbers for shares of a truth, but for "jaccard"; of rows, whether they are 0.
+            if known in TRUTHS and (u.ndim > 1 or known == "jaccard"):
+                u, v = truths(u), truths(v)
             distances: ndarray = chosen(u, v, weights)
             return distances
 
@@ -109,6 +114,8 @@ def _rows(x: Any, name: str) -> ndarray:
     a = array(x)
     if a.ndim != 2:
         raise ValueError(f"{name} must be a 2-dimensional array.")
+    if a.dtype.kind == "c":
+        raise ValueError(f"Unsupported dtype {a.dtype_name}")
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
@@ -138,10 +145,10 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         out: float64 array of shape (m, n) that receives the result.
 
     Returns:
-        float64 of shape (m, n). Complex numbers lose their imaginary parts.
+        float64 of shape (m, n).
 
     Raises:
-        ValueError: for arrays that are not 2-d, rows of different lengths, and a wrong `out`.
+        ValueError: for arrays that are not 2-d or complex, rows of different lengths, and a wrong `out`.
         NotImplementedError: for other metrics, functions, and arguments that a metric does not take.
     """
     a, b = _rows(XA, "XA"), _rows(XB, "XB")
@@ -207,12 +214,14 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
     return a[cp.triu_indices(a.shape[0], 1)]
 
 
-def _vectors(u: Any, v: Any) -> tuple[ndarray, ndarray]:
+def _vectors(name: str, u: Any, v: Any) -> tuple[ndarray, ndarray]:
     found = []
     for x in (u, v):
         a = array(x)
         if a.ndim != 1:
             raise ValueError("Input vector should be 1-D.")
+        if a.dtype.kind == "c":
+            raise NotImplementedError(f"[{name}] complex numbers are not supported; use linalg.norm of the difference")
         found.append(a if a.dtype_name == "float64" else _core.cast(a, "float64"))
     if found[0].shape != found[1].shape:
         raise ValueError(f"operands could not be broadcast together with shapes {found[0].shape} {found[1].shape}")
@@ -221,7 +230,7 @@ def _vectors(u: Any, v: Any) -> tuple[ndarray, ndarray]:
 
 def _single(name: str) -> Callable[..., ndarray]:
     def distance(u: Any, v: Any, w: Any = None) -> ndarray:
-        a, b = _vectors(u, v)
+        a, b = _vectors(name, u, v)
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
     distance.__name__ = distance.__qualname__ = name
@@ -241,24 +250,151 @@ braycurtis, chebyshev, sokalsneath, sqeuclidean, yule = map(
 
 def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
     """The p-norm of the difference of two vectors, possibly with weights."""
-    a, b = _vectors(u, v)
+    a, b = _vectors("minkowski", u, v)
     return _metric("minkowski", "minkowski", [a], {"p": p, "w": w})(a, b)
 
 
 def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
     """The Euclidean distance of two vectors in standard deviations: `V` are the variances."""
-    a, b = _vectors(u, v)
+    a, b = _vectors("seuclidean", u, v)
     return _metric("seuclidean", "seuclidean", [a], {"V": V})(a, b)
 
 
 def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
     """The distance of two vectors in terms of an inverse covariance matrix."""
-    a, b = _vectors(u, v)
+    a, b = _vectors("mahalanobis", u, v)
     return _metric("mahalanobis", "mahalanobis", [a], {"VI": VI})(a, b)
 
 
+def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, keepdims: bool = False) -> ndarray:
+    """The root of the Jensen-Shannon divergence of distributions along an axis, which are normalised to sum 1 first.
+
+    Args:
+        p, q: weights, which broadcast.
+        base: of the logarithm; e if None.
+        axis: the axis.
+        keepdims: keeps the axis with extent one.
+
+    Raises:
+        AxisError: if there is no such axis.
+        TypeError: for complex numbers.
+    """
+    a, b = array(p), array(q)
+    a, b = (x / cp.sum(x, axis=axis, keepdims=True) for x in (a, b))
+    middle = (a + b) / 2.0
+    divergence = cp.sum(rel_entr(a, middle), axis=axis, keepdims=keepdims)
+    divergence = divergence + cp.sum(rel_entr(b, middle), axis=axis, keepdims=keepdims)
+    if base is not None:
+        divergence = divergence / math.log(base)
+    return _map("sqrt", divergence / 2.0)
+
+
+def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, ndarray]:
+    """How far a point of `u` is from the nearest one of `v`, at most, and the places of the two in `u` and in `v`.
+
+    Args:
+        u: m points, as rows.
+        v: n points of the same length.
+        rng: SciPy's order of search, which changes nothing but which of equally far points is found: here the first.
+
+    Raises:
+        ValueError: for arrays that are not 2-d or complex, points of different length, and no points.
+    """
+    a, b = _rows(u, "u"), _rows(v, "v")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError("u and v need to have the same number of columns")
+    if a.shape[0] == 0 or b.shape[0] == 0:
+        raise ValueError("[directed_hausdorff] there must be points")
+    distances = cdist(a, b)
+    nearest = cp.argmin(distances, axis=1)
+    least = cp.min(distances, axis=1)
+    place = cp.argmax(least)
+    return least[place], place, nearest[place]
+
+
+def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None = "D", warning: bool = False) -> bool:
+    """Whether an array is a symmetric matrix with a diagonal of zeros, which waits for the device.
+
+    Args:
+        D: the array.
+        tol: by how much elements may differ from those across the diagonal, and those on it from 0.
+        throw: raises if it is not.
+        name: what messages call it.
+        warning: warns if it is not.
+
+    Raises:
+        ValueError: what is wrong, with `throw`.
+    """
+    a = array(D)
+    which = f"Distance matrix '{name}'" if name else "Distance matrix"
+    if a.ndim != 2:
+        return _invalid(f"{which} must have shape=2 (i.e. be two-dimensional).", throw, warning)
+    if a.shape[0] != a.shape[1]:
+        return _invalid(f"{which} must be symmetric.", throw, warning)
+    within = f" within tolerance {tol:5.5f}" if tol else ""
+    if tol != math.inf and a.size:
+        other, diagonal = a.T, cp.diagonal(a)
+        if not bool(cp.all(a == other if tol == 0 else a - other <= tol)):
+            return _invalid(f"{which} must be symmetric{within}.", throw, warning)
+        if not bool(cp.all(diagonal == 0 if tol == 0 else diagonal <= tol)):
+            return _invalid(f"{which} diagonal must be {'close to ' * bool(tol)}zero{within}.", throw, warning)
+    return True
+
+
+def is_valid_y(y: Any, warning: bool = False, throw: bool = False, name: str | None = None) -> bool:
+    """Whether an array is a vector of as many distances as so many points have; arguments as for `is_valid_dm`."""
+    a = array(y)
+    which = f"Condensed distance matrix {name!r} " if name else "Condensed distance matrix "
+    if a.ndim != 1:
+        return _invalid(f"{which}must have shape=1 (i.e. be one-dimensional).", throw, warning)
+    d = _points(a.size)
+    if d * (d - 1) != 2 * a.size:
+        text = f"Length n of condensed distance matrix {which}must be a binomial coefficient: n = k (k - 1) / 2."
+        return _invalid(text, throw, warning)
+    return True
+
+
+def _invalid(text: str, throw: bool, warning: bool) -> bool:
+    if throw:
+        raise ValueError(text)
+    if warning:
+        warnings.warn(text, stacklevel=3)
+    return False
+
+
+def _points(distances: int) -> int:
+    """How many points have at least so many distances."""
+    root = math.isqrt(2 * distances)
+    return root + (root * root < 2 * distances)
+
+
+def num_obs_dm(d: Any) -> int:
+    """The number of points of a matrix of distances.
+
+    Raises:
+        ValueError: for other arrays.
+    """
+    a = array(d)
+    is_valid_dm(a, tol=math.inf, throw=True, name="d")
+    return int(a.shape[0])
+
+
+def num_obs_y(Y: Any) -> int:
+    """The number of points of a vector of distances.
+
+    Raises:
+        ValueError: for other arrays, and empty ones.
+    """
+    a = array(Y)
+    is_valid_y(a, throw=True, name="Y")
+    if a.size == 0:
+        raise ValueError("The number of observations cannot be determined on an empty distance matrix.")
+    return _points(a.size)
+
+
 __all__ = [
-    "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
-    "hamming", "jaccard", "mahalanobis", "minkowski", "pdist", "rogerstanimoto", "russellrao", "seuclidean",
-    "sokalsneath", "sqeuclidean", "squareform", "yule",
+    "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "dice", "directed_hausdorff",
+    "euclidean", "hamming", "is_valid_dm", "is_valid_y", "jaccard", "jensenshannon", "mahalanobis", "minkowski",
+    "num_obs_dm", "num_obs_y", "pdist", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean",
+    "squareform", "yule",
 ]  # fmt: skip

@@ -69,8 +69,32 @@ def betaln(a: Any, b: Any) -> ndarray:
     return _map("gammaln", a) + _map("gammaln", b) - _map("gammaln", a + b)
 
 
+def is_pole(x: Any) -> Any:
+    """Where gamma has no value."""
+    return both(x <= 0.0, x == _floor(x))
+
+
+def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Where one of the numbers is a pole of gamma: whether it is, and whether the beta function is there `sign` times
+    that of the two numbers, which are positive; otherwise it is `sign` times infinity (as Cephes has it)."""
+    first = is_pole(a)
+    pole, other = where(first, a, b), where(first, b, a)
+    rest = 1.0 - pole - other
+    integral = both(other == _floor(other), rest > 0.0)
+    there = both(integral, other > 0.0)
+    sign = where(both(integral, _map("remainder", other, 2.0) == 1.0), -1.0, _core.full((), 1.0, rest.dtype_name))
+    at = _map("logical_or", first, is_pole(b))
+    return at, both(at, there), sign, where(there, rest, 1.0), where(there, other, 1.0)
+
+
 def beta(a: Any, b: Any) -> ndarray:
     """By gamma where that does not overflow, otherwise by its logarithm (positive arguments)."""
+    a, b = _as(a, b), _as(b, a)
+    at, finite, sign, rest, other = beta_at_poles(a, b)
+    return where(at, sign * where(finite, _beta(rest, other), math.inf), _beta(a, b))
+
+
+def _beta(a: Any, b: Any) -> ndarray:
     s = a + b
     limit = 160.0 if s.dtype_name == "float64" else 32.0
     small = both(both(_map("absolute", s) < limit, _absolute(a) < limit), _absolute(b) < limit)
@@ -87,7 +111,8 @@ def _floor(x: Any) -> Any:
 
 
 def binom(n: Any, k: Any) -> ndarray:
-    """1 / ((n + 1) beta(n - k + 1, k + 1)), rounded where both are integers and the result is below 2**51 or 2**22."""
+    """1 / ((n + 1) beta(n - k + 1, k + 1)), rounded where both are integers and the result is below 2**51 or 2**22;
+    NaN for negative integers n."""
     integral_k = k == _floor(k)
     whole = _map("logical_and", n == _floor(n), integral_k)
     limit = 2.0**51 if (n + k).dtype_name == "float64" else 2.0**22
@@ -95,7 +120,8 @@ def binom(n: Any, k: Any) -> ndarray:
     value = 1.0 / ((n + 1.0) * beta(n - k + 1.0, k + 1.0))
     value = where(_map("logical_and", whole, _map("absolute", value) < limit), _map("rint", value), value)
     outside = both(_map("logical_and", integral_k, n >= 0.0), _map("logical_or", k < 0.0, both(whole, k > n)))
-    return where(outside, 0.0, value)
+    value = where(outside, 0.0, value)
+    return where(both(n < 0.0, n == _floor(n)), math.nan, value)
 
 
 def xlogy(x: Any, y: Any) -> ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.special import _integrals
-from cuprous.scipy.special._composed import both, isnan, rgamma, where
+from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where
 from cuprous.scipy.special._function import SpecialFunction, floats, ndarray
 from cuprous.scipy.special._incomplete import in_double, stirling
 
@@ -24,10 +24,11 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
     whole = _map("floor", m) == m
     turned = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, where gamma(z) has a pole
     sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, m * 0.0 + 1.0)
-    pole = both(both(z <= 0.0, _map("floor", z) == z), whole)
+    pole = both(is_pole(z), whole)
     direct = where(
         pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(turned), _map("gamma", top) * rgamma(z)
     )
+    direct = where(both(is_pole(top), _map("logical_not", is_pole(z))), math.inf, direct)
     return where(m == 0.0, 1.0, where(large, _map("exp", ratio), direct))
 
 

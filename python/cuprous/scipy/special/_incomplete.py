@@ -17,8 +17,8 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
+from cuprous.scipy.special._composed import beta_at_poles, both, isnan, where
 from cuprous.scipy.special._composed import betaln as composed_betaln
-from cuprous.scipy.special._composed import both, isnan, where
 from cuprous.scipy.special._function import ndarray
 
 _map = _core.map
@@ -167,8 +167,11 @@ def log_beta(a: ndarray, b: ndarray) -> ndarray:
 @in_double
 def betaln(a: ndarray, b: ndarray) -> ndarray:
     """The logarithm of |B(a, b)|; by gammaln where one of the numbers is negative."""
+    at, finite, _, rest, other = beta_at_poles(a, b)
+    a, b = where(finite, rest, a), where(finite, other, b)
     positive = both(both(a > 0.0, b > 0.0), a + b < math.inf)
-    return where(positive, log_beta(where(positive, a, 1.0), where(positive, b, 1.0)), composed_betaln(a, b))
+    value = where(positive, log_beta(where(positive, a, 1.0), where(positive, b, 1.0)), composed_betaln(a, b))
+    return where(both(at, _map("logical_not", finite)), math.inf, value)
 
 
 def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:

@@ -105,6 +105,8 @@ _TABLE: dict[str, _Row] = {
 
 def _double(value: Any) -> ndarray:
     a = array(value)
+    if a.dtype.kind == "c":
+        raise TypeError("[stats] distributions of complex numbers are not supported")
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 

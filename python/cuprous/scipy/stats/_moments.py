@@ -14,7 +14,7 @@ _map = _core.map
 
 
 def sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[ndarray, int]:
-    """A real floating array and the axis from the front; flattened for None.
+    """A real floating array of at least one axis, and the axis from the front; flattened for None.
 
     Raises:
         ValueError: for an unknown policy.
@@ -32,8 +32,8 @@ def sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -
     if _dtypes.kind(x.dtype_name) == "c":
         raise TypeError(f"[{name}] complex numbers are not supported")
     x = x if _dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64")
-    if axis is None:
-        return x.reshape([x.size]), 0
+    if axis is None or x.ndim == 0:
+        return x.reshape([x.size]), 0 if axis is None else normalize_axis(axis, 1)
     return x, normalize_axis(axis, x.ndim)
 
 
@@ -179,6 +179,8 @@ def variation(
 def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
     """`scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant."""
     x, along = sample(compare, axis, "zmap", nan_policy)
+    if axis is not None:
+        normalize_axis(axis, array(compare).ndim)
     values = array(scores)
     if x.size == 0:
         return _core.full(values.shape, math.nan, x.dtype_name)

@@ -19,6 +19,8 @@ def iqr(
     """The distance between two percentiles, divided by `scale` ("normal" makes it the standard deviation of a normal
     distribution).
 
+    NaN of nothing.
+
     Raises:
         TypeError: if `rng` is not a pair.
         ValueError: for a scale that is not known.
@@ -30,6 +32,8 @@ def iqr(
             raise ValueError(f"{scale} not a valid scale for `iqr`")
         scale = 1.3489795003921634
     values, along = sample(x, axis, "iqr", nan_policy)
+    if values.shape[along] == 0:
+        return _kept(cp.mean(values, axis=along), x, axis, keepdims)  # NaN
     low, high = (cp.percentile(values, float(q), axis=along, method=interpolation) for q in sorted(rng))
     return _kept((high - low) / float(scale), x, axis, keepdims)
 
@@ -111,9 +115,11 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     and the count 0.
 
     Raises:
-        TypeError: for complex numbers.
+        TypeError: for complex numbers and bool.
     """
-    given = array(a)
+    given = cp.atleast_1d(array(a))
+    if given.dtype_name == "bool":
+        raise TypeError("[mode] bool is not numeric")
     x, along = sample(given, axis, "mode", nan_policy)
     raw = cp.moveaxis(given.reshape([x.size]) if axis is None else given, along, -1)
     shape = raw.shape[:-1]

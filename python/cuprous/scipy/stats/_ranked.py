@@ -200,7 +200,7 @@ def kendalltau(
     if b.shape[-1] != n:
         raise ValueError("Array shapes are incompatible for broadcasting.")
     shape = a.shape[:-1]
-    signs = [_map("sign", v[..., :, None] - v[..., None, :]) for v in (a, b)]
+    signs = [_order(v[..., :, None], v[..., None, :]) for v in (a, b)]
     # Each pair twice.
     agree = cp.sum(signs[0] * signs[1], axis=(-2, -1)) * 0.5
     tied = [_ties(v) for v in (a, b)]
@@ -211,6 +211,13 @@ def kendalltau(
     found = [_kendall(n, [float(v) for v in row], method, variant, alternative) for row in _core.to_numpy(columns).T]
     tau, p = (_kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), x, axis, keepdims) for i in (0, 1))
     return SignificanceResult(tau, p)
+
+
+def _order(first: ndarray, second: ndarray) -> ndarray:
+    """1, 0 or -1 as the first is greater, equal or less; NaN if one is. (The difference of infinities would be.)"""
+    greater, less = (_core.cast(c, "float64") for c in (first > second, first < second))
+    known = _map("logical_and", first == first, second == second)
+    return _map("where", known, greater - less, math.nan)
 
 
 def _kendall(n: int, row: list[float], method: str, variant: str, alternative: str) -> tuple[float, float]:

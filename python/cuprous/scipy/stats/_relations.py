@@ -139,6 +139,9 @@ def spearmanr(
         raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
     values = cp.concatenate(columns, axis=1)
     n, k = values.shape
+    if n == 0:
+        check_alternative(alternative)
+        return SignificanceResult(cp.full((), math.nan), cp.full((), math.nan))
     if k < 2:
         raise ValueError("`spearmanr` needs at least 2 variables to compare")
     ranks = rankdata(values, axis=0)
@@ -150,27 +153,51 @@ def spearmanr(
     return SignificanceResult(r, _correlated(r, n, alternative))
 
 
-def linregress(x: Any, y: Any, alternative: str = "two-sided") -> LinregressResult:
+def linregress(
+    x: Any, y: Any, alternative: str = "two-sided", *, axis: int | None = 0, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> LinregressResult:  # fmt: skip
     """The least squares line through points: slope, intercept, coefficient of correlation, the p-value of no slope, and
-    the standard errors of slope and intercept.
+    the standard errors of slope and intercept, in float64.
+
+    Args:
+        x, y: coordinates of the points along `axis` (None: all elements are one sample), which broadcast along others.
+        alternative: "two-sided", "less" or "greater".
+        axis: the axis.
+        nan_policy: "propagate".
+        keepdims: keeps the axis with extent one.
+
+    NaN where there are no points, or where x is the same for all.
 
     Raises:
-        ValueError: for empty samples, samples of different length, and another alternative.
+        ValueError: for samples of different length, another alternative and policy.
+        NotImplementedError: for policies other than "propagate".
     """
-    a, _ = sample(x, None, "linregress")
-    b, _ = sample(y, None, "linregress")
-    if a.size == 0 or b.size == 0:
-        raise ValueError("Inputs must not be empty.")
-    if a.size != b.size:
-        raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
-    n = a.size
-    u, v = _centred(a, 0), _centred(b, 0)
-    xx, yy, xy = (cp.mean(s) for s in (u * u, v * v, u * v))
+    check_alternative(alternative)
+    found = [sample(s, axis, "linregress", nan_policy) for s in (x, y)]
+    (a, along), (b, other) = ((_core.cast(s, "float64"), k) for s, k in found)
+    n = a.shape[along]
+    if n != b.shape[other]:
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    a, b = cp.moveaxis(a, along, -1), cp.moveaxis(b, other, -1)
+    a, b = cp.broadcast_arrays(a, b)
+    fields = _line(a, b, n, alternative)
+    like = x if a.ndim == found[0][0].ndim else y
+    shown = [_kept(v, like, axis, keepdims) for v in fields]
+    return LinregressResult(*shown[:5], intercept_stderr=shown[5])
+
+
+def _line(a: ndarray, b: ndarray, n: int, alternative: str) -> list[ndarray]:
+    """What `linregress` finds, of points along the last axis."""
+    last = a.ndim - 1
+    u, v = _centred(a, last), _centred(b, last)
+    xx, yy, xy = (cp.mean(s, axis=last) for s in (u * u, v * v, u * v))
+    xx = _map("where", xx == 0.0, math.nan, xx)
     slope = xy / xx
     scale = _map("sqrt", xx * yy)
-    r = _map("where", scale == 0.0, 0.0, _map("minimum", _map("maximum", xy / scale, -1.0), 1.0))
+    r = _map("where", scale == 0.0, math.nan, _map("minimum", _map("maximum", xy / scale, -1.0), 1.0))
     error = _map("sqrt", (1.0 - r * r) * yy / xx / (n - 2.0)) if n > 2 else slope * 0.0
-    intercept = cp.mean(b) - slope * cp.mean(a)
-    p = _correlated(r, n, alternative) if n != 2 else _map("where", b[0] == b[1], 1.0, slope * 0.0)
-    other = error * _map("sqrt", xx + cp.mean(a) * cp.mean(a))
-    return LinregressResult(slope, intercept, r, p, error, intercept_stderr=other)
+    middle = cp.mean(a, axis=last)
+    intercept = cp.mean(b, axis=last) - slope * middle
+    p = _correlated(r, n, alternative) if n != 2 else _map("where", b[..., 0] == b[..., 1], 1.0, slope * 0.0)
+    return [slope, intercept, r, p, error, error * _map("sqrt", xx + middle * middle)]

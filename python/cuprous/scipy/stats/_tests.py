@@ -140,6 +140,8 @@ def ttest_ind(
     counts = float(x.shape[along]), float(y.shape[other])
     means = cp.mean(x, axis=along), cp.mean(y, axis=other)
     variances = cp.var(x, axis=along, ddof=1), cp.var(y, axis=other, ddof=1)
+    if 0.0 in counts:
+        counts = math.nan, math.nan
     difference, spread, df = _independent(means, variances, counts, equal_var)
     return _tested(difference, spread, df, alternative, a, axis, keepdims)
 
@@ -149,7 +151,10 @@ def ttest_ind_from_stats(
     alternative: str = "two-sided",
 ) -> TtestResult:  # fmt: skip
     """`ttest_ind` by means, standard deviations and sizes of the samples."""
-    values = [_core.cast(array(v), "float64") for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
+    given = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
+    if any(v.dtype.kind == "c" for v in given):
+        raise TypeError("[ttest_ind_from_stats] complex numbers are not supported")
+    values = [_core.cast(v, "float64") for v in given]
     m1, s1, n1, m2, s2, n2 = values
     difference, error, df = _independent((m1, m2), (s1 * s1, s2 * s2), (n1, n2), equal_var)
     return _tested(difference, error, df, alternative, difference, None, False)
@@ -265,6 +270,8 @@ def bartlett(
         raise ValueError("Must provide at least two samples.")
     groups, along = _groups(samples, axis, "bartlett", nan_policy)
     counts, k = [float(g.shape[along]) for g in groups], len(groups)
+    if min(counts) < 2:
+        counts = [math.nan] * k  # no variances
     variances = [cp.var(g, axis=along, ddof=1) for g in groups]
     rest = sum(counts) - k
     pooled = sum(v * (n - 1.0) for v, n in zip(variances, counts, strict=True)) / rest

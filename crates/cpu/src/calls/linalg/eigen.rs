@@ -10,7 +10,7 @@ use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::traits::RealField;
 use num_complex::Complex;
 
-use super::number::{Number, rescaled, scaled};
+use super::number::{Number, rescaled, scaled, scaled_triangle};
 use super::{Job, Place, matrix, transfer};
 
 /// The size from which a symmetric tridiagonal matrix is divided and conquered.
@@ -85,10 +85,9 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
                 true => transfer(n, n, from.transposed(), Place::columns(a, n), T::conjugate),
             }
         }
-        // The other triangle may hold anything.
-        (0..n).for_each(|j| a[j * n..j * n + j].fill(T::whole(0.0)));
         let values = job.result(0, index);
-        let Some(factor) = scaled(a) else {
+        // The other triangle may hold anything.
+        let Some(factor) = scaled_triangle(a, n) else {
             values.fill(T::whole(f64::NAN));
             job.result(1, index).fill(T::whole(f64::NAN));
             return true;

@@ -1,48 +1,61 @@
 //! Decompositions in a fixed number of steps: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
-use faer::dyn_stack::StackReq;
+use faer::dyn_stack::{MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
 use faer::linalg::qr::no_pivoting::factor as qr;
-use faer::{Conj, Par};
+use faer::{Conj, MatMut, Par, Spec};
 
 use super::number::Number;
-use super::{Job, Place, matrix, transfer};
+use super::{Job, Place, copy_rows, matrix, transfer};
 
-/// A = L Lᴴ. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
+/// Rows from which a matrix is factored by rows: faer's innermost loops want columns, but a large matrix spends little
+/// time there, and turning it costs more.
+const BY_ROWS: usize = 256;
+
+/// A = L Lᴴ, or A = Uᴴ U. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
+///
+/// The triangle is copied to the result and factored there. U by rows is Uᵀ by columns: the lower factor of Aᵀ.
 pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     let n = job.n;
-    let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, Default::default());
-    job.each(n * n, stack, |index, space, stack, par| {
-        let from = job.a.source(index);
-        let to = Place::columns(space, n);
-        // SAFETY: the operand is in memory, the scratch has room.
-        unsafe {
-            match upper {
-                false => transfer(n, n, from, to, |x| x),
-                true => transfer(n, n, from.transposed(), to, T::conjugate),
-            }
-        }
+    let turned = !upper && n < BY_ROWS;
+    let mut parameters = Spec::<llt::LltParams, T>::default();
+    if !upper && !turned {
+        parameters.recursion_threshold = 32; // blocks below go element by element
+    }
+    let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, parameters);
+    job.each(if turned { n * n } else { 0 }, stack, |index, space, stack, par| {
         let out = job.result(0, index);
-        if (0..n).any(|j| space[j * n + j..(j + 1) * n].iter().any(|x| x.size().is_nan())) {
+        let triangle = |i: usize| if upper { i..n } else { 0..i + 1 };
+        // SAFETY: the operand is in memory, and the result has n · n elements.
+        unsafe { copy_rows(n, n, job.a.source(index), out, triangle) };
+        let nan = |i: usize| out[i * n..][triangle(i)].iter().fold(false, |nan, x| nan | x.is_nan());
+        if (0..n).any(nan) {
             out.fill(T::whole(f64::NAN));
             return true;
         }
-        if llt::cholesky_in_place(matrix(space, n, n), Default::default(), par, stack, Default::default()).is_err() {
-            return false;
+        let factored = |a: MatMut<'_, T>, stack: &mut MemStack| {
+            llt::cholesky_in_place(a, Default::default(), par, stack, parameters).is_ok()
+        };
+        let fine = if upper {
+            factored(matrix(out, n, n), stack)
+        } else if turned {
+            // SAFETY: both have n · n elements, here and below.
+            unsafe { transfer(n, n, Place::rows(out.as_mut_ptr(), n), Place::columns(space, n), |x| x) };
+            let fine = factored(matrix(space, n, n), stack);
+            // SAFETY: as above.
+            unsafe { transfer(n, n, Place::columns(space, n), Place::rows(out.as_mut_ptr(), n), |x| x) };
+            fine
+        } else {
+            factored(MatMut::from_row_major_slice_mut(out, n, n), stack)
+        };
+        for (i, row) in out.chunks_exact_mut(n).enumerate() {
+            let other = if upper { 0..i } else { i + 1..n };
+            row[other].fill(T::whole(0.0));
         }
-        for j in 0..n {
-            space[j * n..j * n + j].fill(T::whole(0.0));
-        }
-        match upper {
-            // SAFETY: both have n · n elements.
-            false => unsafe { transfer(n, n, Place::columns(space, n), Place::rows(out.as_mut_ptr(), n), |x| x) },
-            // L by columns is Lᵀ by rows.
-            true => out.iter_mut().zip(space).for_each(|(to, x)| *to = x.conjugate()),
-        }
-        true
+        fine
     })
 }
 

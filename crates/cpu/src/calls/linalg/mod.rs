@@ -1,13 +1,14 @@
 //! Decompositions of matrices, by faer. A batch of them is shared among threads; few large ones are done one after the
 //! other, each by all threads.
 //!
-//! Every matrix is brought to scratch memory in column-major order, which is what faer works on fastest, and results
+//! Most matrices are brought to scratch memory in column-major order, which is what faer works on fastest, and results
 //! are brought back row-major.
 
 mod eigen;
 mod factor;
 mod number;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_core::{DType, Error, LayoutRef, LinalgOp, Result};
@@ -192,6 +193,33 @@ unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: Place<S>, to: Place<T>,
     }
 }
 
+/// Copies an m × n matrix to row-major memory: of row i at least the columns in `wanted(i)`.
+///
+/// # Safety
+/// The matrix is in memory, and does not overlap `to`.
+unsafe fn copy_rows<T: Number>(
+    m: usize,
+    n: usize,
+    from: Place<T>,
+    to: &mut [T],
+    wanted: impl Fn(usize) -> Range<usize>,
+) {
+    assert!(to.len() >= m * n);
+    if from.column != 1 {
+        // SAFETY: passed on; there is room.
+        return unsafe { transfer(m, n, from, Place::rows(to.as_mut_ptr(), n), |x| x) };
+    }
+    for (i, row) in to.chunks_exact_mut(n).take(m).enumerate() {
+        let columns = wanted(i);
+        // SAFETY: passed on: these are elements of row i.
+        let source = unsafe {
+            let at = from.at.offset(i as isize * from.row).add(columns.start);
+            std::slice::from_raw_parts(at, columns.len())
+        };
+        row[columns].copy_from_slice(source);
+    }
+}
+
 /// A column-major matrix over scratch memory.
 fn matrix<T: Number>(at: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
     MatMut::from_column_major_slice_mut(&mut at[..rows * columns], rows, columns)
@@ -249,8 +277,8 @@ impl<T: Number, O: Number> Job<T, O> {
         }
     }
 
-    /// Does `one(matrix, scratch, stack, parallelism)` for every matrix, with `room` scratch elements and the stack
-    /// that faer asks for. Where it gives back false, the results become NaN and the output says so.
+    /// Does `one(matrix, scratch, stack, parallelism)` for every matrix, with `room` scratch elements, which hold anything,
+    /// and the stack that faer asks for. Where it gives back false, the results become NaN and the output says so.
     fn each(
         &self,
         room: usize,
@@ -270,9 +298,8 @@ impl<T: Number, O: Number> Job<T, O> {
         let failed = AtomicBool::new(false);
         let part = |p: usize| {
             let at = memory.at((p * bytes) as i64);
-            // SAFETY: each part has its own stretch of the block; zeros are numbers.
+            // SAFETY: each part has its own stretch of the block, and writes what it reads.
             let (space, rest) = unsafe {
-                at.write_bytes(0, scratch);
                 let rest = std::slice::from_raw_parts_mut(at.add(scratch).cast(), bytes - scratch);
                 (std::slice::from_raw_parts_mut(at as *mut T, room), rest)
             };

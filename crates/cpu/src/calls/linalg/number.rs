@@ -17,6 +17,9 @@ pub(super) trait Number: ComplexField + Copy + Send + Sync {
     /// From them; a real number drops the second.
     fn from_parts(re: f64, im: f64) -> Self;
 
+    /// Whether one of the parts is.
+    fn is_nan(self) -> bool;
+
     /// The larger of the parts' sizes; NaN if one is.
     fn size(self) -> f64 {
         let (re, im) = self.parts();
@@ -34,6 +37,7 @@ macro_rules! numbers {
             fn by(self, o: $t) -> $t { self * o }
             fn parts(self) -> (f64, f64) { (self.into(), 0.0) }
             fn from_parts(re: f64, _: f64) -> $t { re as $t }
+            fn is_nan(self) -> bool { <$t>::is_nan(self) }
         }
 
         impl Number for Complex<$t> {
@@ -44,6 +48,7 @@ macro_rules! numbers {
             fn by(self, o: Self) -> Self { self * o }
             fn parts(self) -> (f64, f64) { (self.re.into(), self.im.into()) }
             fn from_parts(re: f64, im: f64) -> Self { Complex::new(re as $t, im as $t) }
+            fn is_nan(self) -> bool { self.re.is_nan() | self.im.is_nan() }
         }
     )*};
 }
@@ -55,14 +60,31 @@ numbers! {
 /// Brings elements to where squares neither overflow nor vanish; the factor that brings results back. `None` where one
 /// is infinite or NaN.
 pub(super) fn scaled<T: Number>(a: &mut [T]) -> Option<f64> {
-    let mut largest = 0.0f64;
-    for x in a.iter() {
-        let size = x.size();
-        if !size.is_finite() {
-            return None;
-        }
-        largest = largest.max(size);
+    let largest = largest(a)?;
+    scaled_by(a, largest)
+}
+
+/// As [`scaled`], by the lower triangle of a column-major n × n matrix.
+pub(super) fn scaled_triangle<T: Number>(a: &mut [T], n: usize) -> Option<f64> {
+    let mut most = 0.0f64;
+    for j in 0..n {
+        most = most.max(largest(&a[j * n + j..(j + 1) * n])?);
     }
+    scaled_by(a, most)
+}
+
+/// The size of the largest element. Infinity and NaN become NaN when multiplied by zero, which a sum keeps: no branches.
+fn largest<T: Number>(a: &[T]) -> Option<f64> {
+    let (mut most, mut spoiled) = (0.0f64, 0.0f64);
+    for x in a {
+        let (re, im) = x.parts();
+        most = most.max(re.abs()).max(im.abs());
+        spoiled += re * 0.0 + im * 0.0;
+    }
+    (spoiled == 0.0).then_some(most)
+}
+
+fn scaled_by<T: Number>(a: &mut [T], largest: f64) -> Option<f64> {
     let (small, large) = T::SAFE;
     if largest == 0.0 || (small..large).contains(&largest) {
         return Some(1.0);
