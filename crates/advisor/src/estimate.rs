@@ -69,10 +69,10 @@ impl Work {
     fn validate(&self) -> Result<()> {
         let amounts = [
             ("operations", self.flops),
-            ("memory traffic", self.traffic),
             ("bytes to the GPU", self.upload),
             ("bytes from the GPU", self.download),
             ("bytes in memory", self.footprint),
+            ("memory traffic", self.traffic),
             ("launches", self.launches),
         ];
         for (name, value) in amounts {

@@ -130,6 +130,23 @@ impl Gpu {
         figure.value
     }
 
+    /// All figures there are, by name.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let maybe = [
+            ("fp64", Some(self.fp64)),
+            ("fp64 in products", self.fp64_matrix),
+            ("fp32", Some(self.fp32)),
+            ("tf32", self.tf32),
+            ("16 bits", self.half),
+            ("memory", Some(self.memory)),
+            ("bandwidth", Some(self.bandwidth)),
+            ("PCIe generation", Some(self.pcie)),
+            ("link", self.link),
+            ("power", Some(self.power)),
+        ];
+        maybe.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+    }
+
     /// The line rate of its slot, in bytes a second each way: 16 lanes with 128 of 130 bits used.
     pub fn slot(&self) -> f64 {
         8e9 * 2f64.powf(self.pcie.value - 3.0) * 16.0 * (128.0 / 130.0) / 8.0
@@ -151,6 +168,17 @@ impl Gpu {
 }
 
 impl Cpu {
+    /// All figures, by name.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        vec![
+            ("cores", self.cores),
+            ("clock", self.clock),
+            ("fp64 a cycle", self.per_cycle),
+            ("bandwidth", self.bandwidth),
+            ("power", self.power),
+        ]
+    }
+
     /// The peak for that dtype, in operations a second. 16 bits are computed as float32.
     pub fn peak(&self, dtype: DType) -> f64 {
         let wide = self.cores.value * self.clock.value * self.per_cycle.value;
