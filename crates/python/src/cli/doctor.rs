@@ -9,13 +9,7 @@ use cuprous_cuda_sys as sys;
 use super::report::{Check, any_broken, write_json, write_text};
 use super::{Host, probe};
 
-pub(super) const HELP: &str = "\
-cuprous doctor [--json]
-
-Checks the processor, NVIDIA's devices, driver and libraries, the cache of compiled kernels, and runs a kernel on each
-device. Each fault comes with its cause and one cure. Exit code 0 where nothing is broken; having no GPU breaks nothing.
-";
-
+/// Looks at everything and writes what was found; the answer is the exit code.
 pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Result<i32> {
     let mut checks = vec![
         Check::ok("cuprous", format!("{}, Python {}", env!("CARGO_PKG_VERSION"), host.python)),

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 /// How one thing stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum State {
     Ok,
     /// Absent or not used, and that is all right.
@@ -20,17 +23,10 @@ impl State {
             State::Broken => "BROKEN",
         }
     }
-
-    fn json(self) -> &'static str {
-        match self {
-            State::Ok => "ok",
-            State::Note => "note",
-            State::Broken => "broken",
-        }
-    }
 }
 
 /// One finding: what was looked at, what was found, and where it is broken the one cure.
+#[derive(Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
     pub(super) state: State,
@@ -78,33 +74,20 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
     writeln!(out, "\n{summary}")
 }
 
+/// All findings as one JSON object.
 pub(super) fn write_json(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
-    writeln!(out, "{{")?;
-    writeln!(out, "  \"version\": {},", quoted(env!("CARGO_PKG_VERSION")))?;
-    writeln!(out, "  \"ok\": {},", !any_broken(checks))?;
-    writeln!(out, "  \"summary\": {},", quoted(summary))?;
-    writeln!(out, "  \"checks\": [")?;
-    for (i, check) in checks.iter().enumerate() {
-        let cure = check.cure.as_deref().map_or_else(|| "null".to_owned(), quoted);
-        let (name, state, found) = (quoted(&check.name), check.state.json(), quoted(&check.found));
-        let comma = if i + 1 < checks.len() { "," } else { "" };
-        writeln!(out, "    {{\"name\": {name}, \"state\": \"{state}\", \"found\": {found}, \"cure\": {cure}}}{comma}")?;
+    #[derive(Serialize)]
+    struct Report<'a> {
+        version: &'a str,
+        ok: bool,
+        summary: &'a str,
+        checks: &'a [Check],
     }
-    writeln!(out, "  ]\n}}")
+    json(out, &Report { version: env!("CARGO_PKG_VERSION"), ok: !any_broken(checks), summary, checks })
 }
 
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            c if u32::from(c) < 0x20 => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
+/// Writes a value as indented JSON and a line end.
+pub(super) fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
 }

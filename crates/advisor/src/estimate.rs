@@ -1,0 +1,331 @@
+//! How long work takes on the CPU and on the GPU: a roofline with all that stands around it.
+//!
+//! A device takes the longer of arithmetic and memory traffic (Williams, Waterman, Patterson, "Roofline", 2009). The GPU
+//! takes more: its start, copies both ways, launches, and what cannot run in parallel stays on the CPU (Amdahl, 1967).
+
+use cuprous_core::{DType, Result};
+
+use crate::profile::{Cpu, Gpu, Level, Rates, Unit};
+use crate::simple::check;
+
+/// What is to be done once.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Arithmetic operations.
+    pub flops: f64,
+    /// Bytes that go between memory and chip.
+    pub traffic: f64,
+    /// Bytes that must come to the GPU.
+    pub upload: f64,
+    /// Bytes that must come back.
+    pub download: f64,
+    /// Bytes that must be in the GPU's memory at once.
+    pub footprint: f64,
+    /// Kernels to start.
+    pub launches: f64,
+    /// Part of the CPU's time that can run on the GPU, 0 to 1.
+    pub parallel: f64,
+    /// How often all of it is done.
+    pub repeats: f64,
+    /// The data stays on the GPU between repeats.
+    pub resident: bool,
+    /// Element type.
+    pub dtype: DType,
+    /// Kind of arithmetic.
+    pub unit: Unit,
+    /// float32 products may be rounded to TF32.
+    pub tf32: bool,
+}
+
+impl Default for Work {
+    /// Nothing in float32, once, all of it in parallel.
+    fn default() -> Self {
+        Work {
+            flops: 0.0,
+            traffic: 0.0,
+            upload: 0.0,
+            download: 0.0,
+            footprint: 0.0,
+            launches: 1.0,
+            parallel: 1.0,
+            repeats: 1.0,
+            resident: true,
+            dtype: DType::F32,
+            unit: Unit::Vector,
+            tf32: false,
+        }
+    }
+}
+
+impl Work {
+    /// The same work on data of `factor` times the size.
+    pub fn scaled(&self, factor: f64) -> Work {
+        let Work { flops, traffic, upload, download, footprint, .. } = *self;
+        let [flops, traffic, upload, download, footprint] =
+            [flops, traffic, upload, download, footprint].map(|amount| amount * factor);
+        Work { flops, traffic, upload, download, footprint, ..self.clone() }
+    }
+
+    fn validate(&self) -> Result<()> {
+        let amounts = [
+            ("operations", self.flops),
+            ("bytes to the GPU", self.upload),
+            ("bytes from the GPU", self.download),
+            ("bytes in memory", self.footprint),
+            ("memory traffic", self.traffic),
+            ("launches", self.launches),
+        ];
+        for (name, value) in amounts {
+            check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;
+        }
+        check("parallel part", self.parallel, (0.0..=1.0).contains(&self.parallel), "from 0 to 1")?;
+        check("repeats", self.repeats, self.repeats.is_finite() && self.repeats >= 1.0, "1 or more")
+    }
+}
+
+/// What energy and machines cost, in any one currency.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prices {
+    /// A kilowatt-hour.
+    pub energy: f64,
+    /// An hour of a machine with the CPU alone.
+    pub cpu_hour: f64,
+    /// An hour of the machine with the GPUs.
+    pub gpu_hour: f64,
+}
+
+/// Where and how the work is done.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Its CPU.
+    pub cpu: &'static Cpu,
+    /// Its GPU.
+    pub gpu: &'static Gpu,
+    /// How many of them share the work.
+    pub gpus: f64,
+    /// Copies from pinned memory.
+    pub pinned: bool,
+    /// Copies run beside the arithmetic.
+    pub overlapped: bool,
+    /// Seconds until the GPU can be used, once: driver, context, kernels. 0.4 s were measured on an H200.
+    pub startup: f64,
+    /// Seconds for each launch: 5 to 10 µs from eager programs, about 2.5 µs in a replayed one.
+    pub launch: f64,
+    /// Part of the boost clock that the GPU holds under load, above 0 to 1.
+    pub throttle: f64,
+    /// What is paid for it.
+    pub prices: Option<Prices>,
+}
+
+impl Setting {
+    /// One GPU, pageable memory, nothing beside anything, no throttling.
+    pub fn new(cpu: &'static Cpu, gpu: &'static Gpu) -> Setting {
+        Setting {
+            cpu,
+            gpu,
+            gpus: 1.0,
+            pinned: false,
+            overlapped: false,
+            startup: 0.4,
+            launch: 7e-6,
+            throttle: 1.0,
+            prices: None,
+        }
+    }
+
+    fn validate(&self) -> Result<()> {
+        check("number of GPUs", self.gpus, self.gpus >= 1.0 && self.gpus.fract() == 0.0, "a whole number from 1")?;
+        check("throttling", self.throttle, self.throttle > 0.0 && self.throttle <= 1.0, "above 0, up to 1")?;
+        for (name, value) in [("start-up", self.startup), ("launch", self.launch)] {
+            check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;
+        }
+        let prices = self.prices.unwrap_or_default();
+        for (name, value) in
+            [("energy's price", prices.energy), ("CPU's price", prices.cpu_hour), ("GPU's price", prices.gpu_hour)]
+        {
+            check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds on a GPU, of all repeats together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Times {
+    /// Until it can be used.
+    pub startup: f64,
+    /// Copies both ways.
+    pub copies: f64,
+    /// Arithmetic, were there nothing else.
+    pub compute: f64,
+    /// Memory traffic, were there nothing else.
+    pub memory: f64,
+    /// Launches.
+    pub launches: f64,
+    /// Exchange of results between GPUs.
+    pub exchange: f64,
+    /// What stays on the CPU.
+    pub serial: f64,
+    /// All of it, with what runs side by side counted once.
+    pub total: f64,
+}
+
+/// What most of the GPU's time goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names are those of `Times`")]
+pub enum Bound {
+    Startup,
+    Copies,
+    Compute,
+    Memory,
+    Launches,
+    Exchange,
+    Serial,
+}
+
+impl Times {
+    /// What most of the time goes to.
+    pub fn bound(&self) -> Bound {
+        let parts = [
+            (Bound::Compute, self.compute),
+            (Bound::Memory, self.memory),
+            (Bound::Copies, self.copies),
+            (Bound::Startup, self.startup),
+            (Bound::Launches, self.launches),
+            (Bound::Exchange, self.exchange),
+            (Bound::Serial, self.serial),
+        ];
+        parts.into_iter().fold(parts[0], |most, part| if part.1 > most.1 { part } else { most }).0
+    }
+}
+
+/// What it costs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cost {
+    /// Joules at full power for the whole time.
+    pub energy: f64,
+    /// Machine and energy, in the prices' currency.
+    pub price: Option<f64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// Seconds on the CPU.
+    pub cpu: f64,
+    /// Seconds on the GPU, and where they go.
+    pub gpu: Times,
+    /// How many times faster the GPU is.
+    pub speedup: f64,
+    /// From plain code there beside the best here to the opposite.
+    pub range: [f64; 2],
+    /// What most of the GPU's time goes to.
+    pub bound: Bound,
+    /// In how many pieces the data goes through the GPU's memory: 1 where it fits.
+    pub pieces: f64,
+    /// How many times the size from which on the GPU is faster; none where it never is.
+    pub break_even_size: Option<f64>,
+    /// Repeats from which on the GPU is faster; none where it never is.
+    pub break_even_repeats: Option<f64>,
+    /// The most that any GPU could bring, by the part that stays on the CPU; infinite where nothing does.
+    pub limit: f64,
+    /// On the CPU.
+    pub cpu_cost: Cost,
+    /// On the GPU.
+    pub gpu_cost: Cost,
+}
+
+/// Pieces in which overlapped copies are made; the first is waited for.
+const PIECES: f64 = 8.0;
+
+/// Seconds of one repeat on a device.
+fn roofline(work: &Work, rates: Rates) -> [f64; 2] {
+    [work.flops / rates.flops, work.traffic / rates.bandwidth]
+}
+
+fn on_cpu(work: &Work, setting: &Setting, level: Level) -> f64 {
+    let [compute, memory] = roofline(work, setting.cpu.rates(work.dtype, work.unit, level));
+    compute.max(memory)
+}
+
+/// How often the data must be fetched anew because it does not fit.
+fn pieces(work: &Work, setting: &Setting) -> f64 {
+    (work.footprint / (setting.gpu.memory.value * setting.gpus)).ceil().max(1.0)
+}
+
+fn on_gpu(work: &Work, setting: &Setting, level: Level) -> Times {
+    let rates = setting.gpu.rates(work.dtype, work.unit, work.tf32, setting.pinned, level);
+    let n = work.repeats;
+    let [compute, memory] = roofline(work, rates);
+    let compute = n * compute / (setting.gpus * setting.throttle);
+    let memory = n * memory / setting.gpus;
+    let trips = if work.resident && pieces(work, setting) == 1.0 { 1.0 } else { n };
+    let copies = trips * (work.upload + work.download) / rates.copies;
+    let link = setting.gpu.link.map_or(rates.copies, |link| link.value);
+    let exchange = n * 2.0 * (setting.gpus - 1.0) / setting.gpus * work.download / link;
+    let launches = n * work.launches * setting.launch * pieces(work, setting);
+    let serial = n * (1.0 - work.parallel) * on_cpu(work, setting, Level::Typical);
+    let inside = compute.max(memory) + exchange + launches + serial;
+    let together = if setting.overlapped { inside.max(copies) + copies / (PIECES * trips) } else { inside + copies };
+    Times {
+        startup: setting.startup,
+        copies,
+        compute,
+        memory,
+        launches,
+        exchange,
+        serial,
+        total: setting.startup + together,
+    }
+}
+
+/// The least argument in `from..=to` (searched by its logarithm) from which on `faster` holds, if it holds at `to`.
+fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Option<f64> {
+    if faster(from) {
+        return Some(from);
+    }
+    if !faster(to) {
+        return None;
+    }
+    let (mut no, mut yes) = (from.ln(), to.ln());
+    for _ in 0..60 {
+        let middle = f64::midpoint(no, yes);
+        *(if faster(middle.exp()) { &mut yes } else { &mut no }) = middle;
+    }
+    Some(yes.exp())
+}
+
+/// Estimates the time of `work` in `setting` and what follows from it.
+///
+/// # Errors
+/// `ValueError` that names a quantity which is no number, negative or out of its range.
+pub fn estimate(work: &Work, setting: &Setting) -> Result<Estimate> {
+    work.validate()?;
+    setting.validate()?;
+    let cpu = |work: &Work, level| work.repeats * on_cpu(work, setting, level);
+    let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 1.0 };
+    let times = on_gpu(work, setting, Level::Typical);
+    let slowest = on_gpu(work, setting, Level::Low).total;
+    let fastest = on_gpu(work, setting, Level::High).total;
+    let faster = |work: &Work| cpu(work, Level::Typical) > on_gpu(work, setting, Level::Typical).total;
+    let cost = |seconds: f64, watts: f64, hour: fn(&Prices) -> f64| {
+        let energy = seconds * watts;
+        let price = setting.prices.map(|p| hour(&p) * seconds / 3600.0 + p.energy * energy / 3.6e6);
+        Cost { energy, price }
+    };
+    let here = cpu(work, Level::Typical);
+    Ok(Estimate {
+        cpu: here,
+        gpu: times,
+        speedup: ratio(here, times.total),
+        range: [ratio(cpu(work, Level::High), slowest), ratio(cpu(work, Level::Low), fastest)],
+        bound: times.bound(),
+        pieces: pieces(work, setting),
+        break_even_size: threshold(1e-9, 1e9, |factor| faster(&work.scaled(factor))),
+        break_even_repeats: threshold(1.0, 1e12, |n| faster(&Work { repeats: n.ceil(), ..work.clone() }))
+            .map(f64::ceil),
+        limit: 1.0 / (1.0 - work.parallel),
+        cpu_cost: cost(here, setting.cpu.power.value, |p| p.cpu_hour),
+        gpu_cost: cost(times.total, setting.gpu.power.value * setting.gpus, |p| p.gpu_hour),
+    })
+}

@@ -1,0 +1,320 @@
+//! What GPUs and CPUs can do on paper, each figure with its source, and what programs get of it.
+
+use std::sync::LazyLock;
+
+use cuprous_core::DType;
+
+use crate::table::{Cells, rows};
+
+/// Where figures come from.
+#[derive(Debug)]
+pub struct Source {
+    /// Short name, as the tables use it.
+    pub key: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Where it is.
+    pub address: &'static str,
+}
+
+/// One number and who says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// In SI units.
+    pub value: f64,
+    /// Who says so.
+    pub source: &'static Source,
+}
+
+/// A GPU on paper: dense peaks (without sparsity) at boost clock.
+#[derive(Debug)]
+pub struct Gpu {
+    /// As people call it.
+    pub name: &'static str,
+    /// float64, operations a second.
+    pub fp64: Figure,
+    /// float64 in matrix products, where units of their own do them.
+    pub fp64_matrix: Option<Figure>,
+    /// float32.
+    pub fp32: Figure,
+    /// Matrix products of float32 rounded to TF32. GPUs that have it also have bfloat16.
+    pub tf32: Option<Figure>,
+    /// Matrix products of 16 bits with sums in float32.
+    pub half: Option<Figure>,
+    /// Bytes of memory.
+    pub memory: Figure,
+    /// Bytes a second between memory and chip.
+    pub bandwidth: Figure,
+    /// Generation of PCI Express, 16 lanes.
+    pub pcie: Figure,
+    /// Bytes a second to another GPU, one way, where there is a link for it.
+    pub link: Option<Figure>,
+    /// Watts of the board.
+    pub power: Figure,
+}
+
+/// A CPU on paper: one socket with all its memory channels in use.
+#[derive(Debug)]
+pub struct Cpu {
+    /// As people call it.
+    pub name: &'static str,
+    /// Cores that compute.
+    pub cores: Figure,
+    /// Base clock in Hz.
+    pub clock: Figure,
+    /// float64 operations of one core in one cycle; twice as many float32.
+    pub per_cycle: Figure,
+    /// Bytes a second between memory and chip.
+    pub bandwidth: Figure,
+    /// Watts.
+    pub power: Figure,
+}
+
+/// Which units do the arithmetic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Element by element.
+    Vector,
+    /// Matrix products and what is made of them.
+    Matrix,
+}
+
+/// How much of the paper a program gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// What plain code gets.
+    Low,
+    /// What is usual.
+    Typical,
+    /// What the best code gets.
+    High,
+}
+
+/// Parts of peaks that programs get: low, typical, high.
+///
+/// Matrix products: 73–87 % of the dense peak on A100 to B200 (the ML engineering book, "maximum achievable matmul FLOPS").
+/// Element by element, additions and multiplications are seldom paired and functions cost many instructions. Memory:
+/// copies reach 88 % on an H200 (see bench/RESULTS.md). PCI Express: pinned memory reaches 80–90 % of the line rate;
+/// pageable memory goes through a copy of the driver's.
+mod part {
+    pub(super) const MATRIX: [f64; 3] = [0.6, 0.8, 0.9];
+    pub(super) const VECTOR: [f64; 3] = [0.1, 0.25, 0.5];
+    pub(super) const MEMORY: [f64; 3] = [0.6, 0.85, 0.92];
+    pub(super) const PINNED: [f64; 3] = [0.7, 0.82, 0.9];
+    pub(super) const PAGEABLE: [f64; 3] = [0.15, 0.4, 0.7];
+}
+
+/// What a device does in a second, for one kind of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Operations.
+    pub flops: f64,
+    /// Bytes between memory and chip.
+    pub bandwidth: f64,
+    /// Bytes from and to the host, each way; infinite for the host itself.
+    pub copies: f64,
+}
+
+impl Gpu {
+    /// The peak for that arithmetic, in operations a second. Complex numbers count as the real operations they are made
+    /// of, integers as float32. `tf32` says whether float32 products may be rounded.
+    pub fn peak(&self, dtype: DType, unit: Unit, tf32: bool) -> f64 {
+        let figure = match (dtype, unit) {
+            (DType::F64 | DType::C128, Unit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
+            (DType::F64 | DType::C128, Unit::Vector) => self.fp64,
+            (DType::F16, Unit::Matrix) => self.half.unwrap_or(self.fp32),
+            (DType::BF16, Unit::Matrix) => self.half.filter(|_| self.tf32.is_some()).unwrap_or(self.fp32),
+            (DType::F32 | DType::C64, Unit::Matrix) if tf32 => self.tf32.unwrap_or(self.fp32),
+            _ => self.fp32,
+        };
+        figure.value
+    }
+
+    /// All figures there are, by name.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        let maybe = [
+            ("fp64", Some(self.fp64)),
+            ("fp64 in products", self.fp64_matrix),
+            ("fp32", Some(self.fp32)),
+            ("tf32", self.tf32),
+            ("16 bits", self.half),
+            ("memory", Some(self.memory)),
+            ("bandwidth", Some(self.bandwidth)),
+            ("PCIe generation", Some(self.pcie)),
+            ("link", self.link),
+            ("power", Some(self.power)),
+        ];
+        maybe.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+    }
+
+    /// The line rate of its slot, in bytes a second each way: 16 lanes with 128 of 130 bits used.
+    pub fn slot(&self) -> f64 {
+        8e9 * 2f64.powf(self.pcie.value - 3.0) * 16.0 * (128.0 / 130.0) / 8.0
+    }
+
+    /// What a program gets.
+    pub fn rates(&self, dtype: DType, unit: Unit, tf32: bool, pinned: bool, level: Level) -> Rates {
+        let at = level as usize;
+        let (arithmetic, copies) = (
+            if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR },
+            if pinned { part::PINNED } else { part::PAGEABLE },
+        );
+        Rates {
+            flops: self.peak(dtype, unit, tf32) * arithmetic[at],
+            bandwidth: self.bandwidth.value * part::MEMORY[at],
+            copies: self.slot() * copies[at],
+        }
+    }
+}
+
+impl Cpu {
+    /// All figures, by name.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        vec![
+            ("cores", self.cores),
+            ("clock", self.clock),
+            ("fp64 a cycle", self.per_cycle),
+            ("bandwidth", self.bandwidth),
+            ("power", self.power),
+        ]
+    }
+
+    /// The peak for that dtype, in operations a second. 16 bits are computed as float32.
+    pub fn peak(&self, dtype: DType) -> f64 {
+        let wide = self.cores.value * self.clock.value * self.per_cycle.value;
+        if matches!(dtype, DType::F64 | DType::C128 | DType::I64 | DType::U64) { wide } else { 2.0 * wide }
+    }
+
+    /// What a program gets.
+    pub fn rates(&self, dtype: DType, unit: Unit, level: Level) -> Rates {
+        let arithmetic = if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR };
+        let at = level as usize;
+        Rates {
+            flops: self.peak(dtype) * arithmetic[at],
+            bandwidth: self.bandwidth.value * part::MEMORY[at],
+            copies: f64::INFINITY,
+        }
+    }
+}
+
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let source = |(key, cells): (&'static str, Vec<&'static str>)| Source { key, title: cells[0], address: cells[1] };
+    rows(include_str!("../profiles/sources.txt")).map(source).collect()
+});
+
+static GPUS: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
+    let (tera, giga) = (1e12, 1e9);
+    let gpu = |(name, cells): (&'static str, Vec<&'static str>)| {
+        let mut cells = Cells { row: name, cells: cells.into_iter(), sources: &SOURCES };
+        Gpu {
+            name,
+            fp64: cells.figure(tera),
+            fp64_matrix: cells.maybe(tera),
+            fp32: cells.figure(tera),
+            tf32: cells.maybe(tera),
+            half: cells.maybe(tera),
+            memory: cells.figure(giga),
+            bandwidth: cells.figure(giga),
+            pcie: cells.figure(1.0),
+            link: cells.maybe(giga),
+            power: cells.figure(1.0),
+        }
+    };
+    rows(include_str!("../profiles/gpus.txt")).map(gpu).collect()
+});
+
+static CPUS: LazyLock<Vec<Cpu>> = LazyLock::new(|| {
+    let cpu = |(name, cells): (&'static str, Vec<&'static str>)| {
+        let mut cells = Cells { row: name, cells: cells.into_iter(), sources: &SOURCES };
+        Cpu {
+            name,
+            cores: cells.figure(1.0),
+            clock: cells.figure(1e9),
+            per_cycle: cells.figure(1.0),
+            bandwidth: cells.figure(1e9),
+            power: cells.figure(1.0),
+        }
+    };
+    rows(include_str!("../profiles/cpus.txt")).map(cpu).collect()
+});
+
+/// The GPUs there are profiles of.
+pub fn gpus() -> &'static [Gpu] {
+    &GPUS
+}
+
+/// The CPUs there are profiles of.
+pub fn cpus() -> &'static [Cpu] {
+    &CPUS
+}
+
+/// The sources of all figures.
+pub fn sources() -> &'static [Source] {
+    &SOURCES
+}
+
+/// The one profile whose name has all the words of `asked`, in any case: `h200`, `rtx 3080`, `NVIDIA A100 80GB PCIe`. A
+/// shorter name wins where several do.
+pub fn find<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Option<&'static T> {
+    let words = |text: &str| -> Vec<String> {
+        let spaced = text.to_lowercase().replace("gb", " ").replace("nvidia", " ").replace("geforce", " ");
+        spaced.split([' ', '-', '_']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let asked = words(asked);
+    let fits = |profile: &&T| {
+        let own = words(name(profile));
+        !asked.is_empty() && asked.iter().all(|word| own.contains(word))
+    };
+    profiles.iter().filter(fits).min_by_key(|profile| name(profile).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_whole() {
+        assert_eq!((gpus().len(), cpus().len()), (20, 8));
+        for gpu in gpus() {
+            // A dense peak above the sum of its parts would be one with sparsity.
+            let half = gpu.half.map_or(0.0, |f| f.value);
+            assert!(gpu.fp64.value < gpu.fp32.value && (half == 0.0 || half > gpu.fp32.value), "{}", gpu.name);
+            assert!(gpu.tf32.is_none_or(|f| f.value <= half / 1.9 && f.value >= gpu.fp32.value), "{}", gpu.name);
+            assert!((2e11..1e13).contains(&gpu.bandwidth.value) && (50.0..1100.0).contains(&gpu.power.value));
+        }
+        for source in sources() {
+            assert!(source.address.starts_with("https://") && !source.title.is_empty(), "{}", source.key);
+        }
+    }
+
+    #[test]
+    fn peaks_by_dtype() {
+        let gpu = |name| find(gpus(), |g| g.name, name).unwrap();
+        let h200 = gpu("h200");
+        let tera = |gpu: &Gpu, dtype, unit, tf32| gpu.peak(dtype, unit, tf32) / 1e12;
+        assert_eq!(tera(h200, DType::F64, Unit::Vector, false), 34.0);
+        assert_eq!(tera(h200, DType::F64, Unit::Matrix, false), 67.0);
+        assert_eq!(tera(h200, DType::F32, Unit::Matrix, false), 67.0);
+        assert_eq!(tera(h200, DType::F32, Unit::Matrix, true), 494.5);
+        assert_eq!(tera(h200, DType::BF16, Unit::Matrix, false), 989.0);
+        // No tensor cores, no bfloat16 on them, no TF32.
+        assert_eq!(tera(gpu("gtx 1080"), DType::F16, Unit::Matrix, true), 8.87);
+        assert_eq!(tera(gpu("t4"), DType::F16, Unit::Matrix, true), 65.0);
+        assert_eq!(tera(gpu("t4"), DType::BF16, Unit::Matrix, true), 8.1);
+        assert_eq!(tera(gpu("t4"), DType::F32, Unit::Matrix, true), 8.1);
+        assert_eq!((h200.slot() / 1e9).round(), 63.0);
+    }
+
+    #[test]
+    fn names_are_found() {
+        let name = |asked| find(gpus(), |g| g.name, asked).map(|g| g.name);
+        assert_eq!(name("NVIDIA H200"), Some("H200 SXM"));
+        assert_eq!(name("geforce rtx 3080"), Some("RTX 3080"));
+        assert_eq!(name("NVIDIA A100 80GB PCIe"), Some("A100 PCIe 80 GB"));
+        assert_eq!(name("l4"), Some("L4"));
+        assert_eq!(name("quadro"), Some("Quadro RTX 6000"));
+        assert_eq!(name("voodoo"), None);
+        assert_eq!(name(""), None);
+        assert_eq!(find(cpus(), |c| c.name, "9654").map(|c| c.name), Some("EPYC 9654"));
+    }
+}
