@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
 from cuprous._raw_kernels import RawKernel
-from cuprous._user_kernels import Typed, c_type, parse, source, typedefs
+from cuprous._user_kernels import C_TYPES, Typed, parse, source
 
 
 class ReductionKernel(Typed):
@@ -115,22 +115,23 @@ class ReductionKernel(Typed):
         for param, a in zip(self.in_params, values, strict=True):
             dtype = a.dtype_name if isinstance(a, ndarray) else param.dtype(letters)
             dtypes.append(dtype)
-            element = c_type(dtype)
+            c_type = C_TYPES[dtype]
             if not isinstance(a, ndarray):
-                heads.append(f"{element} {param.name}")
+                heads.append(f"{c_type} {param.name}")
             elif param.raw:
-                heads.append(f"const {element}* {param.name}")
+                heads.append(f"const {c_type}* {param.name}")
             else:
-                heads.append(f"const {element}* _raw_{param.name}")
-                elements.append(f"const {element} {param.name} = _raw_{param.name}[_i];")
+                heads.append(f"const {c_type}* _raw_{param.name}")
+                elements.append(f"const {c_type} {param.name} = _raw_{param.name}[_i];")
         out = self.out_params[0]
         dtypes.append(out.dtype(letters))
-        out_type = c_type(dtypes[-1])
+        out_type = C_TYPES[dtypes[-1]]
         folded = self.reduce_type or out_type
         heads += [f"{out_type}* _out", "long long _rows", "long long _width"]
+        types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
         start = f"_type_reduce({self.identity})" if self.identity not in (None, "") else "_type_reduce()"
         code = f"""{source(self.preamble + self.map_expr, dtypes)}
-{typedefs(letters)}{self.preamble}
+{types}{self.preamble}
 typedef {folded} _type_reduce;
 extern "C" __global__ void {self.name}({", ".join(heads)}) {{
     __shared__ __align__(16) unsigned char _memory[256 * sizeof(_type_reduce)];

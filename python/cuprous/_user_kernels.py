@@ -9,12 +9,19 @@ from cuprous import _core, _dtypes
 from cuprous._args import ndarray
 from cuprous._raw_kernels import _COMPLEX, RawKernel
 
-C_TYPES = {
+
+class _Names(dict[str, str]):
+    def __missing__(self, dtype: str) -> str:
+        raise NotImplementedError(f"{dtype} is not supported in kernels of CUDA C++ for elements")
+
+
+#: Dtypes' names in C++.
+C_TYPES = _Names({
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
     "float16": "__half",
     "float32": "float", "float64": "double", "complex64": "complex<float>", "complex128": "complex<double>",
-}  # fmt: skip
+})  # fmt: skip
 #: C's names as parameters' types.
 _FROM_C = {
     "int": "int32", "float": "float32", "double": "float64", "char": "int8", "short": "int16", "long": "int64",
@@ -85,17 +92,6 @@ def _scalar_dtype(value: Any) -> str:
     if dtype is not None:
         return _dtypes.name_of(dtype)
     return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
-
-
-def c_type(dtype: str) -> str:
-    """A dtype's name in C++."""
-    if dtype not in C_TYPES:
-        raise NotImplementedError(f"{dtype} is not supported in kernels of CUDA C++ for elements")
-    return C_TYPES[dtype]
-
-
-def typedefs(letters: dict[str, str]) -> str:
-    return "".join(f"typedef {c_type(d)} {letter};\n" for letter, d in letters.items())
 
 
 class Typed:
@@ -210,11 +206,13 @@ class ElementwiseKernel(Typed):
             shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
         else:
             raise ValueError("Loop size is undecided.")
-        for param, a in zip(self.out_params, given[self.nin :], strict=False):
-            if not param.raw and getattr(a, "shape", None) != shape:
-                raise ValueError(f"Out shape is mismatched: {param.name} is {getattr(a, 'shape', a)}, not {shape}")
         for param in self.out_params[len(given) - self.nin :]:
             given.append(_core.empty(shape, param.dtype(letters)))
+        for param, out in zip(self.out_params, given[self.nin :], strict=True):
+            if not param.raw and out.shape != shape:
+                raise ValueError("Out shape is mismatched")
+        if block_size <= 0:
+            raise ValueError(f"block_size must be positive, not {block_size}")
         count = 1
         for n in shape:
             count *= n
@@ -258,23 +256,24 @@ class ElementwiseKernel(Typed):
     def _make(self, arrays: list[Any], letters: dict[str, str]) -> RawKernel:
         heads, views, elements, dtypes = [], [], [], []
         for param, a in zip(self.params, arrays, strict=True):
+            c_type = C_TYPES[a.dtype_name if isinstance(a, ndarray) else param.dtype(letters)]
             dtypes.append(a.dtype_name if isinstance(a, ndarray) else param.dtype(letters))
-            element = c_type(dtypes[-1])
             if not isinstance(a, ndarray):
-                heads.append(f"{element} {param.name}")
+                heads.append(f"{c_type} {param.name}")
                 continue
             n, contiguous = a.ndim, str(a.is_c_contiguous).lower()
-            heads += [f"{element}* {param.name}_data", f"Geometry<{n}> {param.name}_geometry"]
+            heads += [f"{c_type}* {param.name}_data", f"Geometry<{n}> {param.name}_geometry"]
             array = param.name if param.raw else f"_raw_{param.name}"
             views.append(
-                f"const CArray<{element}, {n}, {contiguous}> {array} = {{{param.name}_data, "
+                f"const CArray<{c_type}, {n}, {contiguous}> {array} = {{{param.name}_data, "
                 f"{param.name}_geometry.shape, {param.name}_geometry.strides, {param.name}_geometry.size}};"
             )
             if not param.raw:
                 const = "const " if param in self.in_params and param.constant else ""
-                elements.append(f"{const}{element}& {param.name} = {array}[i];")
+                elements.append(f"{const}{c_type}& {param.name} = {array}[i];")
+        types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
         code = f"""{source(self.preamble + self.operation, dtypes)}
-{typedefs(letters)}{self.preamble}
+{types}{self.preamble}
 extern "C" __global__ void {self.name}({", ".join([*heads, "long long _count"])}) {{
     const Indexer _ind = {{_count}};
     {" ".join(views)}

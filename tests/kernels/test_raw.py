@@ -103,6 +103,8 @@ def test_arguments_of_elementwise_kernels() -> None:
     summed = cp.ReductionKernel("int32 x", "T y", "x", "a + b", "y = a", "0", "summed")
     with pytest.raises(TypeError, match="Ambiguous type of y"):
         summed(cp.ones(3, cp.int32))
+    with pytest.raises(ValueError, match="block_size"):
+        kernel(cp.ones(3), block_size=0)
     with pytest.raises(ValueError, match="duplicate"):
         summed(cp.ones((3, 3), cp.int32), axis=(0, 0))
     with pytest.raises(np.exceptions.AxisError):
