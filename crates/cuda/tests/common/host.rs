@@ -91,6 +91,11 @@ fn program(cases: &[Case], dir: &Path) -> String {
 
 /// Runs the cases; their buffers then hold what the kernels left.
 pub fn run(name: &str, cases: &mut [Case]) {
+    run_in_order(name, cases, false);
+}
+
+/// As [`run`]; backwards the last warp of a block goes as far as it can before any other moves.
+pub fn run_in_order(name: &str, cases: &mut [Case], backwards: bool) {
     let dir = PathBuf::from(option_env!("CARGO_TARGET_TMPDIR").unwrap_or("/tmp")).join(name);
     std::fs::create_dir_all(&dir).expect("the folder for tests can be made");
     for (c, case) in cases.iter().enumerate() {
@@ -107,7 +112,8 @@ pub fn run(name: &str, cases: &mut [Case]) {
         .expect("g++ runs");
     let log = String::from_utf8_lossy(&compiler.stderr);
     assert!(compiler.status.success(), "{}", log.lines().take(40).collect::<Vec<_>>().join("\n"));
-    let ran = Command::new(&exe).output().expect("the program runs");
+    let order = backwards.then_some(("CUPROUS_HOST_BACKWARDS", "1"));
+    let ran = Command::new(&exe).envs(order).output().expect("the program runs");
     assert!(ran.status.success(), "{name}: {:?} {}", ran.status, String::from_utf8_lossy(&ran.stderr));
     for (c, case) in cases.iter_mut().enumerate() {
         for (i, bytes) in case.buffers.iter_mut().enumerate() {

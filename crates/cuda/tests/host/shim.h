@@ -60,20 +60,22 @@ inline void run_block(unsigned count) {
         thread.index = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
         makecontext(&thread.context, start, 0);
     }
-    for (;;) {
-        bool ran = false;
-        for (unsigned t = 0; t < count; t++) {
-            if (threads[t].wait != none) continue;
-            ran = true;
-            now = t;
-            threadIdx = threads[t].index;
-            swapcontext(&scheduler, &threads[t].context);
+    // Each warp runs as far as it can, the first one first or the last one: code must not care.
+    static const bool backwards = getenv("CUPROUS_HOST_BACKWARDS") != nullptr;
+    const unsigned warps = (count + 31) / 32;
+    do {
+        for (unsigned k = 0; k < warps; k++) {
+            const unsigned begin = 32 * (backwards ? warps - 1 - k : k), end = begin + 32 < count ? begin + 32 : count;
+            do {
+                for (unsigned t = begin; t < end; t++) {
+                    if (threads[t].wait != none) continue;
+                    now = t;
+                    threadIdx = threads[t].index;
+                    swapcontext(&scheduler, &threads[t].context);
+                }
+            } while (release(begin, end, warp));
         }
-        bool released = false;
-        for (unsigned w = 0; w < count; w += 32) released |= release(w, w + 32 < count ? w + 32 : count, warp);
-        if (!released) released = release(0, count, block);
-        if (!ran && !released) break;
-    }
+    } while (release(0, count, block));
     for (unsigned t = 0; t < count; t++) {
         if (threads[t].wait != done) { fprintf(stderr, "deadlock: thread %u waits\n", t); exit(3); }
     }

@@ -1,21 +1,78 @@
 // Connected components: trees of elements whose parents are never behind them. Roots are hooked by atomics, and who climbs
-// shortens the way for others (J. Jaiganesh and M. Burtscher, HPDC 2018). What is read may be old, which is an ancestor
-// still; only the atomic's answer decides. P counts the elements.
-template <class P> DEV P root_of(volatile P* parent, P i) {
-    P up = parent[i];
+// shortens the way for others (J. Jaiganesh and M. Burtscher, HPDC 2018). P counts the elements.
+//
+// Parents are read, shortened and hooked by many threads at once. All three are relaxed atomic operations of one size, of
+// scopes that hold all these threads, so that none races with another. What is read may be old: an element's ancestors
+// stay its ancestors, so that an old parent still leads to the root. A parent is only shortened where the element is no root
+// any more, and only a root's own number lets a hook succeed, so that no hook is lost.
+#ifdef __CUDA_ARCH__
+DEV int32 load_relaxed(const int32* p) {
+    int32 x;
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s32 %0, [g]; }" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
+DEV int64 load_relaxed(const int64* p) {
+    int64 x;
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s64 %0, [g]; }" : "=l"(x) : "l"(p) : "memory");
+    return x;
+}
+DEV void store_relaxed(int32* p, int32 x) {
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s32 [g], %1; }" ::"l"(p), "r"(x) : "memory");
+}
+DEV void store_relaxed(int64* p, int64 x) {
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s64 [g], %1; }" ::"l"(p), "l"(x) : "memory");
+}
+#else
+// Where the host runs this, one thread at a time.
+template <class P> DEV P load_relaxed(const P* p) { return *p; }
+template <class P> DEV void store_relaxed(P* p, P x) { *p = x; }
+#endif
+
+// The parents of all elements, in global memory.
+template <class P> struct grid_parents {
+    P* at;
+    DEV P get(P i) const { return load_relaxed(at + i); }
+    DEV void set(P i, P up) const { store_relaxed(at + i, up); }
+    DEV P hook(P from, P to) const {
+        if constexpr (sizeof(P) == 4) return atomicCAS(at + from, from, to);
+        else return (P)atomicCAS((uint64*)at + from, (uint64)from, (uint64)to);
+    }
+};
+// Those of a tile, in shared memory.
+struct block_parents {
+    int32* at;
+#ifdef __CUDA_ARCH__
+    uint32 start;
+    DEV explicit block_parents(int32* at) : at(at) {
+        asm("{ .reg .u64 s; cvta.to.shared.u64 s, %1; cvt.u32.u64 %0, s; }" : "=r"(start) : "l"(at));
+    }
+    DEV int32 get(int32 i) const {
+        int32 x;
+        asm volatile("ld.relaxed.cta.shared.s32 %0, [%1];" : "=r"(x) : "r"(start + 4 * i) : "memory");
+        return x;
+    }
+    DEV void set(int32 i, int32 up) const {
+        asm volatile("st.relaxed.cta.shared.s32 [%0], %1;" ::"r"(start + 4 * i), "r"(up) : "memory");
+    }
+#else
+    DEV explicit block_parents(int32* at) : at(at) {}
+    DEV int32 get(int32 i) const { return at[i]; }
+    DEV void set(int32 i, int32 up) const { at[i] = up; }
+#endif
+    DEV int32 hook(int32 from, int32 to) const { return atomicCAS(at + from, from, to); }
+};
+
+template <class A, class P> DEV P root_of(const A& parent, P i) {
+    P up = parent.get(i);
     if (up == i) return i;
-    for (P below = i, next = parent[up]; next < up; next = parent[up]) {
-        parent[below] = next;
+    for (P below = i, next = parent.get(up); next < up; next = parent.get(up)) {
+        parent.set(below, next);
         below = up;
         up = next;
     }
     return up;
 }
-DEV int32 hook(int32* parent, int32 from, int32 to) { return atomicCAS(parent + from, from, to); }
-DEV int64 hook(int64* parent, int64 from, int64 to) {
-    return (int64)atomicCAS((uint64*)parent + from, (uint64)from, (uint64)to);
-}
-template <class P> DEV void unite(P* parent, P a, P b) {
+template <class A, class P> DEV void unite(const A& parent, P a, P b) {
     a = root_of(parent, a);
     b = root_of(parent, b);
     while (a != b) {
@@ -24,7 +81,7 @@ template <class P> DEV void unite(P* parent, P a, P b) {
             a = b;
             b = least;
         }
-        if (hook(parent, a, b) == a) return;
+        if (parent.hook(a, b) == a) return;
         // Another thread was first.
         a = root_of(parent, a);
     }
@@ -44,7 +101,7 @@ DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) 
 
 // Joins a warp's row `y` of a tile, of which each lane has a column, to what is before it in the tile.
 template <class T, int COUNT, bool RUNS>
-DEV void join_row(const T* edges, int32* up, const int64* steps, const int64* right, const int64* rows,
+DEV void join_row(const T* edges, const block_parents& up, const int64* steps, const int64* right, const int64* rows,
                   const int64* columns, int64 left, int64 top, int y, int64 width, int64 n) {
     constexpr int BITS = 8 * sizeof(T);
     const int x = threadIdx.x % 32;
@@ -58,7 +115,7 @@ DEV void join_row(const T* edges, int32* up, const int64* steps, const int64* ri
         const int down = (int)rows[b], to = x - (int)columns[b];
         if (down > y || to < 0 || to >= 32 || left + to >= width) continue;
         if (follows<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
-        unite<int32>(up, y * 32 + x, (y - down) * 32 + to);
+        unite(up, y * 32 + x, (y - down) * 32 + to);
     }
 }
 
@@ -77,9 +134,11 @@ DEV void components_tiles(const T* edges, P* parent, const int64* steps, const i
         const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - x));
         up[y * 32 + x] = y * 32 + (starts == 0 ? 0 : 31 - __clz(starts));
     }
-    __syncwarp();
+    // An edge of the warp's own rows may lead to any row before them.
+    __syncthreads();
+    const block_parents tile(up);
     const auto join = [&](int y) {
-        join_row<T, COUNT, RUNS>(edges, up, steps, right, rows, columns, left, top, y, width, n);
+        join_row<T, COUNT, RUNS>(edges, tile, steps, right, rows, columns, left, top, y, width, n);
         __syncwarp();
     };
     if (first == 0) join(0);
@@ -92,7 +151,7 @@ DEV void components_tiles(const T* edges, P* parent, const int64* steps, const i
     for (int y = first; y < first + EACH; y++) {
         const int64 i = (top + y) * width + left + x;
         if (left + x >= width || i >= n) continue;
-        const int root = root_of<int32>(up, y * 32 + x);
+        const int root = root_of(tile, y * 32 + x);
         parent[i] = (P)((top + root / 32) * width + left + root % 32);
     }
 }
@@ -116,13 +175,13 @@ DEV void components_unite(const T* edges, P* parent, const int64* steps, const i
         const int64 at = i - steps[b];
         if (!(word >> b % BITS & 1) || at < 0) continue;
         if (follows<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
-        unite<P>(parent, (P)i, (P)at);
+        unite(grid_parents<P>{parent}, (P)i, (P)at);
     }
 }
 
 template <class P, class Out> DEV void components_end(P* parent, Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = root_of<P>(parent, (P)i);
+    if (i < n) out[i] = root_of(grid_parents<P>{parent}, (P)i);
 }
 template <class Out> DEV void components_alone(Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
