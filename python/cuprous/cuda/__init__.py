@@ -52,11 +52,18 @@ from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 from cuprous.cuda.runtime import get_device_properties
 
+#: Modules that cost more than their names: imported when somebody asks.
+_LAZY = ("random",)
+
 
 def __getattr__(name: str) -> Any:
     """Names that kernels call, and types: `cuda.syncthreads`, `cuda.float32`."""
     if name in _intrinsics.FUNCTIONS:
         return getattr(_intrinsics, name)
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f"cuprous.cuda.{name}")
     found = getattr(types, name, None)
     if isinstance(found, types.Type):
         return found

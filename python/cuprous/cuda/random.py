@@ -1,0 +1,290 @@
+# mypy: disable-error-code="no-untyped-def"
+"""Random numbers in kernels: Numba's xoroshiro128+, the same numbers from the same seeds, and Philox 4x32-10.
+
+xoroshiro128+ keeps a state for each thread; `create_xoroshiro128p_states` makes them 2**64 numbers apart. Philox keeps
+none: a number is a function of seed, sequence and place, so threads need no memory and may jump.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from cuprous.cuda._intrinsics import grid
+from cuprous.cuda._jit import jit
+
+#: The state of one generator, as the host sees it.
+xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+
+TWO_PI_FLOAT32 = np.float32(2 * math.pi)
+TWO_PI_FLOAT64 = np.float64(2 * math.pi)
+_FLOAT64_UNIT = 1.0 / (1 << 53)
+
+# --- xoroshiro128+ (Blackman and Vigna, rotations 55, 14, 36)
+
+
+@jit(device=True)
+def init_xoroshiro128p_state(states, index, seed):
+    """A state from a seed, through SplitMix64 so that near seeds give states far apart."""
+    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    states[index, 0] = z
+    states[index, 1] = z
+
+
+@jit(device=True)
+def rotl(x, k):
+    """`x` as a uint64, rotated left by `k` bits."""
+    return (np.uint64(x) << np.uint64(k)) | (np.uint64(x) >> np.uint64(64 - k))
+
+
+@jit(device=True)
+def _advanced(s0, s1):
+    s1 ^= s0
+    return rotl(s0, 55) ^ s1 ^ (s1 << np.uint64(14)), rotl(s1, 36)
+
+
+@jit(device=True)
+def xoroshiro128p_next(states, index):
+    """The next uint64 of `states[index]`."""
+    s0, s1 = states[index, 0], states[index, 1]
+    states[index, 0], states[index, 1] = _advanced(s0, s1)
+    return s0 + s1
+
+
+@jit(device=True)
+def _jumped(s0, s1, low, high):
+    """A state as many numbers further as the polynomial `low`, `high` says."""
+    t0, t1 = np.uint64(0), np.uint64(0)
+    for bit in range(128):
+        word = low if bit < 64 else high
+        taken = np.uint64(0) - ((word >> np.uint64(bit & 63)) & np.uint64(1))  # all bits or none
+        t0 ^= s0 & taken
+        t1 ^= s1 & taken
+        s1 ^= s0  # `_advanced`, written out: calls would be half of the time
+        s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+        s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    return t0, t1
+
+
+@jit(device=True)
+def xoroshiro128p_jump(states, index):
+    """Advances `states[index]` by 2**64 numbers."""
+    s0, s1 = states[index, 0], states[index, 1]
+    low, high = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
+    states[index, 0], states[index, 1] = _jumped(s0, s1, low, high)
+
+
+@jit(device=True)
+def uint64_to_unit_float64(x):
+    """A uint64 as a float64 in [0, 1)."""
+    return np.float64(np.uint64(x) >> np.uint64(11)) * _FLOAT64_UNIT
+
+
+@jit(device=True)
+def uint64_to_unit_float32(x):
+    """A uint64 as a float32 in [0, 1], rounded from a float64 as Numba does: 1 comes up once in 2**25."""
+    return np.float32(uint64_to_unit_float64(x))
+
+
+@jit(device=True)
+def xoroshiro128p_uniform_float32(states, index):
+    """The next uniform float32 of `states[index]`."""
+    return uint64_to_unit_float32(xoroshiro128p_next(states, index))
+
+
+@jit(device=True)
+def xoroshiro128p_uniform_float64(states, index):
+    """The next uniform float64 of `states[index]`."""
+    return uint64_to_unit_float64(xoroshiro128p_next(states, index))
+
+
+@jit(device=True)
+def xoroshiro128p_normal_float32(states, index):
+    """The next normal float32 of `states[index]`, by Box and Muller; it takes two uniform numbers."""
+    u1 = xoroshiro128p_uniform_float32(states, index)
+    u2 = xoroshiro128p_uniform_float32(states, index)
+    return math.sqrt(np.float32(-2) * math.log(u1)) * math.cos(TWO_PI_FLOAT32 * u2)
+
+
+@jit(device=True)
+def xoroshiro128p_normal_float64(states, index):
+    """The next normal float64 of `states[index]`, of two uniform numbers of 32 bits as in Numba."""
+    u1 = xoroshiro128p_uniform_float32(states, index)
+    u2 = xoroshiro128p_uniform_float32(states, index)
+    return math.sqrt(np.float64(-2) * math.log(u1)) * math.cos(TWO_PI_FLOAT64 * u2)
+
+
+# --- states for many threads
+
+#: The polynomial that one step of the generator satisfies, bit k for x**k. A generator `n` numbers further is x**n
+#: modulo it: for n = 2**64 that is the published jump.
+_POLYNOMIAL = 0x100653CED7F29F88A5FD66762F0E1C001
+_JUMP = 0xD86B048B86AA9922BEAC0467EBA5FACB
+_MASK = (1 << 64) - 1
+
+
+def _product(a: int, b: int) -> int:
+    """The product of two polynomials over bits, modulo the generator's."""
+    result = 0
+    while b:
+        if b & 1:
+            result ^= a
+        b >>= 1
+        a <<= 1
+        if a >> 128:
+            a ^= _POLYNOMIAL
+    return result
+
+
+@jit
+def _double(states, count, total, low, high):
+    """States `count` and further, from the first `count` by one jump of `count` sequences."""
+    i = grid(1)
+    if i < count and i + count < total:
+        states[i + count, 0], states[i + count, 1] = _jumped(states[i, 0], states[i, 1], low, high)
+
+
+@jit
+def _first(states, seed, low, high):
+    init_xoroshiro128p_state(states, 0, seed)
+    states[0, 0], states[0, 1] = _jumped(states[0, 0], states[0, 1], low, high)
+
+
+class States:
+    """States of so many generators on the device; kernels see them as uint64 of shape (n, 2)."""
+
+    def __init__(self, n: int) -> None:
+        import cuprous
+
+        self._launch_argument = cuprous.empty((n, 2), np.uint64)
+        self.shape = (n,)
+        self.size = n
+        self.ndim = 1
+        self.dtype = xoroshiro128p_dtype
+
+    def __len__(self) -> int:
+        return self.size
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        """The states as a NumPy array with fields `s0` and `s1`."""
+        host = self._launch_argument.get().view(xoroshiro128p_dtype)[:, 0]
+        if ary is None:
+            return host
+        ary[...] = host
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Takes states from a NumPy array with fields `s0` and `s1`, or from other states."""
+        host = ary.copy_to_host() if isinstance(ary, States) else np.ascontiguousarray(ary, xoroshiro128p_dtype)
+        self._launch_argument[...] = host.view(np.uint64).reshape(self.size, 2)
+
+
+def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
+    """Makes `states` those of `seed`: state k is `subsequence_start + k` times 2**64 numbers into its sequence.
+
+    Raises:
+        TypeError: for a seed or start that is no integer.
+    """
+    array, total = states._launch_argument, states.size
+    power, jump = 1, _JUMP
+    start = operator.index(subsequence_start) & _MASK
+    while start:  # square and multiply
+        if start & 1:
+            power = _product(power, jump)
+        jump = _product(jump, jump)
+        start >>= 1
+    if not total:
+        return
+    _first[1, 1](array, np.uint64(operator.index(seed) & _MASK), *_words(power))
+    count, jump = 1, _JUMP
+    while count < total:  # each pass doubles what is there, so a million states take 20 passes
+        _double.forall(min(count, total - count))(array, count, total, *_words(jump))
+        jump = _product(jump, jump)
+        count *= 2
+
+
+def _words(polynomial: int) -> tuple[Any, Any]:
+    return np.uint64(polynomial & _MASK), np.uint64(polynomial >> 64)
+
+
+def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> States:
+    """States for `n` generators, 2**64 numbers apart in the sequence of `seed`: see `init_xoroshiro128p_states`."""
+    states = States(operator.index(n))
+    init_xoroshiro128p_states(states, seed, subsequence_start, stream)
+    return states
+
+
+# --- Philox 4x32-10 (Salmon, Moraes, Dror, Shaw)
+
+
+@jit(device=True)
+def philox4x32(c0, c1, c2, c3, k0, k1):
+    """Four uint32 as a function of a counter of four words and a key of two."""
+    c0, c1, c2, c3 = np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3)
+    k0, k1 = np.uint64(k0), np.uint64(k1)
+    word = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    for _ in range(10):
+        p = c0 * np.uint64(0xD2511F53)
+        q = c2 * np.uint64(0xCD9E8D57)
+        c0, c1, c2, c3 = (q >> half) ^ c1 ^ k0, q & word, (p >> half) ^ c3 ^ k1, p & word
+        k0 = (k0 + np.uint64(0x9E3779B9)) & word
+        k1 = (k1 + np.uint64(0xBB67AE85)) & word
+    return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
+
+
+@jit(device=True)
+def philox_uint32x4(seed, sequence, offset):
+    """Four uint32 at the place `offset` of a sequence of `seed`."""
+    seed, sequence, offset = np.uint64(seed), np.uint64(sequence), np.uint64(offset)
+    word, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    return philox4x32(
+        offset & word, offset >> half, sequence & word, sequence >> half, seed & word, seed >> half
+    )  # fmt: skip
+
+
+@jit(device=True)
+def philox_uniform_float32(seed, sequence, offset):
+    """A uniform float32 in [0, 1), of 24 random bits."""
+    a, _, _, _ = philox_uint32x4(seed, sequence, offset)
+    return np.float32(a >> np.uint32(8)) * np.float32(1.0 / (1 << 24))
+
+
+@jit(device=True)
+def philox_uniform_float64(seed, sequence, offset):
+    """A uniform float64 in [0, 1), of 53 random bits."""
+    a, b, _, _ = philox_uint32x4(seed, sequence, offset)
+    return uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b))
+
+
+@jit(device=True)
+def philox_normal_float32(seed, sequence, offset):
+    """A normal float32, by Box and Muller."""
+    a, b, _, _ = philox_uint32x4(seed, sequence, offset)
+    u1 = (np.float32(a >> np.uint32(8)) + np.float32(1)) * np.float32(1.0 / (1 << 24))
+    u2 = np.float32(b >> np.uint32(8)) * np.float32(1.0 / (1 << 24))
+    return math.sqrt(np.float32(-2) * math.log(u1)) * math.cos(TWO_PI_FLOAT32 * u2)
+
+
+@jit(device=True)
+def philox_normal_float64(seed, sequence, offset):
+    """A normal float64, by Box and Muller."""
+    a, b, c, d = philox_uint32x4(seed, sequence, offset)
+    u1 = uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b)) + _FLOAT64_UNIT
+    u2 = uint64_to_unit_float64((np.uint64(c) << np.uint64(32)) | np.uint64(d))
+    return math.sqrt(-2.0 * math.log(u1)) * math.cos(TWO_PI_FLOAT64 * u2)
+
+
+__all__ = [
+    "create_xoroshiro128p_states", "init_xoroshiro128p_state", "init_xoroshiro128p_states", "philox4x32",
+    "philox_normal_float32", "philox_normal_float64", "philox_uint32x4", "philox_uniform_float32",
+    "philox_uniform_float64", "rotl", "uint64_to_unit_float32", "uint64_to_unit_float64", "xoroshiro128p_dtype",
+    "xoroshiro128p_jump", "xoroshiro128p_next", "xoroshiro128p_normal_float32", "xoroshiro128p_normal_float64",
+    "xoroshiro128p_uniform_float32", "xoroshiro128p_uniform_float64",
+]  # fmt: skip
