@@ -173,7 +173,9 @@ class States:
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """The states as a NumPy array with fields `s0` and `s1`."""
-        host = self._launch_argument.get().view(xoroshiro128p_dtype)[:, 0]
+        import cuprous
+
+        host = cuprous.asnumpy(self._launch_argument).view(xoroshiro128p_dtype)[:, 0]
         if ary is None:
             return host
         ary[...] = host
