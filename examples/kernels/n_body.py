@@ -84,10 +84,8 @@ def main() -> None:
     elapsed = time.perf_counter() - start
     drift = np.abs(momentum(stars, speeds)).max()
     assert drift < 1e-5, drift
-    pairs = options.stars**2 * options.steps / elapsed
-    print(
-        f"{options.stars:,} stars, {options.steps} steps: {pairs / 1e6:,.0f} million pulls/s, momentum off by {drift:.0e}"
-    )
+    pulls = options.stars**2 * options.steps / elapsed / 1e6
+    print(f"{options.stars:,} stars, {options.steps} steps: {pulls:,.0f} million pulls/s, momentum off by {drift:.0e}")
 
 
 if __name__ == "__main__":
