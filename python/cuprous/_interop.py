@@ -119,6 +119,41 @@ def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
     _core.update(self, source if source.device_name == self.device_name else _core.to_device(source, self.device_name))
 
 
+def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
+    """Numba's `split`: views of so many elements each along an array of one axis; the last may be shorter.
+
+    Raises:
+        ValueError: for an array of other axes.
+    """
+    if self.ndim != 1:
+        raise ValueError("only support 1d array")
+    return [self[k : k + section] for k in range(0, self.size, section)]
+
+
+def bind(self: ndarray, stream: Any = 0) -> ndarray:
+    """The array itself: all work runs in order, so none belongs to a stream."""
+    return self
+
+
+def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
+    """Numba's word for `array[item]`."""
+    return self[item]
+
+
+def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
+    """Numba's word for `array[key] = value`."""
+    self[key] = value
+
+
+def get_ipc_handle(self: ndarray) -> Any:
+    """Not supported.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("[get_ipc_handle] is not supported; share arrays through host memory")
+
+
 # --- NumPy's protocols
 
 

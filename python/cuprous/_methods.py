@@ -412,6 +412,8 @@ _METHODS: dict[str, Any] = {
     "clip": clip, "compress": compress, "repeat": repeat, "to_device": to_device,
     "get": _interop.get, "set": _interop.set,
     "copy_to_host": _interop.copy_to_host, "copy_to_device": _interop.copy_to_device,
+    "split": _interop.split_at, "bind": _interop.bind, "getitem": _interop.getitem, "setitem": _interop.setitem,
+    "get_ipc_handle": _interop.get_ipc_handle,
     "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,
@@ -431,6 +433,7 @@ _PROPERTIES: dict[str, property] = {
     "flags": property(Flags, doc="Contiguity, ownership and what else NumPy's flags say."),
     "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
+    "alloc_size": property(lambda self: self.nbytes, doc="Numba's word for `nbytes`."),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),
 }
 

@@ -30,7 +30,10 @@ _FROM_NUMPY = frozenset(
 )  # fmt: skip
 
 #: Submodules, imported on first use.
-_SUBMODULES = frozenset({"cuda", "fft", "lib", "linalg", "random", "scipy"})
+_SUBMODULES = frozenset({"cuda", "cupyx", "fft", "lib", "linalg", "random", "scipy"})
+
+#: Functions that need the compiler of kernels, which costs more than all else here.
+_KERNELS = frozenset({"guvectorize", "vectorize"})
 
 #: Submodules that a namespace is asked for under another name: the array API's extension-to-be for special functions,
 #: by which SciPy finds them (data-apis/array-api#725).
@@ -47,6 +50,8 @@ def lookup(module: str, name: str) -> Any:
                 raise
     elif name in _ALIASES:
         return importlib.import_module(f"{module}.{_ALIASES[name]}")
+    elif name in _KERNELS:
+        return getattr(importlib.import_module(f"{module}._vectorize"), name)
     elif name in _FROM_NUMPY:
         import numpy
 
@@ -67,7 +72,7 @@ def lookup(module: str, name: str) -> Any:
 
 def names() -> list[str]:
     """Every lazy name."""
-    return [*_FROM_NUMPY, *_SUBMODULES, *_ALIASES, "AxisError", "bfloat16"]
+    return [*_FROM_NUMPY, *_SUBMODULES, *_ALIASES, *_KERNELS, "AxisError", "bfloat16"]
 
 
 def common_type(*arrays: Any) -> Any:

@@ -80,9 +80,12 @@ class RawModule:
         code: the source.
         path: a file with source (`.cu`) or device code (`.cubin`, `.fatbin`).
         options: options for the compiler.
+        name_expressions: names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates
+            are instantiated for them.
 
     Raises:
-        NotImplementedError: for `name_expressions`, `jitify`, other backends, and where the device is a CPU.
+        NotImplementedError: for `jitify`, `translate_cucomplex`, `enable_cooperative_groups`, other backends, and where
+            the device is a CPU.
         RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error.
     """
 
@@ -100,14 +103,18 @@ class RawModule:
     ) -> None:
         if (code is None) == (path is None):
             raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
+        if name_expressions and path is not None:
+            raise TypeError("name_expressions= needs code=: a file's names are what they are")
         _check(
-            "RawModule", backend, translate_cucomplex=translate_cucomplex, name_expressions=name_expressions,
-            jitify=jitify, enable_cooperative_groups=enable_cooperative_groups,
+            "RawModule", backend, translate_cucomplex=translate_cucomplex, jitify=jitify,
+            enable_cooperative_groups=enable_cooperative_groups,
         )  # fmt: skip
         self.code = code
         self.file_path = path
         self.options = tuple(options)
         self.backend = backend
+        self.name_expressions = tuple(name_expressions or ())
+        self._lowered: dict[str, str] = {}
         self._module: _core.NativeModule | None = None
 
     def _native(self, name: str = "RawModule") -> _core.NativeModule:
@@ -122,8 +129,23 @@ class RawModule:
             if not binary:
                 code = _translated(code.decode()).encode()
             options = [*self.options, *_include_options()]
+            if self.name_expressions and _core.get_device() != "cpu":
+                code, binary = self._named(code.decode(), name, options), True
             self._module = _core.NativeModule(code, binary, name, options)
         return self._module
+
+    def _named(self, code: str, name: str, options: list[str], target: str | None = None) -> bytes:
+        """Device code, with the names asked for noted as the linker knows them."""
+        from cuprous import _nvrtc
+        from cuprous.cuda import Device
+
+        if target is None:
+            own = int(Device().compute_capability)
+            # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
+            target = f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
+        compiled = _nvrtc.compile_source(code, name, target, options, self.name_expressions)
+        self._lowered = compiled.names
+        return compiled.code
 
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now instead of at the first use.
@@ -143,7 +165,8 @@ class RawModule:
 
     def get_global(self, name: str) -> Any:
         """Where a variable of the module is: `.ptr`, and `.size` in bytes."""
-        address, size = self._native().variable(name)
+        module = self._native()
+        address, size = module.variable(self._lowered.get(name, name))
         return Variable(address, size)
 
 
@@ -200,7 +223,8 @@ class RawKernel:
     def kernel(self) -> _core.NativeKernel:
         """The compiled kernel."""
         if self._kernel is None:
-            self._kernel = self._module._native(self.name).kernel(self.name)
+            module = self._module._native(self.name)
+            self._kernel = module.kernel(self._module._lowered.get(self.name, self.name))
         return self._kernel
 
     def compile(self, log_stream: Any = None) -> None:

@@ -11,7 +11,7 @@ _DATES = "devices hold no dates; keep them in NumPy and move numbers with asarra
 _ERRORS = "devices give no floating-point warnings; test results with isfinite"
 _EACH = (
     "functions are not called once an element: call it on whole arrays (with where, select or piecewise for its "
-    "branches)"
+    "branches), or compile it with vectorize"
 )
 _COEFFICIENTS = "use arrays of coefficients with polyval, polyadd, polymul, polyder and polyint"
 
@@ -43,7 +43,6 @@ ALTERNATIVES = {
     "setbufsize": "ufuncs have no buffers here",
     "seterrcall": _ERRORS,
     "show_runtime": "use show_config",
-    "vectorize": _EACH,
 }
 
 #: Dtypes of NumPy's that devices do not have, and its modules: no attributes, but a word about what to do.

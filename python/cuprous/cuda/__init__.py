@@ -52,8 +52,23 @@ from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 from cuprous.cuda.runtime import get_device_properties
 
-#: Modules that cost more than their names: imported when somebody asks.
-_LAZY = ("random",)
+#: Names that cost more than this module: it imports their modules when somebody asks.
+_LAZY = {
+    "random": "",
+    **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),
+    **dict.fromkeys(
+        ("compile", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"), "_compile"
+    ),
+    **dict.fromkeys(
+        (
+            "LTOIR", "Archive", "CUSource", "Cubin", "Fatbin", "In", "InOut", "Object", "Out", "PTXSource",
+            "compile_all", "cuda_error", "declare_device", "is_bfloat16_supported", "is_float16_supported",
+            "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array",
+            "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
+        ),
+        "_host",
+    ),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -63,11 +78,16 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         import importlib
 
-        return importlib.import_module(f"cuprous.cuda.{name}")
+        module = importlib.import_module(f"cuprous.cuda.{_LAZY[name] or name}")
+        return getattr(module, name) if _LAZY[name] else module
     found = getattr(types, name, None)
     if isinstance(found, types.Type):
         return found
     raise AttributeError(f"module 'cuprous.cuda' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_LAZY})
 
 
 __all__ = [

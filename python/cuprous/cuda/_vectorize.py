@@ -1,0 +1,395 @@
+"""`vectorize` and `guvectorize`: functions of elements, or of rows, as functions of whole arrays."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import cuprous
+from cuprous import _dtypes
+from cuprous._args import ndarray
+from cuprous._convert import convert
+from cuprous.cuda import types
+from cuprous.cuda._intrinsics import grid
+from cuprous.cuda._jit import jit
+from cuprous.cuda._made import made, result_types
+
+#: What Numba's decorators take besides, and what is accepted of it.
+_OPTIONS = {"cache": "code is always kept on disk", "fastmath": "", "nopython": "kernels never need Python"}
+
+
+def _jit_options(options: dict[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise KeyError(f"Unrecognized options. Got {unknown} but expected {sorted(_OPTIONS)}")
+    if "nopython" in options:
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=4)
+    return {"fastmath": bool(options.get("fastmath"))}
+
+
+def _check_target(target: str) -> None:
+    if target not in ("cuda", "cpu", "parallel"):
+        raise ValueError(f"Unsupported target: {target!r}; the device of the arguments, or the default one, is used")
+
+
+def _signatures(given: Any) -> list[types.Signature]:
+    found = [types.signature_of(s) for s in (given if isinstance(given, (list, tuple)) else [given])]
+    for s in found:
+        if not isinstance(s, types.Signature):
+            raise TypeError(f'{s!r} does not say what is returned; write "float32(float32, float32)"')
+    return [s for s in found if isinstance(s, types.Signature)]
+
+
+def _item(t: types.Type) -> str:
+    """The dtype of a number's or an array's type."""
+    return str(t.key[1] if t.key[0] == "array" else t.key[0])
+
+
+def _operand(value: Any) -> Any:
+    """An argument as an array: ours, NumPy's, or a number without a dtype of its own."""
+    if isinstance(value, (ndarray, np.ndarray, np.generic, bool, int, float, complex)):
+        return value
+    if hasattr(value, "__cuda_array_interface__") or hasattr(value, "as_array"):
+        return convert(value)
+    return np.asarray(value)
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+
+
+def _choose(inputs: list[Any], choices: list[list[str]], name: str) -> int:
+    """The signature for some arguments: exact dtypes, then the first that all of them convert to without loss."""
+    given = [_dtype(v).name for v in inputs]
+    if given in choices:
+        return choices.index(given)
+    for k, wanted in enumerate(choices):
+        pairs = zip(inputs, wanted, strict=True)
+        if all(_converts(v, _dtypes.numpy_dtype(w)) for v, w in pairs):
+            return k
+    raise TypeError(f"No matching version.  {name} takes {choices}, not {given}; convert with astype")
+
+
+def _converts(value: Any, to: np.dtype[Any]) -> bool:
+    if isinstance(value, (bool, int, float, complex)):  # as NumPy has it: Python's numbers adapt within their kind
+        return np.can_cast(np.result_type(to, value), to, "same_kind")
+    return np.can_cast(_dtype(value), to, "safe")
+
+
+class _Results:
+    """Where results go: arrays given with `out=`, or new ones on the side where the arguments are."""
+
+    def __init__(self, out: Any, count: int, inputs: list[Any]) -> None:
+        self.given = (list(out) if isinstance(out, tuple) else [out]) if out is not None else [None] * count
+        if len(self.given) != count:
+            raise ValueError(f"{count} outputs, but out= has {len(self.given)}")
+        self.on_host = not any(isinstance(v, ndarray) for v in [*inputs, *self.given])
+
+    def target(self, k: int, shape: tuple[int, ...], dtype: str) -> ndarray:
+        """An array to compute output `k` in."""
+        given = self.given[k]
+        ones = len(shape) - given.ndim if given is not None else 0  # loops of one turn may be missing in `out`
+        if given is not None and (1,) * ones + tuple(given.shape) != shape:
+            raise ValueError(f"output {k} has shape {tuple(given.shape)}, the result {shape}")
+        if isinstance(given, ndarray) and given.dtype_name == dtype and given.is_c_contiguous and not ones:
+            return given
+        return cuprous.empty(shape, dtype)
+
+    def finish(self, targets: list[ndarray]) -> Any:
+        """The results as the caller sees them."""
+        found: list[Any] = []
+        for given, target in zip(self.given, targets, strict=True):
+            if given is not None and given is not target:
+                shaped = target.reshape(given.shape)
+                given[...] = cuprous.asnumpy(shaped) if isinstance(given, np.ndarray) else shaped
+            if given is not None:
+                found.append(given)
+            elif self.on_host:
+                host = cuprous.asnumpy(target)
+                found.append(host if host.ndim else host[()])
+            else:
+                found.append(target)
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+class UFunc:
+    """A function of elements; calling it works on arrays that broadcast. See `vectorize`."""
+
+    def __init__(self, function: Any, signatures: list[types.Signature], options: dict[str, Any]) -> None:
+        self.py_func = getattr(function, "py_func", function)
+        self.__name__ = self.py_func.__name__
+        self.__doc__ = self.py_func.__doc__
+        self.__wrapped__ = self.py_func
+        self.core = jit(device=True, **options)(self.py_func)
+        self.signatures = signatures
+        self.nin = self.py_func.__code__.co_argcount
+        for s in signatures:
+            if len(s.args) != self.nin:
+                raise TypeError(f"{self.__name__} takes {self.nin} arguments, {s!r} has {len(s.args)}")
+        self._returns: dict[tuple[str, ...], list[str]] = {
+            tuple(map(_item, s.args)): [_item(s.return_type)] for s in signatures
+        }
+        self._kernels: dict[int, Any] = {}
+
+    def _types(self, inputs: list[Any]) -> tuple[tuple[str, ...], list[str]]:
+        """The dtypes that it computes with and returns."""
+        if self.signatures:
+            choices = [list(key) for key in self._returns]
+            key = tuple(choices[_choose(inputs, choices, self.__name__)])
+            return key, self._returns[key]
+        key = tuple(_dtype(v).name for v in inputs)
+        if key not in self._returns:
+            found = result_types(self.core, [types.as_type(t) for t in key])
+            if not found:
+                raise TypeError(f"{self.__name__} returns nothing")
+            self._returns[key] = found
+        return key, self._returns[key]
+
+    def _kernel(self, nout: int) -> Any:
+        if nout not in self._kernels:
+            ins, outs = [f"a{k}" for k in range(self.nin)], [f"r{k}" for k in range(nout)]
+            call = f"core({', '.join(f'{a}[i]' for a in ins)})"
+            body = ["i = grid(1)", "if i < r0.size:", f"    {', '.join(f'{r}[i]' for r in outs)} = {call}"]
+            function = made(f"vectorized_{self.__name__}", ins + outs, body, {"grid": grid, "core": self.core})
+            self._kernels[nout] = jit(function)
+        return self._kernels[nout]
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """The function of each element. Results are NumPy's where all arrays are; `out` takes them where it is given.
+
+        Raises:
+            TypeError: for another number of arguments, or dtypes that no signature takes.
+            ValueError: for shapes that do not broadcast.
+        """
+        if len(args) not in (self.nin, self.nin + 1):
+            raise TypeError(f"{self.__name__}() takes {self.nin} arguments and out=, got {len(args)}")
+        if len(args) > self.nin:
+            out = args[-1]
+        inputs = [_operand(v) for v in args[: self.nin]]
+        key, returns = self._types(inputs)
+        results = _Results(out, len(returns), inputs)
+        shape = np.broadcast_shapes(*(np.shape(v) for v in inputs))
+        if results.given[0] is not None:
+            shape = np.broadcast_shapes(shape, results.given[0].shape)
+        targets = [results.target(k, shape, dtype) for k, dtype in enumerate(returns)]
+        flat = [_flat(convert(v, dtype), shape) for v, dtype in zip(inputs, key, strict=True)]
+        if targets[0].size:
+            self._kernel(len(returns)).forall(targets[0].size)(*flat, *(t.reshape(-1) for t in targets))
+        return results.finish(targets)
+
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
+        """Folds an array of one axis with a function of two values.
+
+        Raises:
+            TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
+        """
+        from cuprous.cuda._reduce import Reduce
+
+        if self.nin != 2:
+            raise TypeError(f"{self.__name__} takes {self.nin} values: reduce needs a function of two")
+        values = convert(arg)
+        if values.ndim != 1 or not values.size:
+            raise TypeError("Reduction on an empty array." if values.ndim == 1 else "must use 1d array")
+        key, _ = self._types([values, values])
+        values = convert(values, key[0])
+        first, rest = values[:1], values[1:]
+        result = Reduce(self.core)(rest, init=first.item()) if rest.size else first.item()
+        return _dtypes.numpy_dtype(key[0]).type(result)
+
+
+def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """All elements on one axis; a number repeated costs no memory."""
+    if x.size == 1:
+        count = int(np.prod(shape))
+        return cuprous.broadcast_to(x.reshape(1), (count,))
+    return cuprous.broadcast_to(x, shape).reshape(-1)
+
+
+def vectorize(ftylist_or_function: Any = (), *, target: str = "cuda", identity: Any = None, **options: Any) -> Any:
+    """Makes a function of numbers a function of arrays.
+
+    Args:
+        ftylist_or_function: signatures, `["float32(float32, float32)"]`, of which the first that fits the arguments is
+            taken; or the function itself, for which types then follow from the arguments.
+        target: accepted; it runs where its arguments are, or on the default device.
+        fastmath: approximate functions and divisions.
+
+    Raises:
+        KeyError: for other options.
+        NotImplementedError: for `identity`.
+    """
+    _check_target(target)
+    if identity is not None:
+        raise NotImplementedError("[vectorize] identity= is not supported; leave it out")
+    jit_options = _jit_options(options)
+    if callable(ftylist_or_function) and not isinstance(ftylist_or_function, types.Type):
+        return UFunc(ftylist_or_function, [], jit_options)
+    signatures = _signatures(ftylist_or_function) if ftylist_or_function else []
+    return lambda function: UFunc(function, signatures, jit_options)
+
+
+# --- functions of rows
+
+
+def _axes(text: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The names of axes in a signature as `(m,n),(n)->(m)`."""
+    compact = re.sub(r"\s", "", text)
+    if not re.fullmatch(r"(\(\w*(,\w+)*\),?)+->(\(\w*(,\w+)*\),?)+", compact):
+        raise ValueError(f"invalid token in signature: {text!r}; write '(n),(n)->()'")
+    sides = [re.findall(r"\(([^)]*)\)", side) for side in compact.split("->")]
+    parts = [[[name for name in group.split(",") if name] for group in side] for side in sides]
+    return parts[0], parts[1]
+
+
+def _counted(n: int) -> str:
+    return f"{n} positional argument{'s' * (n != 1)}"
+
+
+class GUFunc:
+    """A function of rows; calling it works on arrays whose other axes broadcast. See `guvectorize`."""
+
+    def __init__(self, function: Any, signatures: list[Any], signature: str, options: dict[str, Any]) -> None:
+        self.py_func = getattr(function, "py_func", function)
+        self.__name__ = self.py_func.__name__
+        self.__doc__ = self.py_func.__doc__
+        self.__wrapped__ = self.py_func
+        self.signature = signature
+        self.inputs, self.outputs = _axes(signature)
+        known = {name for axes in self.inputs for name in axes}
+        self.needs_out = any(name not in known for axes in self.outputs for name in axes)
+        self.core = jit(device=True, **options)(self.py_func)
+        self.types = [tuple(s.args if isinstance(s, types.Signature) else s) for s in signatures]
+        for given in self.types:
+            if len(given) != len(self.inputs) + len(self.outputs):
+                raise TypeError(f"{self.__name__}: {signature} has {len(self.inputs) + len(self.outputs)} arguments, "
+                                f"a list of types {len(given)}")  # fmt: skip
+        self._kernels: dict[tuple[bool, ...], Any] = {}
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """The function of each row. Results are NumPy's where all arrays are; `out` takes them where it is given.
+
+        Raises:
+            TypeError: for another number of arguments, or dtypes that no list of types takes.
+            ValueError: for extents that do not fit, and where `out` is needed and missing.
+        """
+        nin = len(self.inputs)
+        if len(args) > nin:
+            if out is not None:
+                raise ValueError("cannot specify argument 'out' as both positional and keyword")
+            out = tuple(args[nin:])
+        if len(args) not in (nin, nin + len(self.outputs)):
+            raise TypeError(
+                f"This gufunc accepts {_counted(nin)} (when providing input only) or "
+                f"{_counted(nin + len(self.outputs))} (when providing input and output). Got {_counted(len(args))}."
+            )
+        inputs = [_operand(v) for v in args[:nin]]
+        given = out if isinstance(out, tuple) else () if out is None else (out,)
+        chosen = self._chosen(inputs, given)
+        results = _Results(out, len(self.outputs), inputs)
+        extents: dict[str, int] = {}
+        loops = [self._measure(k, np.shape(v), extents) for k, v in enumerate(inputs)]
+        if given and self.needs_out:
+            for axes, o in zip(self.outputs, given, strict=True):
+                extents.update({name: o.shape[k - len(axes)] for k, name in enumerate(axes) if name not in extents})
+        if any(name not in extents for axes in self.outputs for name in axes):
+            raise ValueError(f"{self.__name__}: {self.signature} does not say how large its result is: give out=")
+        loop = np.broadcast_shapes(*loops)
+        count = int(np.prod(loop))
+        rows = []
+        for v, t, axes in zip(inputs, chosen, self.inputs, strict=False):
+            core = tuple(extents[name] for name in axes)
+            array = convert(v, _item(t))
+            rows.append(cuprous.broadcast_to(array, (*loop, *core)).reshape((count, *core)))
+        targets = [
+            results.target(k, (*loop, *(extents[name] for name in axes)), _item(t))
+            for k, (axes, t) in enumerate(zip(self.outputs, chosen[nin:], strict=True))
+        ]
+        if count:
+            outs = [t.reshape((count, *t.shape[len(loop) :])) for t in targets]
+            self._kernel(chosen).forall(count)(count, *rows, *outs)
+        return results.finish(targets)
+
+    def _chosen(self, inputs: list[Any], given: tuple[Any, ...]) -> tuple[types.Type, ...]:
+        nin = len(self.inputs)
+        if self.types:
+            choices = [[_item(t) for t in ts[:nin]] for ts in self.types]
+            return self.types[_choose(inputs, choices, self.__name__)]
+        if not given:
+            raise ValueError(f"{self.__name__} has no types: it needs its outputs as arguments")
+        found: list[types.Type] = []
+        for v, axes in zip([*inputs, *given], self.inputs + self.outputs, strict=True):
+            t = types.as_type(_dtype(v))
+            is_row = axes or len(found) >= nin
+            found.append(types.Array(t, max(len(axes), 1)) if is_row else t)
+        return tuple(found)
+
+    def _measure(self, k: int, shape: tuple[int, ...], extents: dict[str, int]) -> tuple[int, ...]:
+        """Notes the extents of an argument's own axes; the others are returned."""
+        axes = self.inputs[k]
+        if len(shape) < len(axes):
+            raise ValueError(f"{self.__name__}: argument {k} has {len(shape)} axes, {self.signature} wants {len(axes)}")
+        for name, n in zip(axes, shape[len(shape) - len(axes) :], strict=True):
+            if extents.setdefault(name, n) != n:
+                raise ValueError(f"{self.__name__}: axis {name} of argument {k} is {n} long, before {extents[name]}")
+        return shape[: len(shape) - len(axes)]
+
+    def _kernel(self, chosen: tuple[types.Type, ...]) -> Any:
+        wants_array = tuple(t.key[0] == "array" for t in chosen)
+        if wants_array not in self._kernels:
+            names = [f"a{k}" for k in range(len(chosen))]
+            axes = self.inputs + self.outputs
+            # Without axes of its own an argument is a number, or a row of one element where the types say so.
+            parts = [
+                f"{name}[i : i + 1]" if array and not own else f"{name}[i]"
+                for name, own, array in zip(names, axes, wants_array, strict=True)
+            ]
+            body = ["i = grid(1)", "if i < count:", f"    core({', '.join(parts)})"]
+            space = {"grid": grid, "core": self.core}
+            self._kernels[wants_array] = jit(made(f"rows_{self.__name__}", ["count", *names], body, space))
+        return self._kernels[wants_array]
+
+
+def guvectorize(
+    ftylist: Any, signature: str | None = None, *, target: str = "cuda", identity: Any = None,
+    writable_args: Any = (), **options: Any,
+) -> Callable[[Any], GUFunc]:  # fmt: skip
+    """Makes a function of rows, which writes its results into its last arguments, a function of arrays.
+
+    Args:
+        ftylist: types, `["void(float32[:], float32[:], float32[:])"]`; without them, they follow from the arguments,
+            and results must be given.
+        signature: the axes, `"(n),(n)->()"`.
+        target: accepted; it runs where its arguments are, or on the default device.
+
+    Raises:
+        NotImplementedError: for `identity` and `writable_args`.
+        TypeError, ValueError: for other options, and types or axes that do not go together.
+    """
+    _check_target(target)
+    for name, value in (("identity", identity), ("writable_args", writable_args)):
+        if value not in (None, ()):
+            raise NotImplementedError(f"[guvectorize] {name}= is not supported; leave it out")
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise TypeError(f"The following target options are not supported: {', '.join(unknown)}")
+    if not options.pop("nopython", True):
+        raise TypeError("nopython flag must be True")
+    jit_options = _jit_options(options)
+    if signature is None:
+        if not isinstance(ftylist, str) or "->" not in ftylist:
+            raise TypeError("guvectorize() needs a signature as '(n),(n)->()'")
+        ftylist, signature = [], ftylist
+    found = [types.signature_of(s) for s in (ftylist if isinstance(ftylist, (list, tuple)) else [ftylist])]
+    for s in found:
+        if isinstance(s, types.Signature) and s.return_type is not types.none:
+            raise TypeError(
+                f"guvectorized functions cannot return values: signature {s!r} specifies {s.return_type} return type"
+            )
+    return lambda function: GUFunc(function, found, signature, jit_options)
+
+
+__all__ = ["GUFunc", "UFunc", "guvectorize", "vectorize"]

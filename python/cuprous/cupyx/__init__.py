@@ -1,0 +1,20 @@
+"""The names of `cupyx` that programs of kernels use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import rsqrt
+from cuprous._indexing import scatter_add, scatter_max, scatter_min
+
+
+def __getattr__(name: str) -> Any:
+    """Submodules, imported when somebody asks."""
+    if name in ("jit", "scipy"):
+        import importlib
+
+        return importlib.import_module("cuprous.scipy" if name == "scipy" else "cuprous.cupyx.jit")
+    raise AttributeError(f"module 'cuprous.cupyx' has no attribute {name!r}")
+
+
+__all__ = ["rsqrt", "scatter_add", "scatter_max", "scatter_min"]

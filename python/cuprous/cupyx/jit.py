@@ -1,0 +1,85 @@
+"""The names of `cupyx.jit`: kernels written in Python, `@jit.rawkernel()`.
+
+They are the kernels of `cuprous.cuda`, with its rules of types: a Python integer has 64 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from cuprous.cuda._intrinsics import _Intrinsic, blockDim, blockIdx, gridDim, laneid, threadIdx, warpsize
+from cuprous.cuda._jit import Dispatcher
+from cuprous.cuda._jit import jit as _jit
+
+
+def _named(name: str) -> _Intrinsic:
+    return _Intrinsic(f"cuda.{name}")
+
+
+grid, gridsize = _named("grid"), _named("gridsize")
+syncthreads, syncwarp = _named("syncthreads"), _named("syncwarp")
+shfl_sync, shfl_up_sync = _named("shfl_sync"), _named("shfl_up_sync")
+shfl_down_sync, shfl_xor_sync = _named("shfl_down_sync"), _named("shfl_xor_sync")
+atomic_add, atomic_sub = _named("atomic.add"), _named("atomic.sub")
+atomic_exch, atomic_cas = _named("atomic.exch"), _named("atomic.cas")
+atomic_max, atomic_min = _named("atomic.max"), _named("atomic.min")
+atomic_inc, atomic_dec = _named("atomic.inc"), _named("atomic.dec")
+atomic_and, atomic_or, atomic_xor = _named("atomic.and_"), _named("atomic.or_"), _named("atomic.xor")
+range = _Intrinsic("range")
+
+
+class RawKernel:
+    """A kernel. `kernel[grid, block](x, y)` launches it, and so does `kernel((grid,), (block,), (x, y))`."""
+
+    def __init__(self, function: Any) -> None:
+        self.kernel: Dispatcher = _jit(function)
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __getitem__(self, configuration: Any) -> Any:
+        return self.kernel[configuration]
+
+    def __call__(self, grid: Any, block: Any, args: Any, shared_mem: int = 0, stream: Any = None) -> None:
+        """Launches it: blocks, threads of a block, arguments, bytes of dynamic shared memory."""
+        self.kernel[tuple(grid), tuple(block), 0, shared_mem](*args)
+
+    @property
+    def cached_code(self) -> str:
+        """The CUDA C++ of what it is compiled for."""
+        return self.kernel.cuda_source()
+
+    @property
+    def cached_codes(self) -> dict[Any, str]:
+        """The CUDA C++ by the types that it is compiled for."""
+        return {types: self.kernel.cuda_source(types) for types in self.kernel.signatures}
+
+
+def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
+    """Makes a function a kernel, or with `device=True` one that kernels call.
+
+    Raises:
+        NotImplementedError: for another mode than "cuda".
+    """
+    if mode != "cuda":
+        raise NotImplementedError(f"[rawkernel] mode={mode!r} is not supported; leave it out")
+    return (lambda function: _jit(function, device=True)) if device else RawKernel
+
+
+def _absent(name: str, instead: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"[cupyx.jit.{name}] is not supported; {instead}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Not supported: {instead}."
+    return refuse
+
+
+shared_memory = _absent("shared_memory", "write cuda.shared.array(size, dtype), with `from cuprous import cuda`")
+
+__all__ = [
+    "RawKernel", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch", "atomic_inc", "atomic_max",
+    "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "grid", "gridDim", "gridsize",
+    "laneid", "range", "rawkernel", "shared_memory", "shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync",
+    "syncthreads", "syncwarp", "threadIdx", "warpsize",
+]  # fmt: skip

@@ -1,0 +1,137 @@
+"""Words of numba.cuda and cupyx.jit on the host: arrays, wrappers, compilation without a launch, what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous import cuda
+
+NVRTC = pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="NVRTC is not installed")
+
+
+@cuda.jit
+def step(a, b):
+    b[0] = a[0] + 1
+    a[0] = 7
+
+
+def test_ways_of_arguments() -> None:
+    a, b = np.zeros(1), np.zeros(1)
+    step[1, 1](cuda.In(a), cuda.Out(b))
+    assert (a[0], b[0]) == (0, 1)
+    step[1, 1](cuda.InOut(a), cuda.Out(b))
+    assert (a[0], b[0]) == (7, 1)
+    d = cuda.to_device(b)
+    step[1, 1](cuda.In(d), b)  # arrays of a device are used in place
+    assert (d.copy_to_host()[0], b[0]) == (7, 2)
+
+
+def test_memory_that_both_sides_see() -> None:
+    for make in (cuda.mapped_array, cuda.managed_array, cuda.pinned_array):
+        a = make(3, dtype=np.float32, order="C")
+        a[:] = 5
+        b = cuda.mapped_array_like(a)
+        step[1, 1](a, b)
+        assert (a[0], b[0], b.dtype) == (7, 6, np.float32)
+        with pytest.raises(NotImplementedError, match="strides"):
+            make(3, strides=(8,))
+    with cuda.mapped(a, b) as (x, y), cuda.pinned(a), cuda.defer_cleanup():
+        step[1, 1](x, y)
+
+
+def test_arrays_have_numbas_methods() -> None:
+    a = cuda.to_device(np.arange(10), stream=cuda.stream())
+    assert [p.tolist() for p in a.split(4)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    a.split(4)[2].copy_to_device(np.array([1, 2]))
+    assert a.getitem(slice(8, None), stream=0).tolist() == [1, 2]
+    a.setitem(0, 5)
+    assert a[0] == 5
+    assert a.bind(cuda.stream()) is a
+    assert a.alloc_size == 80
+    assert a.reshape(2, 5).ravel().shape == (10,)
+    host = np.empty(10, np.int64)
+    assert a.copy_to_host(host, stream=cuda.stream()) is host
+    with pytest.raises(NotImplementedError, match="get_ipc_handle"):
+        a.get_ipc_handle()
+    with pytest.raises(ValueError, match="1d"):
+        a.reshape(2, 5).split(1)
+
+
+def test_what_is_there_is_said() -> None:
+    assert cuda.is_supported_version()
+    assert cuda.cuda_error() is None or isinstance(cuda.cuda_error(), str)
+    assert cuda.is_float16_supported() in (True, False)
+    assert cuda.require_context(step) is step
+    with cuda.profiling():
+        pass
+    for name in ("declare_device", "CUSource", "open_ipc_array", "set_memory_manager", "compile_all"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(cuda, name)()
+    assert {"vectorize", "random", "compile_ptx", "syncthreads"} <= set(dir(cuda))
+
+
+@NVRTC
+def test_ptx_of_a_kernel() -> None:
+    ptx, returns = cuda.compile_ptx(step.py_func, "void(float32[:], float32[:])", cc=(9, 0))
+    assert ".target sm_90" in ptx
+    assert "step" in ptx
+    assert returns == cuda.types.none
+    lined, _ = cuda.compile(step.py_func, (cuda.float32[::1],) * 2, device=False, lineinfo=True, fastmath=True)
+    assert ".loc" in lined
+    with pytest.raises(NotImplementedError, match="device=True"):
+        cuda.compile(step.py_func, "void(float32[:], float32[:])")
+    with pytest.raises(NotImplementedError, match="exe"):
+        cuda.compile(step.py_func, "void(float32[:], float32[:])", output="exe")
+    with pytest.raises(TypeError, match="void return type"):
+        cuda.compile_ptx(step.py_func, "int32(float32[:], float32[:])")
+
+
+@NVRTC
+def test_names_of_templates() -> None:
+    module = cp.RawModule(
+        code="template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }",
+        name_expressions=["twice<float>", "twice<int>"],
+    )
+    assert module._named(module.code, "twice", [], "sm_90")[:4] == b"\x7fELF"
+    assert module._lowered["twice<float>"] != module._lowered["twice<int>"]
+    x = cp.arange(4, dtype=cp.int32)
+    if cp.get_device() == "cpu":
+        with pytest.raises(NotImplementedError, match="runs on a GPU only"):
+            module.get_function("twice<int>")((1,), (4,), (x,))
+    else:
+        module.get_function("twice<int>")((1,), (4,), (x,))
+        assert x.tolist() == [0, 2, 4, 6]
+    with pytest.raises(RuntimeError, match=r"(?s)missing.*>    1 \|"):
+        cp.RawModule(code="int x = missing;", name_expressions=["k"])._named("int x = missing;", "k", [], "sm_90")
+    with pytest.raises(TypeError, match="name_expressions"):
+        cp.RawModule(path="a.cubin", name_expressions=["k"])
+
+
+def test_cupyx_jit() -> None:
+    from cuprous.cupyx import jit
+
+    @jit.rawkernel(device=True)
+    def twice(x):
+        return x * 2
+
+    @jit.rawkernel()
+    def kernel(x, y, size):
+        start = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
+        for i in range(start, size, jit.gridDim.x * jit.blockDim.x):
+            jit.atomic_add(y, 0, twice(x[i]))
+        jit.syncthreads()
+
+    x, y = cp.arange(100), cp.zeros(1, cp.int64)
+    kernel((2,), (32,), (x, y, 100))
+    kernel[2, 32](x, y, 100)
+    assert int(y[0]) == 4 * x.sum()
+    assert "twice" in kernel.cached_code
+    assert len(kernel.cached_codes) == 1
+    with pytest.raises(NotImplementedError, match="shared_memory"):
+        jit.shared_memory(cp.float32, 3)
+    with pytest.raises(NotImplementedError, match="mode"):
+        jit.rawkernel(mode="numpy")
