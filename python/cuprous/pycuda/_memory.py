@@ -1,0 +1,284 @@
+"""Memory of a device by its address, copies between it and the host, and the ways of kernels' arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous._args import ndarray
+
+
+def device_name() -> str:
+    """The default device, as the engine names it."""
+    return _core.get_device()
+
+
+def bytes_at(address: int, count: int, owner: Any = None) -> ndarray:
+    """A view of memory of the default device."""
+    return _core.from_address(address, (count,), (1,), "uint8", device_name(), owner)
+
+
+def host_bytes(array: Any) -> np.ndarray[Any, Any]:
+    """A contiguous host object as bytes, without a copy."""
+    if isinstance(array, np.generic):
+        return np.frombuffer(array.tobytes(), np.uint8)
+    if not isinstance(array, np.ndarray):
+        return np.frombuffer(array, np.uint8)
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ValueError("only contiguous arrays may be copied; use numpy.ascontiguousarray")
+    flat = array.reshape(-1, order="A") if array.ndim else array.reshape(1)
+    return flat.view(np.uint8)
+
+
+class PointerHolderBase:
+    """What knows an address: subclasses have `get_pointer`."""
+
+    def get_pointer(self) -> int:
+        """The address."""
+        raise NotImplementedError("subclasses say where their memory is")
+
+    @property
+    def gpudata(self) -> int:
+        """The address."""
+        return self.get_pointer()
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return self.get_pointer()
+
+    def __int__(self) -> int:
+        return self.get_pointer()
+
+    __index__ = __int__
+
+
+class DeviceAllocation(PointerHolderBase):
+    """Memory of the default device, freed with the last reference to it."""
+
+    def __init__(self, size: int) -> None:
+        if size <= 0:
+            raise ValueError("an allocation has one byte at least")
+        self.size = size
+        self._array: ndarray | None = _core.empty((size,), "uint8")
+
+    @property
+    def array(self) -> ndarray:
+        """Its bytes."""
+        if self._array is None:
+            raise ValueError("the memory was freed")
+        return self._array
+
+    def get_pointer(self) -> int:
+        """The address.
+
+        Raises:
+            ValueError: after `free`.
+        """
+        return self.array.address()
+
+    def free(self) -> None:
+        """Gives the memory back."""
+        self._array = None
+
+    def as_buffer(self, size: int, offset: int = 0) -> Any:
+        """Not supported: device memory is not the host's.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("[as_buffer] is not supported; copy with memcpy_dtoh")
+
+
+def mem_alloc(size: int) -> DeviceAllocation:
+    """Memory of so many bytes on the default device."""
+    return DeviceAllocation(int(size))
+
+
+def mem_alloc_like(ary: Any) -> DeviceAllocation:
+    """Memory for the bytes of an array."""
+    return mem_alloc(ary.nbytes)
+
+
+def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
+    """Memory for rows of so many bytes, and the distance between rows."""
+    pitch = -(-int(width) // 512) * 512
+    return mem_alloc(pitch * int(height)), pitch
+
+
+def mem_get_info() -> tuple[int, int]:
+    """Free and total bytes of the GPU's memory.
+
+    Raises:
+        RuntimeError: where there is no GPU.
+    """
+    from cuprous.cuda import Device
+
+    return Device().mem_info
+
+
+def memcpy_htod(dest: Any, src: Any) -> None:
+    """Copies a host buffer to an address."""
+    data = host_bytes(src)
+    if data.size:
+        _core.update(bytes_at(int(dest), data.size), _core.from_numpy(data, device_name()))
+
+
+def memcpy_dtoh(dest: Any, src: Any) -> None:
+    """Copies from an address into a host buffer, as many bytes as it has."""
+    data = host_bytes(dest)
+    if data.size:
+        _core.to_numpy(bytes_at(int(src), data.size), data)
+
+
+def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
+    """Copies between addresses."""
+    if size:
+        _core.update(bytes_at(int(dest), size), bytes_at(int(src), size))
+
+
+def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
+    """`memcpy_htod`: all work runs in order, and the host's buffer may be changed on return."""
+    memcpy_htod(dest, src)
+
+
+def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
+    """`memcpy_dtoh`: all work runs in order, and the copy is finished on return."""
+    memcpy_dtoh(dest, src)
+
+
+def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
+    """`memcpy_dtod`: all work runs in order."""
+    memcpy_dtod(dest, src, size)
+
+
+def _set(dest: Any, value: int, count: int, dtype: str) -> None:
+    address, itemsize = int(dest), np.dtype(dtype).itemsize
+    if count:
+        view = _core.from_address(address, (count,), (1,), dtype, device_name(), None)
+        _core.update(view, _core.full((), int(value) % (1 << 8 * itemsize), dtype))
+
+
+def memset_d8(dest: Any, data: int, count: int) -> None:
+    """Fills bytes."""
+    _set(dest, data, count, "uint8")
+
+
+def memset_d16(dest: Any, data: int, count: int) -> None:
+    """Fills words of two bytes."""
+    _set(dest, data, count, "uint16")
+
+
+def memset_d32(dest: Any, data: int, count: int) -> None:
+    """Fills words of four bytes."""
+    _set(dest, data, count, "uint32")
+
+
+def to_device(bf_obj: Any) -> DeviceAllocation:
+    """Memory with a copy of a host buffer."""
+    result = mem_alloc(host_bytes(bf_obj).size)
+    memcpy_htod(result, bf_obj)
+    return result
+
+
+def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray[Any, Any]:
+    """A NumPy array with a copy of device memory."""
+    result = np.empty(shape, dtype, order)  # type: ignore[call-overload]
+    memcpy_dtoh(result, devptr)
+    return np.asarray(result)
+
+
+def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array of the shape and dtype of another with a copy of device memory."""
+    result = np.empty_like(other_ary)
+    memcpy_dtoh(result, devptr)
+    return np.asarray(result)
+
+
+# --- host memory: copies go through pinned buffers of the engine's own, so ordinary memory serves
+
+
+def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
+    """A NumPy array."""
+    return np.asarray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
+
+
+def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
+    """A NumPy array of zeros."""
+    return np.asarray(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
+
+
+def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
+    """A NumPy array of the shape and dtype of another."""
+    return np.empty_like(array)
+
+
+def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
+    """A NumPy array of zeros of the shape and dtype of another."""
+    return np.zeros_like(array)
+
+
+def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
+    """A NumPy array whose address is a multiple of `alignment`."""
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape)) * dtype.itemsize
+    whole = np.empty(count + alignment, np.uint8)
+    start = -whole.ctypes.data % alignment
+    return np.asarray(whole[start : start + count].view(dtype).reshape(shape, order=order))
+
+
+def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
+    """`aligned_empty` with zeros."""
+    result = aligned_empty(shape, dtype, order, alignment)
+    result[...] = 0
+    return result
+
+
+def register_host_memory(ary: Any, flags: int = 0) -> Any:
+    """The array itself."""
+    return ary
+
+
+# --- ways of arguments
+
+
+class ArgumentHandler:
+    """A NumPy array as a kernel's argument."""
+
+    def __init__(self, ary: Any) -> None:
+        self.array = ary
+        self.dev_alloc: DeviceAllocation | None = None
+
+    def get_device_alloc(self) -> DeviceAllocation:
+        """Memory for it."""
+        if self.dev_alloc is None:
+            self.dev_alloc = mem_alloc_like(self.array)
+        return self.dev_alloc
+
+    def pre_call(self, stream: Any) -> None:
+        """What is done before the launch."""
+
+    def post_call(self, stream: Any) -> None:
+        """What is done after it."""
+
+
+class In(ArgumentHandler):
+    """Copied to the device."""
+
+    def pre_call(self, stream: Any) -> None:
+        """Copies it to the device."""
+        memcpy_htod(self.get_device_alloc(), self.array)
+
+
+class Out(ArgumentHandler):
+    """Copied back."""
+
+    def post_call(self, stream: Any) -> None:
+        """Copies it back."""
+        memcpy_dtoh(self.array, self.get_device_alloc())
+
+
+class InOut(In, Out):
+    """Copied to the device and back."""

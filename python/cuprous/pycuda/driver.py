@@ -1,0 +1,442 @@
+"""PyCUDA's `driver`: devices, contexts, memory, streams, events, modules and their functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous import cuda as _cuda
+from cuprous._core import OutOfMemoryError as MemoryError
+from cuprous._raw_kernels import RawModule as _RawModule
+from cuprous.pycuda._memory import (
+    ArgumentHandler,
+    DeviceAllocation,
+    In,
+    InOut,
+    Out,
+    PointerHolderBase,
+    aligned_empty,
+    aligned_zeros,
+    from_device,
+    from_device_like,
+    mem_alloc,
+    mem_alloc_like,
+    mem_alloc_pitch,
+    mem_get_info,
+    memcpy_dtod,
+    memcpy_dtod_async,
+    memcpy_dtoh,
+    memcpy_dtoh_async,
+    memcpy_htod,
+    memcpy_htod_async,
+    memset_d8,
+    memset_d16,
+    memset_d32,
+    pagelocked_empty,
+    pagelocked_empty_like,
+    pagelocked_zeros,
+    pagelocked_zeros_like,
+    register_host_memory,
+    to_device,
+)
+
+
+class Error(Exception):
+    """Something went wrong."""
+
+
+class LogicError(Error):
+    """The program asked for something that makes no sense."""
+
+
+class RuntimeError(Error):
+    """The device failed."""
+
+
+class LaunchError(Error):
+    """A launch failed."""
+
+
+class CompileError(Error):
+    """A source does not compile."""
+
+    def __init__(self, msg: str, command_line: Any = (), stdout: str | None = None, stderr: str | None = None) -> None:
+        super().__init__(msg)
+        self.msg, self.command_line, self.stdout, self.stderr = msg, command_line, stdout, stderr
+
+
+def init(flags: int = 0) -> None:
+    """Accepted: the device starts with its first work."""
+
+
+def get_version() -> tuple[int, int, int]:
+    """The version of CUDA that comes with the compiler."""
+    from cuprous._nvrtc import version
+
+    major, minor = version()
+    return major, minor, 0
+
+
+def get_driver_version() -> int:
+    """The driver's version: 13000 for 13.0; 0 where there is none."""
+    return int(_core.device_properties(0).get("driverVersion", 0)) if _core.device_count() else 0
+
+
+class Device:
+    """A GPU."""
+
+    def __init__(self, number: int) -> None:
+        count = _core.device_count()
+        if not 0 <= int(number) < count:
+            reason = _core.unusable_gpu_reason()
+            raise LogicError(f"cuDeviceGet failed: invalid device ordinal {number}, usable GPUs: {count}"
+                             + (f"; {reason}" if reason else ""))  # fmt: skip
+        self._device = _cuda.Device(int(number))
+
+    @staticmethod
+    def count() -> int:
+        """How many there are."""
+        return _core.device_count()
+
+    def name(self) -> str:
+        """Its product name."""
+        return self._device.name
+
+    def compute_capability(self) -> tuple[int, int]:
+        """Major and minor number."""
+        both = int(self._device.compute_capability)
+        return both // 10, both % 10
+
+    def total_memory(self) -> int:
+        """Bytes of its memory."""
+        return self._device.mem_info[1]
+
+    def get_attributes(self) -> dict[str, Any]:
+        """What the driver says of it, by name."""
+        return self._device.attributes
+
+    def get_attribute(self, name: Any) -> Any:
+        """One of them.
+
+        Raises:
+            LogicError: for a name that the driver does not say.
+        """
+        found = self._device.attributes
+        if str(name) not in found:
+            raise LogicError(f"there is no attribute {name}; there are {', '.join(sorted(found))}")
+        return found[str(name)]
+
+    def __getattr__(self, name: str) -> Any:
+        wanted = name.replace("_", "").lower()
+        for key, value in self._device.attributes.items():
+            if key.replace("_", "").lower() == wanted:
+                return value
+        raise AttributeError(f"'Device' object has no attribute {name!r}")
+
+    def pci_bus_id(self) -> str:
+        """Where it sits."""
+        found = self._device.attributes
+        return f"{found.get('pciDomainID', 0):04x}:{found.get('pciBusID', 0):02x}:{found.get('pciDeviceID', 0):02x}.0"
+
+    def make_context(self, flags: int = 0) -> Context:
+        """The primary context, which is made current: there is no other, so that other libraries share memory."""
+        self._device.use()
+        return Context()
+
+    retain_primary_context = make_context
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and other._device == self._device
+
+    def __hash__(self) -> int:
+        return hash(self._device)
+
+
+class Context:
+    """The primary context of the default device."""
+
+    @staticmethod
+    def get_current() -> Context:
+        """The current context."""
+        return Context()
+
+    @staticmethod
+    def get_device() -> Device:
+        """Its GPU."""
+        return Device(_cuda.get_device_id())
+
+    @staticmethod
+    def synchronize() -> None:
+        """Submits what is recorded and waits for it."""
+        _core.synchronize()
+
+    @staticmethod
+    def pop() -> None:
+        """Accepted: the primary context stays."""
+
+    def push(self) -> None:
+        """Accepted: the primary context is current."""
+
+    def detach(self) -> None:
+        """Accepted: the primary context stays."""
+
+
+class Stream:
+    """A stream. All work runs in order whichever is named."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._stream = _cuda.Stream()
+
+    @property
+    def handle(self) -> int:
+        """Its handle."""
+        return self._stream.ptr
+
+    def synchronize(self) -> None:
+        """Waits for all work."""
+        self._stream.synchronize()
+
+    def is_done(self) -> bool:
+        """Whether its work has finished."""
+        return self._stream.done
+
+    def wait_for_event(self, evt: Event) -> None:
+        """Later work comes after the event."""
+        evt.synchronize()
+
+
+class Event:
+    """A point in the device's work; two of them measure time."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._event = _cuda.Event()
+
+    def record(self, stream: Stream | None = None) -> Event:
+        """Takes its place after all work so far."""
+        self._event.record()
+        return self
+
+    def synchronize(self) -> Event:
+        """Waits for it."""
+        self._event.synchronize()
+        return self
+
+    def query(self) -> bool:
+        """Whether it has been reached."""
+        return self._event.query()
+
+    def time_since(self, event: Event) -> float:
+        """Milliseconds from an earlier event."""
+        return _cuda.get_elapsed_time(event._event, self._event)
+
+    def time_till(self, event: Event) -> float:
+        """Milliseconds to a later event."""
+        return _cuda.get_elapsed_time(self._event, event._event)
+
+
+# --- modules
+
+
+class Function:
+    """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        self._kernel = module._raw.get_function(name)
+        self._kernel.compile()
+        self._format: list[np.dtype[Any]] = []
+
+    def __call__(
+        self, *args: Any, grid: Any = (1, 1), block: Any = None, stream: Any = None, shared: int = 0, texrefs: Any = (),
+        time_kernel: bool = False, **kwargs: Any,
+    ) -> float | None:  # fmt: skip
+        """Launches it.
+
+        Args:
+            args: NumPy numbers, allocations, arrays of `gpuarray`, `In`, `Out` and `InOut` of NumPy arrays.
+            block, grid: threads of a block and blocks, up to three numbers.
+            stream: accepted: all work runs in order.
+            shared: bytes of dynamic shared memory.
+            time_kernel: seconds until it has finished are returned.
+
+        Raises:
+            NotImplementedError: for `texrefs`.
+            TypeError: for an argument of another kind.
+            ValueError: for other keywords, and without `block`.
+        """
+        if kwargs:
+            raise ValueError(f"extra keyword arguments: {','.join(kwargs)}")
+        if texrefs:
+            raise NotImplementedError("[pycuda] texrefs= is not supported; read arrays by their address")
+        if block is None:
+            raise ValueError("must specify block size")
+        handlers = [a for a in args if isinstance(a, ArgumentHandler)]
+        values = [_argument(k, a) for k, a in enumerate(args)]
+        for handler in handlers:
+            handler.pre_call(stream)
+        if time_kernel:
+            _core.synchronize()
+        start = time.perf_counter()
+        self._launch(grid, block, values, shared)
+        if time_kernel:
+            _core.synchronize()
+        elapsed = time.perf_counter() - start
+        for handler in handlers:
+            handler.post_call(stream)
+        return elapsed if time_kernel else None
+
+    def _launch(self, grid: Any, block: Any, values: list[Any], shared: int) -> None:
+        sizes = [tuple(int(n) for n in size) for size in (grid, block)]
+        self._kernel(sizes[0], sizes[1], values, shared_mem=int(shared))
+
+    def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
+        """Notes the types of arguments: letters of `struct` ("P" an address), or dtypes."""
+        if texrefs:
+            raise NotImplementedError("[prepare] texrefs= is not supported; read arrays by their address")
+        self._format = [np.dtype(np.uintp) if t in ("P", np.intp) else np.dtype(t) for t in arg_types]
+        return self
+
+    def _prepared(self, args: tuple[Any, ...]) -> list[Any]:
+        if len(args) != len(self._format):
+            raise TypeError(f"prepared for {len(self._format)} arguments, got {len(args)}")
+        return [
+            a if dtype.kind == "V" else dtype.type(int(a) if dtype.kind in "ui" else a)
+            for dtype, a in zip(self._format, (_address(a) for a in args), strict=True)
+        ]
+
+    def prepared_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> None:
+        """Launches it with arguments of the types that were noted.
+
+        Raises:
+            TypeError: for another number of arguments.
+        """
+        self._launch(grid, block, self._prepared(args), shared_size)
+
+    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
+        """`prepared_call`, with a stream, which is accepted: all work runs in order."""
+        self.prepared_call(grid, block, *args, shared_size=shared_size)
+
+    def prepared_timed_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> Callable[[], float]:
+        """`prepared_call`; the result is a function that waits and says the seconds that it took."""
+        start, end = Event(), Event()
+        start.record()
+        self.prepared_call(grid, block, *args, shared_size=shared_size)
+        end.record()
+        return lambda: end.synchronize().time_since(start) * 1e-3
+
+    def get_attribute(self, attr: str) -> int:
+        """What the driver says of it: `num_regs`, `shared_size_bytes`, `local_size_bytes` and their like."""
+        return self._kernel.attributes[str(attr).lower()]
+
+    @property
+    def num_regs(self) -> int:
+        """Registers of a thread."""
+        return self._kernel.num_regs
+
+    @property
+    def shared_size_bytes(self) -> int:
+        """Bytes of static shared memory."""
+        return self._kernel.shared_size_bytes
+
+    @property
+    def local_size_bytes(self) -> int:
+        """Bytes of a thread's own memory."""
+        return self._kernel.local_size_bytes
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """Threads that a block may have."""
+        return self._kernel.max_threads_per_block
+
+    def set_cache_config(self, fc: Any) -> None:
+        """Accepted: the driver decides how memory is shared between cache and blocks."""
+
+
+def _address(a: Any) -> Any:
+    return a.get_device_alloc() if isinstance(a, ArgumentHandler) else getattr(a, "gpudata", a)
+
+
+def _argument(k: int, a: Any) -> Any:
+    """What the launch takes for an argument."""
+    if isinstance(a, ArgumentHandler):
+        return a.get_device_alloc().array
+    if isinstance(a, DeviceAllocation):
+        return a.array
+    if isinstance(a, (np.number, np.bool_)):
+        return a
+    if isinstance(a, (np.ndarray, np.void)):  # a struct
+        return a.tobytes()
+    array = getattr(a, "_launch_argument", None)
+    if array is not None:
+        return array
+    if hasattr(a, "__cuda_array_interface__") or isinstance(a, PointerHolderBase):
+        return a
+    raise TypeError(f"invalid type on parameter #{k} (0-based)")
+
+
+class Module:
+    """Compiled code."""
+
+    def __init__(self, raw: _RawModule) -> None:
+        self._raw = raw
+
+    def get_function(self, name: str) -> Function:
+        """A kernel of it."""
+        return Function(self, name)
+
+    def get_global(self, name: str) -> tuple[int, int]:
+        """Address and bytes of a variable."""
+        found = self._raw.get_global(name)
+        return found.ptr, found.size
+
+    def get_texref(self, name: str) -> Any:
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("[get_texref] textures are not supported; read arrays by their address")
+
+    get_surfref = get_texref
+
+
+def module_from_file(filename: str) -> Module:
+    """A module of a file with device code."""
+    return Module(_RawModule(path=filename))
+
+
+def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = None) -> Module:
+    """A module of device code.
+
+    Raises:
+        NotImplementedError: for `options` and `message_handler`.
+    """
+    if options or message_handler is not None:
+        raise NotImplementedError("[module_from_buffer] options= and message_handler= are not supported")
+    raw = _RawModule(code="")
+    raw._module = _core.NativeModule(bytes(buffer), True, "module", [])
+    return Module(raw)
+
+
+def start_profiler() -> None:
+    """Waits for what was recorded, so that a profiler sees only what comes now."""
+    _core.synchronize()
+
+
+def stop_profiler() -> None:
+    """Waits for what was recorded, so that a profiler sees no less."""
+    _core.synchronize()
+
+
+__all__ = [
+    "ArgumentHandler", "CompileError", "Context", "Device", "DeviceAllocation", "Error", "Event", "Function", "In",
+    "InOut", "LaunchError", "LogicError", "MemoryError", "Module", "Out", "PointerHolderBase", "RuntimeError", "Stream",
+    "aligned_empty", "aligned_zeros", "from_device", "from_device_like", "get_driver_version", "get_version", "init",
+    "mem_alloc", "mem_alloc_like", "mem_alloc_pitch", "mem_get_info", "memcpy_dtod", "memcpy_dtod_async",
+    "memcpy_dtoh", "memcpy_dtoh_async", "memcpy_htod", "memcpy_htod_async", "memset_d8", "memset_d16", "memset_d32",
+    "module_from_buffer", "module_from_file", "pagelocked_empty", "pagelocked_empty_like", "pagelocked_zeros",
+    "pagelocked_zeros_like", "register_host_memory", "start_profiler", "stop_profiler", "to_device",
+]  # fmt: skip

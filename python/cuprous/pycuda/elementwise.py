@@ -1,0 +1,100 @@
+"""PyCUDA's `elementwise`: a few lines of CUDA C++ for each element `i` of contiguous arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cuprous._raw_kernels import RawKernel
+from cuprous.pycuda.compiler import translated
+from cuprous.pycuda.tools import Argument, parse_arguments
+
+#: Blocks of a launch; threads take further elements in turn.
+_MOST_BLOCKS = 4096
+
+
+def vectors_of(arguments: list[Argument], given: tuple[Any, ...], name: str) -> list[Any]:
+    """The arrays among the arguments, checked.
+
+    Raises:
+        TypeError: for another number of arguments.
+        RuntimeError: for arrays that are not contiguous.
+    """
+    if len(given) != len(arguments):
+        raise TypeError(f"{name} takes {len(arguments)} arguments, got {len(given)}")
+    vectors = [a for a, argument in zip(given, arguments, strict=True) if argument.is_vector]
+    for a in vectors:
+        if not (a.flags.c_contiguous or a.flags.f_contiguous):
+            raise RuntimeError(f"{name} cannot deal with non-contiguous arrays")
+    return vectors
+
+
+def launch_values(arguments: list[Argument], given: tuple[Any, ...]) -> list[Any]:
+    """Arguments as the launch takes them: arrays, and numbers of their dtypes."""
+    return [
+        a._launch_argument if argument.is_vector else argument.dtype.type(a)
+        for a, argument in zip(given, arguments, strict=True)
+    ]
+
+
+class ElementwiseKernel:
+    """`ElementwiseKernel("float a, float *x, float *z", "z[i] = a * x[i]", "scale")(2, x, z)`.
+
+    Args:
+        arguments: the parameters as C declares them, or `VectorArg` and `ScalarArg`.
+        operation: the code for one element.
+        name: the kernel's name.
+        preamble: code before the kernel.
+        loop_prep, after_loop: code before and after the loop over a thread's elements.
+        options: options for the compiler.
+
+    Raises:
+        NotImplementedError: where the device is a CPU.
+        RuntimeError: if it does not compile.
+    """
+
+    def __init__(
+        self, arguments: Any, operation: str, name: str = "kernel", keep: bool = False, options: Any = None,
+        preamble: str = "", loop_prep: str = "", after_loop: str = "",
+    ) -> None:  # fmt: skip
+        self.arguments = parse_arguments(arguments)
+        self.name = name
+        if not any(a.is_vector for a in self.arguments):
+            raise RuntimeError("ElementwiseKernel can only be used with functions that have a vector argument")
+        complex_ = "#include <pycuda-complex.hpp>\n" if any(a.dtype.kind == "c" for a in self.arguments) else ""
+        heads = ", ".join(a.declarator() for a in self.arguments)
+        source = f"""{complex_}{preamble}
+extern "C" __global__ void {name}({heads}, long long _start, long long _stop, long long _step) {{
+    const long long total_threads = gridDim.x * (long long)blockDim.x;
+    const long long n = _stop;
+    {loop_prep};
+    for (long long i = _start + (blockIdx.x * (long long)blockDim.x + threadIdx.x) * _step; i < _stop;
+         i += total_threads * _step) {{
+        {operation};
+    }}
+    {after_loop};
+}}
+"""
+        self.kernel = RawKernel(translated(source, True), name, tuple(options or ()))
+
+    def __call__(self, *args: Any, range: Any = None, slice: Any = None, stream: Any = None) -> None:
+        """Runs it for all elements, or for those of a slice.
+
+        Raises:
+            NotImplementedError: for a slice that goes backwards, and where the device is a CPU.
+        """
+        import builtins
+
+        first = vectors_of(self.arguments, args, self.name)[0]
+        chosen = range if range is not None else slice if slice is not None else builtins.slice(None)
+        start, stop, step = chosen.indices(first.size)
+        if step < 0:
+            raise NotImplementedError(f"[{self.name}] a slice that goes backwards is not supported")
+        count = max(-(-(stop - start) // step), 0)
+        if count:
+            values = [*launch_values(self.arguments, args), np.int64(start), np.int64(stop), np.int64(step)]
+            self.kernel((min(-(-count // 128), _MOST_BLOCKS),), (128,), values)
+
+
+__all__ = ["ElementwiseKernel"]

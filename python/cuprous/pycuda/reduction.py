@@ -1,0 +1,92 @@
+"""PyCUDA's `reduction`: folds of contiguous arrays with a few lines of CUDA C++."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cuprous._raw_kernels import RawKernel
+from cuprous.pycuda import gpuarray
+from cuprous.pycuda.compiler import translated
+from cuprous.pycuda.elementwise import launch_values, vectors_of
+from cuprous.pycuda.tools import VectorArg, dtype_to_ctype, parse_arguments
+
+#: Threads of a block, and the most blocks of the first pass.
+_THREADS = 256
+_MOST_BLOCKS = 1024
+
+
+def _source(name: str, c_type: str, heads: str, neutral: str, fold: str, element: str, preamble: str) -> str:
+    complex_ = "#include <pycuda-complex.hpp>\n" if "complex" in c_type + heads else ""
+    return f"""{complex_}{preamble}
+typedef {c_type} out_type;
+#define READ_AND_MAP(i) ({element})
+#define REDUCE(a, b) ({fold})
+extern "C" __global__ void {name}({heads}, out_type *_out, long long n) {{
+    __shared__ __align__(16) unsigned char _memory[{_THREADS} * sizeof(out_type)];
+    out_type *_shared = (out_type *)_memory;
+    out_type _total = {neutral};
+    for (long long i = blockIdx.x * (long long){_THREADS} + threadIdx.x; i < n; i += gridDim.x * (long long){_THREADS})
+        _total = REDUCE(_total, READ_AND_MAP(i));
+    _shared[threadIdx.x] = _total;
+    __syncthreads();
+    for (int _half = {_THREADS // 2}; _half > 0; _half /= 2) {{
+        if (threadIdx.x < _half) _shared[threadIdx.x] = REDUCE(_shared[threadIdx.x], _shared[threadIdx.x + _half]);
+        __syncthreads();
+    }}
+    if (threadIdx.x == 0) _out[blockIdx.x] = _shared[0];
+}}
+"""
+
+
+class ReductionKernel:
+    """`ReductionKernel(np.float32, neutral="0", reduce_expr="a + b", map_expr="x[i] * y[i]",
+    arguments="float *x, float *y")(x, y).get()`.
+
+    Args:
+        dtype_out: the dtype of the result.
+        neutral: what changes nothing.
+        reduce_expr: two values `a` and `b` as one.
+        map_expr: the value of element `i`; that of the first array if None.
+        arguments: the parameters, as for `ElementwiseKernel`.
+        name, preamble, options: as there.
+
+    Raises:
+        NotImplementedError: where the device is a CPU.
+        RuntimeError: if it does not compile.
+    """
+
+    def __init__(
+        self, dtype_out: Any, neutral: Any, reduce_expr: str, map_expr: str | None = None, arguments: Any = None,
+        name: str = "reduce_kernel", keep: bool = False, options: Any = None, preamble: str = "", allocator: Any = None,
+    ) -> None:  # fmt: skip
+        self.dtype_out = np.dtype(dtype_out)
+        given = [VectorArg(self.dtype_out, "in")] if arguments is None else parse_arguments(arguments)
+        self.arguments, self.name = given, name
+        vectors = [a for a in given if a.is_vector]
+        if not vectors:
+            raise RuntimeError("ReductionKernel can only be used with functions that have at least one vector argument")
+        c_type, flags = dtype_to_ctype(self.dtype_out), tuple(options or ())
+        heads = ", ".join(a.declarator() for a in given)
+        element = map_expr or f"{vectors[0].name}[i]"
+        first = _source(f"{name}_stage1", c_type, heads, str(neutral), reduce_expr, element, preamble)
+        second = _source(f"{name}_stage2", c_type, f"{c_type} *_part", str(neutral), reduce_expr, "_part[i]", preamble)
+        self._first = RawKernel(translated(first, True), f"{name}_stage1", flags)
+        self._second = RawKernel(translated(second, True), f"{name}_stage2", flags)
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = None, allocator: Any = None) -> Any:
+        """The fold, as an array without axes; in `out` if it is given."""
+        count = vectors_of(self.arguments, args, self.name)[0].size
+        blocks = max(min(-(-count // _THREADS), _MOST_BLOCKS), 1)
+        result = gpuarray.empty((), self.dtype_out) if out is None else out
+        part = result if blocks == 1 else gpuarray.empty(blocks, self.dtype_out)
+        values = [*launch_values(self.arguments, args), part._launch_argument, np.int64(count)]
+        self._first((blocks,), (_THREADS,), values)
+        if blocks > 1:
+            last = [part._launch_argument, result._launch_argument, np.int64(blocks)]
+            self._second((1,), (_THREADS,), last)
+        return result
+
+
+__all__ = ["ReductionKernel"]

@@ -1,0 +1,107 @@
+"""PyCUDA's `scan`: what a fold is after each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cuprous._raw_kernels import RawKernel
+from cuprous.pycuda.compiler import translated
+from cuprous.pycuda.tools import dtype_to_ctype
+
+_THREADS = 512
+
+
+class _ScanKernel:
+    """A scan of an array of one axis. One block goes through it; sums are the engine's `cumsum` and run anywhere."""
+
+    exclusive = False
+
+    def __init__(
+        self, dtype: Any, scan_expr: str, neutral: Any = None, name_prefix: str = "scan", options: Any = None,
+        preamble: str = "", devices: Any = None,
+    ) -> None:  # fmt: skip
+        self.dtype = np.dtype(dtype)
+        self.neutral = neutral
+        if self.exclusive and neutral is None:
+            raise ValueError("neutral element is required for exclusive scan")
+        self.is_sum = scan_expr.replace(" ", "") in ("a+b", "b+a") and str(neutral) in ("None", "0", "0.0")
+        c_type = dtype_to_ctype(self.dtype)
+        complex_ = "#include <pycuda-complex.hpp>\n" if self.dtype.kind == "c" else ""
+        source = f"""{complex_}{preamble}
+typedef {c_type} value_type;
+__device__ value_type scan_two(value_type a, value_type b) {{ return {scan_expr}; }}
+extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, long long n) {{
+    __shared__ __align__(16) unsigned char memory[{_THREADS} * sizeof(value_type)];
+    value_type *part = (value_type *)memory;
+    const int t = threadIdx.x;
+    value_type before;  // of all earlier pieces, once there is one
+    for (long long start = 0; start < n; start += {_THREADS}) {{
+        const long long i = start + t;
+        if (i < n) part[t] = in[i];
+        __syncthreads();
+        for (int step = 1; step < {_THREADS}; step *= 2) {{
+            value_type mine = part[t];
+            if (t >= step) mine = scan_two(part[t - step], mine);
+            __syncthreads();
+            part[t] = mine;
+            __syncthreads();
+        }}
+        const value_type whole = start ? scan_two(before, part[t]) : part[t];
+        const value_type left = t ? part[t - 1] : part[0];
+        if (i < n) {{
+            {self._store(str(neutral))}
+        }}
+        const value_type last = part[{_THREADS - 1}];
+        before = start ? scan_two(before, last) : last;
+        __syncthreads();
+    }}
+}}
+"""
+        self.kernel = RawKernel(translated(source, True), name_prefix, tuple(options or ()))
+
+    def _store(self, neutral: str) -> str:
+        return "out[i] = whole;"
+
+    def __call__(self, input_ary: Any, output_ary: Any = None, allocator: Any = None, stream: Any = None) -> Any:
+        """The scan, in `output_ary` if it is given, else in the array itself.
+
+        Raises:
+            NotImplementedError: for other functions than sums where the device is a CPU.
+            TypeError: for another dtype.
+            ValueError: for an array of other axes.
+        """
+        import cuprous
+
+        output = input_ary if output_ary is None else output_ary
+        if input_ary.dtype != self.dtype:
+            raise TypeError(f"a scan of {self.dtype} was given {input_ary.dtype}")
+        if input_ary.ndim != 1:
+            raise ValueError("a scan takes an array of one axis")
+        source = input_ary._launch_argument
+        if self.is_sum:
+            total = cuprous.cumsum(source, dtype=self.dtype)
+            output._launch_argument[...] = total - source if self.exclusive else total
+        elif input_ary.size:
+            if output is input_ary:  # the block reads before it writes, but only within a piece
+                source = cuprous.copy(source)
+            values = [source, output._launch_argument, np.int64(input_ary.size)]
+            self.kernel((1,), (_THREADS,), values)
+        return output
+
+
+class InclusiveScanKernel(_ScanKernel):
+    """Element `i` is the fold of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
+
+
+class ExclusiveScanKernel(_ScanKernel):
+    """Element `i` is the fold of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
+
+    exclusive = True
+
+    def _store(self, neutral: str) -> str:
+        return f"out[i] = t ? (start ? scan_two(before, left) : left) : start ? before : value_type({neutral});"
+
+
+__all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]

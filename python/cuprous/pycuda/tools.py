@@ -1,0 +1,232 @@
+"""PyCUDA's `tools`: pools, C's names of dtypes, arguments of kernels, occupancy."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cuprous import _core
+from cuprous.pycuda import driver
+from cuprous.pycuda._memory import DeviceAllocation, pagelocked_empty
+
+#: Dtypes, and C's names for them: the first is the one that generated code uses.
+_NAMES = {
+    "bool": ("bool",), "int8": ("signed char", "char", "int8_t"), "uint8": ("unsigned char", "uint8_t"),
+    "int16": ("short", "signed short", "int16_t"), "uint16": ("unsigned short", "uint16_t"),
+    "int32": ("int", "signed int", "int32_t"), "uint32": ("unsigned", "unsigned int", "uint32_t"),
+    "int64": ("long long", "long", "long int", "int64_t", "ptrdiff_t"),
+    "uint64": ("unsigned long long", "unsigned long", "size_t", "uint64_t"),
+    "float32": ("float",), "float64": ("double",),
+    "complex64": ("pycuda::complex<float>", "complex<float>"),
+    "complex128": ("pycuda::complex<double>", "complex<double>"),
+}  # fmt: skip
+_C_NAME: dict[np.dtype[Any], str] = {np.dtype(name): c[0] for name, c in _NAMES.items()}
+_DTYPE: dict[str, np.dtype[Any]] = {c: np.dtype(name) for name, names in _NAMES.items() for c in names}
+
+
+def dtype_to_ctype(dtype: Any) -> str:
+    """C's name of a dtype.
+
+    Raises:
+        ValueError: for None, and for a dtype that nobody registered.
+    """
+    if dtype is None:
+        raise ValueError("dtype may not be None")
+    found = _C_NAME.get(np.dtype(dtype))
+    if found is None:
+        raise ValueError(f"unable to map dtype '{dtype}'; name it with get_or_register_dtype")
+    return found
+
+
+def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
+    """The dtype of C names, noted for later; without a dtype the one that was noted.
+
+    Raises:
+        RuntimeError: for a name that means another dtype.
+    """
+    names = [c_names] if isinstance(c_names, str) else list(c_names)
+    if dtype is None:
+        return _DTYPE[names[0]]
+    dtype = np.dtype(dtype)
+    for name in names:
+        if _DTYPE.setdefault(name, dtype) != dtype:
+            raise RuntimeError(f"name '{name}' is already registered to a different dtype")
+    _C_NAME.setdefault(dtype, names[0])
+    return dtype
+
+
+register_dtype = get_or_register_dtype
+
+
+class Argument(NamedTuple):
+    """A parameter of a kernel: dtype, name, and whether it is an array."""
+
+    dtype: np.dtype[Any]
+    name: str
+    is_vector: bool = False
+
+    def declarator(self) -> str:
+        """As C declares it."""
+        return f"{dtype_to_ctype(self.dtype)} {'*' * self.is_vector}{self.name}"
+
+
+def ScalarArg(dtype: Any, name: str) -> Argument:
+    """A number."""
+    return Argument(np.dtype(dtype), name)
+
+
+def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
+    """An array."""
+    return Argument(np.dtype(dtype), name, True)
+
+
+def parse_c_arg(text: str) -> Argument:
+    """A parameter as C declares it: "const float *x".
+
+    Raises:
+        ValueError: for a type that nobody registered.
+    """
+    plain = re.sub(r"\b(const|volatile|__restrict__)\b", " ", text)
+    found = re.fullmatch(r"\s*([\w:<>\s]+?)\s*(\*?)\s*(\w+)\s*", plain)
+    if not found or found[1] not in _DTYPE:
+        raise ValueError(f"unknown type in '{text}'; name it with get_or_register_dtype")
+    return Argument(_DTYPE[found[1]], found[3], bool(found[2]))
+
+
+def parse_arguments(arguments: Any) -> list[Argument]:
+    """Parameters from "float *z, float a", or a list of `VectorArg` and `ScalarArg`."""
+    if isinstance(arguments, str):
+        return [parse_c_arg(part) for part in arguments.split(",")]
+    return list(arguments)
+
+
+# --- pools: memory comes from the engine's, which keeps what is freed
+
+
+class DeviceMemoryPool:
+    """Memory from the engine's pool."""
+
+    def allocate(self, size: int) -> DeviceAllocation:
+        """Memory of so many bytes."""
+        return driver.mem_alloc(size)
+
+    __call__ = allocate
+
+    def free_held(self) -> None:
+        """Gives memory that nobody uses back to the system."""
+        _core.trim_memory(_core.get_device())
+
+    stop_holding = free_held
+
+    @property
+    def active_bytes(self) -> int:
+        """Bytes in use."""
+        return _core.memory_stats(_core.get_device())["used_bytes"]
+
+    @property
+    def managed_bytes(self) -> int:
+        """Bytes in use or kept."""
+        return _core.memory_stats(_core.get_device())["total_bytes"]
+
+    @property
+    def held_blocks(self) -> int:
+        """Blocks that are kept."""
+        return _core.memory_stats(_core.get_device())["n_free_blocks"]
+
+
+class PageLockedMemoryPool:
+    """Host memory."""
+
+    def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
+        """A NumPy array."""
+        return pagelocked_empty(shape, dtype, order)
+
+    def free_held(self) -> None:
+        """Nothing is kept."""
+
+    stop_holding = free_held
+
+
+def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Remembers results: there is one context."""
+    return functools.cache(function)
+
+
+def clear_context_caches() -> None:
+    """Accepted: code is kept within bounds by the engine."""
+
+
+def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test that is skipped where there is no GPU."""
+
+    @functools.wraps(function)
+    def test(*args: Any, **kwargs: Any) -> Any:
+        if not driver.Device.count():
+            import pytest
+
+            pytest.skip("there is no GPU")
+        return function(*args, **kwargs)
+
+    return test
+
+
+def init_cuda_context_fixture() -> Iterator[None]:
+    """What tests' fixtures yield from: there is nothing to set up."""
+    yield
+
+
+def get_default_device(default: int = 0) -> driver.Device:
+    """The GPU of that number."""
+    return driver.Device(default)
+
+
+def make_default_context(ctx_maker: Any = None) -> driver.Context:
+    """The primary context."""
+    return driver.Context.get_current()
+
+
+class DeviceData:
+    """What a GPU has for blocks."""
+
+    def __init__(self, dev: driver.Device | None = None) -> None:
+        facts = (dev or driver.Device(0)).get_attributes()
+        self.max_threads = int(facts.get("maxThreadsPerBlock", 1024))
+        self.warp_size = 32
+        self.warps_per_mp = int(facts.get("maxThreadsPerMultiProcessor", 2048)) // 32
+        self.thread_blocks_per_mp = int(facts.get("maxBlocksPerMultiprocessor", 32))
+        self.registers = int(facts.get("regsPerMultiprocessor", 65536))
+        self.shared_memory = int(facts.get("sharedMemPerMultiprocessor", 102400))
+
+    def align_bytes(self, word_size: int = 4) -> int:
+        """Bytes that warps read at once for words of 4, 8 or 16 bytes."""
+        return {4: 64, 8: 128, 16: 128}[word_size]
+
+
+class OccupancyRecord:
+    """How many blocks and warps a multiprocessor holds: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
+
+    def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
+        from cuprous._occupancy import blocks_per_multiprocessor
+
+        if threads > devdata.max_threads:
+            raise ValueError("too many threads")
+        limits = blocks_per_multiprocessor(
+            threads, registers, shared_mem, devdata.warps_per_mp * 32, devdata.thread_blocks_per_mp, devdata.registers,
+            devdata.shared_memory,
+        )  # fmt: skip
+        words = {"threads": "warps", "blocks": "device", "registers": "regs", "shared memory": "smem"}
+        self.limited_by, self.tb_per_mp = min(((words[k], n) for k, n in limits.items()), key=lambda pair: pair[1])
+        self.warps_per_mp = self.tb_per_mp * -(-threads // 32)
+        self.occupancy = self.warps_per_mp / devdata.warps_per_mp
+
+
+__all__ = [
+    "Argument", "DeviceData", "DeviceMemoryPool", "OccupancyRecord", "PageLockedMemoryPool", "ScalarArg", "VectorArg",
+    "clear_context_caches", "context_dependent_memoize", "dtype_to_ctype", "get_default_device",
+    "get_or_register_dtype", "init_cuda_context_fixture",
+    "make_default_context", "mark_cuda_test", "parse_arguments", "parse_c_arg", "register_dtype",
+]  # fmt: skip

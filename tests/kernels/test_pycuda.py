@@ -1,0 +1,293 @@
+"""PyCUDA's modules. What is CUDA C++ is compiled and refused on a CPU (see test_raw.on_gpu); all else runs anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous.pycuda import autoinit, autoprimaryctx, characterize, cumath, curandom, gpuarray, tools
+from cuprous.pycuda import driver as drv
+from cuprous.pycuda.compiler import SourceModule, translated
+from cuprous.pycuda.elementwise import ElementwiseKernel
+from cuprous.pycuda.reduction import ReductionKernel
+from cuprous.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
+
+from .test_host_words import NVRTC
+from .test_raw import ON_GPU, on_gpu
+
+RNG = np.random.default_rng(0)
+
+
+# --- driver
+
+
+def test_memory_by_addresses() -> None:
+    a = RNG.random((10, 3), np.float32)
+    d = drv.to_device(a)
+    np.testing.assert_array_equal(drv.from_device_like(d, a), a)
+    part = np.empty(4, np.float32)
+    drv.memcpy_dtoh(part, int(d) + 8)
+    np.testing.assert_array_equal(part, a.ravel()[2:6])
+    e = drv.mem_alloc_like(a)
+    drv.memcpy_dtod(e, d, a.nbytes)
+    drv.memcpy_htod(int(e) + 4, np.float32(7))
+    expected = a.copy()
+    expected[0, 1] = 7
+    np.testing.assert_array_equal(drv.from_device(e, a.shape, a.dtype), expected)
+    fills = ((drv.memset_d8, np.uint8, 200), (drv.memset_d16, np.uint16, 999), (drv.memset_d32, np.uint32, 1 << 31))
+    for fill, dtype, value in fills:
+        fill(e, value, 5)
+        assert drv.from_device(e, 5, dtype).tolist() == [value] * 5
+    records = np.array([(1, 2.5), (3, 4.5)], [("a", "i4"), ("b", "f8")])
+    assert (drv.from_device_like(drv.to_device(records), records) == records).all()
+    f_order = np.asfortranarray(a)
+    np.testing.assert_array_equal(drv.from_device(drv.to_device(f_order), a.shape, a.dtype, "F"), a)
+    with pytest.raises(ValueError, match="contiguous"):
+        drv.to_device(a[:, ::2])
+    with pytest.raises(ValueError, match="one byte"):
+        drv.mem_alloc(0)
+    memory, pitch = drv.mem_alloc_pitch(100, 7, 4)
+    assert memory.size == 7 * pitch
+    memory.free()
+    with pytest.raises(ValueError, match="freed"):
+        int(memory)
+
+
+def test_streams_events_and_host_memory() -> None:
+    a = drv.pagelocked_zeros(5, np.float32) + 3
+    stream, start, end = drv.Stream(), drv.Event(), drv.Event()
+    start.record(stream)
+    d = drv.mem_alloc(a.nbytes)
+    drv.memcpy_htod_async(d, a, stream)
+    b = drv.pagelocked_empty_like(a)
+    drv.memcpy_dtoh_async(b, d, stream)
+    end.record(stream).synchronize()
+    assert end.query()
+    assert start.time_till(end) == end.time_since(start) >= 0
+    stream.wait_for_event(end)
+    stream.synchronize()
+    np.testing.assert_array_equal(b, a)
+    assert drv.aligned_zeros((3, 4), np.float64, alignment=4096).ctypes.data % 4096 == 0
+    assert drv.register_host_memory(a) is a
+
+
+def test_devices_and_contexts() -> None:
+    drv.init()
+    autoinit.context.push()
+    autoinit.context.pop()
+    drv.Context.synchronize()
+    assert autoprimaryctx.device is autoinit.device
+    if drv.Device.count():
+        device = drv.Context.get_device()
+        assert device == drv.Device(0)
+        assert device.compute_capability() >= (7, 5)
+        assert device.total_memory() >= drv.mem_get_info()[0]
+        assert device.max_threads_per_block == 1024
+    else:
+        assert autoinit.device is None
+        with pytest.raises(drv.LogicError, match="invalid device ordinal 0"):
+            drv.Device(0)
+
+
+SOURCE = r"""
+#include <stdio.h>
+#include <math.h>
+#include <pycuda-complex.hpp>
+__device__ __constant__ float factor = 2;
+__global__ void multiply(float *dest, float *a, float *b) {
+    const int i = threadIdx.x;
+    dest[i] = factor * a[i] * b[i];
+}
+__global__ void rotate(pycuda::complex<float> *z) { z[threadIdx.x] *= pycuda::complex<float>(0, 1); }
+"""
+
+
+def test_source_module() -> None:
+    a, b, dest = RNG.random(400, np.float32), RNG.random(400, np.float32), np.zeros(400, np.float32)
+    with on_gpu():
+        module = SourceModule(SOURCE, options=["-O3", "--use_fast_math"])
+        multiply = module.get_function("multiply")
+        multiply(drv.Out(dest), drv.In(a), gpuarray.to_gpu(b), block=(400, 1, 1), grid=(1, 1))
+        np.testing.assert_allclose(dest, 2 * a * b, rtol=1e-6)
+        d = drv.to_device(a)
+        multiply.prepare("PPP").prepared_call((1, 1), (400, 1, 1), d, d, d)
+        np.testing.assert_allclose(drv.from_device_like(d, a), 2 * a * a, rtol=1e-6)
+        assert multiply.prepared_timed_call((1, 1), (400, 1, 1), d, d, d)() > 0
+        address, size = module.get_global("factor")
+        assert size == 4
+        drv.memcpy_htod(address, np.float32(3))
+        assert multiply(drv.Out(dest), drv.In(a), drv.In(b), block=(400, 1, 1), time_kernel=True) > 0
+        np.testing.assert_allclose(dest, 3 * a * b, rtol=1e-6)
+        z = np.array([1, 2j], np.complex64)
+        module.get_function("rotate")(drv.InOut(z), block=(2, 1, 1))
+        np.testing.assert_array_equal(z, np.array([1j, -2], np.complex64))
+        for wrong, match in (({}, "must specify block size"), ({"block": (1, 1, 1), "blok": 3}, "extra keyword")):
+            with pytest.raises(ValueError, match=match):
+                multiply(d, d, d, **wrong)
+        with pytest.raises(TypeError, match="parameter #1"):
+            multiply(d, 3, d, block=(1, 1, 1))
+
+
+@NVRTC
+def test_sources_are_compiled_without_nvcc() -> None:
+    from cuprous.pycuda import compiler
+
+    assert compiler.compile(SOURCE, arch="sm_90")[:4] == b"\x7fELF"
+    assert b".target sm_80" in compiler.compile(SOURCE, arch="sm_80", target="ptx")
+    with pytest.raises(drv.CompileError, match=r"(?s)missing.*>    2 \|") as caught:
+        compiler.compile("__global__ void f(int *x) {\n    *x = missing;\n}", arch="sm_90")
+    assert caught.value.stderr
+    assert translated(SOURCE, False).count("\n") == SOURCE.count("\n") + 2  # lines keep their numbers
+
+
+# --- arrays
+
+
+def test_arrays_there_and_back() -> None:
+    a = RNG.random((4, 5), np.float32)
+    g = gpuarray.to_gpu(a)
+    assert (g.shape, g.dtype, g.size, g.ndim, g.nbytes, g.itemsize) == (a.shape, a.dtype, 20, 2, 80, 4)
+    np.testing.assert_array_equal(g.get(), a)
+    g.set(2 * a)
+    np.testing.assert_array_equal((g / 2).get(), a)
+    np.testing.assert_array_equal(gpuarray.to_gpu(np.asfortranarray(a)).get(), a)
+    np.testing.assert_array_equal(drv.from_device(g.gpudata, a.shape, a.dtype), 2 * a)
+    d = drv.to_device(a)
+    shown = gpuarray.GPUArray(a.shape, a.dtype, gpudata=d)
+    shown += 1
+    np.testing.assert_array_equal(gpuarray.GPUArray(a.shape, a.dtype, gpudata=int(d)).get(), a + 1)
+    assert int(shown.gpudata) == shown.ptr == int(d)
+    with pytest.raises(ValueError, match="same size"):
+        g.set(a[0])
+    with pytest.raises(TypeError, match="same dtype"):
+        g.set(a.astype(np.float64))
+    with pytest.raises(NotImplementedError, match="records"):
+        gpuarray.to_gpu(np.zeros(2, gpuarray.vec.float3))
+    assert gpuarray.vec.make_float3(1, 2, 3)["y"] == 2
+
+
+OPERATORS = {
+    "a + b": lambda a, b: a + b, "a - 2": lambda a, b: a - 2, "2 - a": lambda a, b: 2 - a, "a * b": lambda a, b: a * b,
+    "a / b": lambda a, b: a / b, "1 / b": lambda a, b: 1 / b, "a ** 2": lambda a, b: a**2, "2 ** a": lambda a, b: 2**a,
+    "-a": lambda a, b: -a, "abs": lambda a, b: abs(a - b), "a < b": lambda a, b: a < b, "a == b": lambda a, b: a == b,
+    "a[1:]": lambda a, b: a[1:], "a.T": lambda a, b: a.T, "reshape": lambda a, b: a.reshape(-1, 2),
+    "mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators(name: str) -> None:
+    a, b = RNG.random((4, 6), np.float32) + 1, RNG.random((4, 6), np.float32) + 1
+    ours = OPERATORS[name](gpuarray.to_gpu(a), gpuarray.to_gpu(b))
+    theirs = OPERATORS[name](a, b)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_allclose(ours.get(), theirs, rtol=1e-6)
+
+
+def test_functions_of_arrays() -> None:
+    a, b = RNG.random(100) - 0.5, RNG.random(100) - 0.5
+    x, y, indices = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.to_gpu(np.array([3, 1, 4], np.uint32))
+    np.testing.assert_allclose(gpuarray.dot(x, y).get(), a @ b, rtol=1e-12)
+    for name in ("sum", "max", "min", "any", "all"):
+        np.testing.assert_allclose(getattr(gpuarray, name)(x).get(), getattr(np, name)(a), rtol=1e-12)
+    chosen = a[[3, 1, 4]]
+    np.testing.assert_array_equal(gpuarray.take(x, indices).get(), chosen)
+    assert gpuarray.subset_max(indices, x).get() == chosen.max()
+    np.testing.assert_allclose(gpuarray.subset_dot(indices, x, y).get(), chosen @ b[[3, 1, 4]])
+    np.testing.assert_array_equal(gpuarray.if_positive(x, y, x).get(), np.where(a > 0, b, a))
+    np.testing.assert_array_equal(gpuarray.maximum(x, 0).get(), np.maximum(a, 0))
+    np.testing.assert_array_equal(gpuarray.concatenate((x, y)).get(), np.concatenate((a, b)))
+    put = gpuarray.multi_take_put([x, y], indices, indices, (5,), src_offsets=[0, 2])
+    np.testing.assert_array_equal(put[1].get(), [0, b[3], 0, b[5], b[6]])
+    np.testing.assert_allclose(x.mul_add(2, y, 3).get(), 2 * a + 3 * b)
+    np.testing.assert_array_equal(gpuarray.arange(1, 9, 2, dtype=np.int32).get(), np.arange(1, 9, 2, np.int32))
+    assert gpuarray.zeros_like(x).get().sum() == 0
+    assert not gpuarray.zeros((), np.int32)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x)
+    for name, ours in cumath._UNARY.items():
+        value = np.abs(a) + (1 if name in ("log", "log10") else 0)
+        found = getattr(cumath, name)(gpuarray.to_gpu(value))
+        np.testing.assert_allclose(found.get(), getattr(np, ours)(value), rtol=1e-12)
+    np.testing.assert_array_equal(cumath.modf(x)[0].get(), np.modf(a)[0])
+    np.testing.assert_array_equal(cumath.ldexp(*cumath.frexp(x)).get(), a)
+
+
+def test_random_arrays() -> None:
+    assert curandom.rand((100, 3)).shape == (100, 3)
+    first, second = (curandom.XORWOWRandomNumberGenerator(lambda n: np.full(n, 7)) for _ in range(2))
+    x = first.gen_normal(20000, np.float64).get()
+    np.testing.assert_array_equal(x, second.gen_normal(20000, np.float64).get())
+    np.testing.assert_allclose([x.mean(), x.std()], [0, 1], atol=0.03)
+    u = first.gen_uniform(1000, np.float32).get()
+    assert 0 < u.min() <= u.max() <= 1
+    assert first.gen_uniform(1000, np.int32).get().min() < 0
+    assert abs(first.gen_poisson(1000, np.int32, 4.0).get().mean() - 4) < 0.5
+    with pytest.raises(NotImplementedError, match="Sobol32"):
+        curandom.Sobol32RandomNumberGenerator()
+
+
+# --- kernels of a few lines
+
+
+def test_elementwise_kernels() -> None:
+    kernel = ElementwiseKernel("float a, const float *x, float *z", "z[i] = a * x[i]", "scale")
+    x, z = gpuarray.arange(10, dtype=np.float32), gpuarray.zeros(10, np.float32)
+    with on_gpu():
+        kernel(2, x, z)
+        kernel(5, x, z, slice=slice(1, 6, 2))
+        assert z.get().tolist() == [0, 5, 4, 15, 8, 25, 12, 14, 16, 18]
+    doubled = ElementwiseKernel("pycuda::complex<float> *z", "z[i] = z[i] + z[i]")
+    with on_gpu():
+        doubled(gpuarray.zeros(4, np.complex64))
+    with pytest.raises(TypeError, match="takes 3 arguments"):
+        kernel(x, z)
+    with pytest.raises(RuntimeError, match="non-contiguous"):
+        kernel(1, x[::2], z)
+    with pytest.raises(ValueError, match="unknown type"):
+        ElementwiseKernel("flout *x", "x[i] = 0")
+
+
+@pytest.mark.parametrize("n", [1, 300, 1_000_000])
+def test_reduction_kernels(n: int) -> None:
+    kernel = ReductionKernel(np.float32, "0", "a + b", "x[i] * y[i]", "const float *x, float *y")
+    x = gpuarray.arange(n, dtype=np.float32) % 7
+    with on_gpu():
+        np.testing.assert_allclose(kernel(x, x).get(), (x.get().astype(np.float64) ** 2).sum(), rtol=1e-5)
+    largest = ReductionKernel(np.int32, "-1000", "max(a, b)")
+    with on_gpu():
+        assert largest(x.astype(np.int32)).get() == min(n - 1, 6)
+
+
+@pytest.mark.parametrize("n", [1, 512, 5000])
+def test_scans(n: int) -> None:
+    host = RNG.integers(-9, 9, n).astype(np.int32)
+    x = gpuarray.to_gpu(host)
+    np.testing.assert_array_equal(InclusiveScanKernel(np.int32, "a+b")(x.copy()).get(), host.cumsum())
+    exclusive = ExclusiveScanKernel(np.int32, "a+b", 0)(x.copy())
+    np.testing.assert_array_equal(exclusive.get(), host.cumsum() - host)
+    with on_gpu():
+        largest = InclusiveScanKernel(np.int32, "max(a, b)")(x.copy())
+        np.testing.assert_array_equal(largest.get(), np.maximum.accumulate(host))
+    with on_gpu():
+        before = ExclusiveScanKernel(np.int32, "max(a, b)", -100)(x.copy())
+        np.testing.assert_array_equal(before.get(), np.maximum.accumulate([-100, *host])[:-1])
+
+
+def test_tools() -> None:
+    assert tools.dtype_to_ctype(np.float32) == "float"
+    assert tools.parse_c_arg("const unsigned long long * x").declarator() == "unsigned long long *x"
+    pool = tools.DeviceMemoryPool()
+    memory = pool.allocate(1000)
+    assert pool.active_bytes >= memory.size
+    pool.free_held()
+    assert tools.PageLockedMemoryPool().allocate(3, np.int8).shape == (3,)
+    assert characterize.sizeof("unsigned int") == 4
+    data = tools.DeviceData() if ON_GPU else tools.DeviceData.__new__(tools.DeviceData)
+    if not ON_GPU:  # an A100
+        data.max_threads, data.warps_per_mp, data.thread_blocks_per_mp = 1024, 64, 32
+        data.registers, data.shared_memory = 65536, 164 << 10
+    record = tools.OccupancyRecord(data, 256, shared_mem=40 << 10, registers=32)
+    assert record.limited_by in ("smem", "warps")
+    assert cp.get_device() in ("cpu", "cuda:0")
