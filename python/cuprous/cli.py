@@ -1,4 +1,4 @@
-"""The `cuprous` command: the demonstration is Python, all other commands are the extension's own."""
+"""The `cuprous` command: demonstration and report of kernels are Python, all others the extension's own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from cuprous._demo.main import main as demo
 
             return demo(arguments[1:])
+        if arguments[:1] == ["kernels"]:
+            from cuprous._kernel_report import main as kernels
+
+            return kernels(arguments[1:])
         from cuprous import _core
 
         return _core.cli(arguments)

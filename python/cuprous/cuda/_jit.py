@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -213,3 +214,9 @@ def jit(
         return make(func_or_sig)
     signatures = list(func_or_sig) if isinstance(func_or_sig, list) else [func_or_sig]
     return make
+
+
+if os.environ.get("CUPROUS_DEBUG", "0") not in ("", "0"):
+    from cuprous.cuda import _debug
+
+    _debug.attach(Dispatcher)

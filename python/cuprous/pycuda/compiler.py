@@ -22,7 +22,9 @@ _COMPLEX_HEADER = (
 def translated(source: str, no_extern_c: bool) -> str:
     """The source as NVRTC takes it; lines keep their numbers."""
     source = re.sub(rf"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]({_HOST_HEADERS})(\.h)?[>\"].*$", "", source)
-    source = re.sub(r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]pycuda-complex.hpp[>\"].*$", lambda _: _COMPLEX_HEADER, source)
+    source = re.sub(
+        r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]pycuda-complex.hpp[>\"].*$", lambda _: _COMPLEX_HEADER, source
+    )
     return source if no_extern_c else f'extern "C" {{ {source}\n}}\n'
 
 

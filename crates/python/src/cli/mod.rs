@@ -1,4 +1,4 @@
-//! The `cuprous` command. `demo` is Python's; all else is here.
+//! The `cuprous` command. `demo` and `kernels` are Python's; all else is here.
 
 mod doctor;
 mod estimate;
@@ -49,6 +49,12 @@ enum Command {
     },
     /// Is the GPU worth it? Times on a CPU and a GPU, and what bounds them
     Estimate(Box<estimate::Options>),
+    /// What each kernel of a program costs on a GPU
+    #[command(disable_help_flag = true)]
+    Kernels {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
     /// The version, as --version
     Version,
 }
@@ -74,6 +80,9 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Some(Command::Doctor { json }) => doctor::run(host, json, out),
         Some(Command::Demo { .. }) => {
             writeln!(err, "cuprous: the demonstration is `python -m cuprous demo`").map(|()| 2)
+        }
+        Some(Command::Kernels { .. }) => {
+            writeln!(err, "cuprous: the report of kernels is `python -m cuprous kernels`").map(|()| 2)
         }
         Some(Command::Estimate(options)) => estimate::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),

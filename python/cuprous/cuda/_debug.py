@@ -1,0 +1,63 @@
+"""`CUPROUS_DEBUG=1`: launches are told of and waited for, so that an error comes from the line that launched.
+
+CUPROUS_DEBUG=2 shows the CUDA C++ as well when a kernel is compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from cuprous import _core
+
+
+def _say(text: str) -> None:
+    print(f"cuprous: {text}", file=sys.stderr, flush=True)
+
+
+def _line() -> str:
+    """The program's line that launches."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and "cuprous" in str(frame.f_globals.get("__name__", "")).split(".")[:1]:
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+class _Launch:
+    """A configured kernel that tells of its launches."""
+
+    def __init__(self, kernel: Any, key: Any, launcher: Any) -> None:
+        self.kernel, self.key, self.launcher = kernel, key, launcher
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        name = self.kernel.__name__
+        known = len(self.kernel.compiled_types())
+        where = _line()
+        _core.synchronize()
+        start = time.perf_counter()
+        try:
+            self.launcher(*args, **kwargs)
+            _core.synchronize()
+        except Exception as error:
+            _say(f"{name}[{self.key[0]}, {self.key[1]}] at {where} failed: {type(error).__name__}")
+            raise
+        elapsed = (time.perf_counter() - start) * 1e3
+        found = self.kernel.listing()
+        if len(found) > known:
+            keys = ", ".join(map(str, self.kernel.signatures[-1]))
+            _say(f"{name} compiled for ({keys})")
+            if os.environ.get("CUPROUS_DEBUG") == "2":
+                print(found[-1][1], file=sys.stderr, flush=True)
+        more = ", with compiling" if len(found) > known else ""
+        _say(f"{name}[{self.key[0]}, {self.key[1]}] at {where}: {elapsed:.3f} ms{more}")
+
+
+def attach(dispatcher: Any) -> None:
+    """Makes kernels tell of their launches."""
+    configured = dispatcher.__getitem__
+    dispatcher.__getitem__ = lambda kernel, key: _Launch(kernel, key, configured(kernel, key))
+
+
+__all__ = ["attach"]
