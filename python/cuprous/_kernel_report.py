@@ -179,7 +179,7 @@ class _Watch:
 
                 flags = [*kernel.options, *_include_options()]
                 launch = self.launches.get(id(kernel))
-                source = f"{_translated(kernel.code)}\n"
+                source = _translated(kernel.code, kernel._module.translate_cucomplex)
                 yield Kernel(kernel.name, "CUDA C++", "", source, "", tuple(flags), launch)
 
 

@@ -44,6 +44,36 @@ template <class T> __device__ complex<T> polar(T r, T phi) { return complex<T>(r
 template <class T> __device__ complex<T> exp(complex<T> a) { return polar(exp(a.re), a.im); }
 """
 
+#: CUDA's own complex numbers as CuPy's: types, and functions on them.
+_CUDA_COMPLEX = """
+typedef complex<float> cuFloatComplex;
+typedef complex<float> cuComplex;
+typedef complex<double> cuDoubleComplex;
+__device__ inline float cuCrealf(cuFloatComplex z) { return z.real(); }
+__device__ inline float cuCimagf(cuFloatComplex z) { return z.imag(); }
+__device__ inline double cuCreal(cuDoubleComplex z) { return z.real(); }
+__device__ inline double cuCimag(cuDoubleComplex z) { return z.imag(); }
+__device__ inline cuFloatComplex make_cuFloatComplex(float r, float i) { return cuFloatComplex(r, i); }
+__device__ inline cuFloatComplex make_cuComplex(float r, float i) { return cuFloatComplex(r, i); }
+__device__ inline cuDoubleComplex make_cuDoubleComplex(double r, double i) { return cuDoubleComplex(r, i); }
+__device__ inline cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex z) { return cuDoubleComplex(z); }
+__device__ inline cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex z) { return cuFloatComplex(z); }
+__device__ inline cuFloatComplex cuConjf(cuFloatComplex z) { return conj(z); }
+__device__ inline cuDoubleComplex cuConj(cuDoubleComplex z) { return conj(z); }
+__device__ inline cuFloatComplex cuCaddf(cuFloatComplex a, cuFloatComplex b) { return a + b; }
+__device__ inline cuDoubleComplex cuCadd(cuDoubleComplex a, cuDoubleComplex b) { return a + b; }
+__device__ inline cuFloatComplex cuCsubf(cuFloatComplex a, cuFloatComplex b) { return a - b; }
+__device__ inline cuDoubleComplex cuCsub(cuDoubleComplex a, cuDoubleComplex b) { return a - b; }
+__device__ inline cuFloatComplex cuCmulf(cuFloatComplex a, cuFloatComplex b) { return a * b; }
+__device__ inline cuDoubleComplex cuCmul(cuDoubleComplex a, cuDoubleComplex b) { return a * b; }
+__device__ inline cuFloatComplex cuCdivf(cuFloatComplex a, cuFloatComplex b) { return a / b; }
+__device__ inline cuDoubleComplex cuCdiv(cuDoubleComplex a, cuDoubleComplex b) { return a / b; }
+__device__ inline float cuCabsf(cuFloatComplex z) { return abs(z); }
+__device__ inline double cuCabs(cuDoubleComplex z) { return abs(z); }
+__device__ inline cuFloatComplex cuCfmaf(cuFloatComplex a, cuFloatComplex b, cuFloatComplex c) { return a * b + c; }
+__device__ inline cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, cuDoubleComplex c) { return a * b + c; }
+"""
+
 
 @functools.cache
 def _include_options() -> tuple[str, ...]:
@@ -57,8 +87,12 @@ def _include_options() -> tuple[str, ...]:
     return tuple(f"--include-path={folder}" for folder in sorted(folders))
 
 
-def _translated(code: str) -> str:
-    """The source with CuPy's headers written out."""
+def _translated(code: str, cuda_complex: bool = False) -> str:
+    """The source with CuPy's headers written out, and where it is asked for CUDA's header of complex numbers too."""
+    if cuda_complex:
+        for line in ("#include <cuComplex.h>", '#include "cuComplex.h"'):
+            both = "#include <cupy/complex.cuh>\n" + _CUDA_COMPLEX
+            code = code.replace(line, both, 1).replace(line, "")
     for name in ("cupy/complex.cuh", "cuComplex_bridge.h"):
         for line in (f"#include <{name}>", f'#include "{name}"'):
             code = code.replace(line, _COMPLEX, 1).replace(line, "")
@@ -84,8 +118,7 @@ class RawModule:
             are instantiated for them.
 
     Raises:
-        NotImplementedError: for `jitify`, `translate_cucomplex`, `enable_cooperative_groups`, other backends, and where
-            the device is a CPU.
+        NotImplementedError: for `jitify`, `enable_cooperative_groups`, other backends, and where the device is a CPU.
         RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error.
     """
 
@@ -106,13 +139,13 @@ class RawModule:
         if name_expressions and path is not None:
             raise TypeError("name_expressions= needs code=: a file's names are what they are")
         _check(
-            "RawModule", backend, translate_cucomplex=translate_cucomplex, jitify=jitify,
-            enable_cooperative_groups=enable_cooperative_groups,
+            "RawModule", backend, jitify=jitify, enable_cooperative_groups=enable_cooperative_groups,
         )  # fmt: skip
         self.code = code
         self.file_path = path
         self.options = tuple(options)
         self.backend = backend
+        self.translate_cucomplex = translate_cucomplex
         self.name_expressions = tuple(name_expressions or ())
         self._lowered: dict[str, str] = {}
         self._module: _core.NativeModule | None = None
@@ -127,7 +160,7 @@ class RawModule:
             else:
                 code = (self.code or "").encode()
             if not binary:
-                code = _translated(code.decode()).encode()
+                code = _translated(code.decode(), self.translate_cucomplex).encode()
             options = [*self.options, *_include_options()]
             if self.name_expressions and _core.get_device() != "cpu":
                 code, binary = self._named(code.decode(), name, options), True
@@ -148,14 +181,21 @@ class RawModule:
         return compiled.code
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first use.
-
-        Raises:
-            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
-        """
-        if log_stream is not None:
-            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
+        """Compiles now instead of at the first use; what the compiler says goes to `log_stream` if it is given."""
+        if log_stream is not None and self.code is not None:
+            log_stream.write(self._log())
         self._native()
+
+    def _log(self) -> str:
+        """What the compiler says of the source."""
+        from cuprous import _nvrtc
+        from cuprous.cuda import Device, is_available
+
+        own = int(Device().compute_capability) if is_available() else 90
+        code = _translated(self.code or "", self.translate_cucomplex)
+        return _nvrtc.compile_source(
+            code, "RawModule", f"compute_{own}", [*self.options, *_include_options()], self.name_expressions
+        ).log
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel of the module."""
@@ -228,13 +268,8 @@ class RawKernel:
         return self._kernel
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first launch.
-
-        Raises:
-            NotImplementedError: for `log_stream`: the compiler's log is part of its errors.
-        """
-        if log_stream is not None:
-            raise NotImplementedError("[compile] log_stream= is not supported; errors hold the compiler's log")
+        """Compiles now instead of at the first launch; what the compiler says goes to `log_stream` if it is given."""
+        self._module.compile(log_stream)
         self.kernel  # noqa: B018
 
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -88,6 +89,24 @@ def test_ptx_of_a_kernel() -> None:
         cuda.compile(step.py_func, "void(float32[:], float32[:])", output="exe")
     with pytest.raises(TypeError, match="void return type"):
         cuda.compile_ptx(step.py_func, "int32(float32[:], float32[:])")
+
+
+@NVRTC
+def test_ptx_of_what_is_compiled() -> None:
+    kernel = cuda.jit("void(float32[::1], float32[::1])")(step.py_func)
+    ((signature, text),) = kernel.inspect_asm().items()
+    assert signature == (cuda.float32[::1],) * 2
+    assert ".entry step" in text
+    assert ".entry step" in kernel.inspect_asm("void(float64[:], float64[:])")
+    with pytest.raises(NotImplementedError, match="inspect_asm"):
+        kernel.inspect_sass()
+
+
+def test_kernels_are_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(step)) is step
+    local = cuda.jit(lambda a: None)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(local)
 
 
 @NVRTC

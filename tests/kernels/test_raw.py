@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
 
@@ -59,6 +60,27 @@ def test_raw_module_with_variables_and_complex_numbers() -> None:
         module.get_function("nothing")((1,), (1,), ())
         np.testing.assert_array_equal(z.get(), np.array([5 + 2j, 7 + 4j], np.complex64))
         assert module.get_global("counter").size == 4
+
+
+def test_cudas_complex_numbers() -> None:
+    code = r"""
+    #include <cuComplex.h>
+    extern "C" __global__ void k(cuFloatComplex* z, cuDoubleComplex w) {
+        z[0] = cuCmulf(z[0], make_cuFloatComplex(0, cuCabs(w)));
+        z[1] = cuCaddf(cuConjf(z[1]), cuComplexDoubleToFloat(cuCdiv(w, make_cuDoubleComplex(2, 0))));
+    }"""
+    z = cp.asarray(np.array([1 + 1j, 2j], np.complex64))
+    with on_gpu():
+        cp.RawKernel(code, "k", translate_cucomplex=True)((1,), (1,), (z, np.complex128(3 + 4j)))
+        np.testing.assert_array_equal(z.get(), np.array([-5 + 5j, 1.5], np.complex64))
+
+
+@pytest.mark.skipif(not COMPILES, reason="nothing compiles CUDA C++ here")
+def test_log_of_the_compiler() -> None:
+    log = io.StringIO()
+    with on_gpu():
+        cp.RawModule(code="__global__ void k() { int unused; }").compile(log_stream=log)
+    assert "unused" in log.getvalue()
 
 
 def test_elementwise_kernel() -> None:
@@ -132,7 +154,7 @@ def test_errors_of_the_compiler_show_the_line() -> None:
 
 
 def test_what_is_not_supported_is_refused() -> None:
-    for arguments in ({"jitify": True}, {"backend": "nvcc"}, {"translate_cucomplex": True}):
+    for arguments in ({"jitify": True}, {"backend": "nvcc"}, {"enable_cooperative_groups": True}):
         with pytest.raises(NotImplementedError, match=next(iter(arguments))):
             cp.RawKernel("", "k", **arguments)
     with pytest.raises(TypeError, match="Exactly one"):

@@ -16,6 +16,15 @@ def _target(cc: tuple[int, int] | None) -> str:
     return f"compute_{cc[0]}{cc[1]}"
 
 
+def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags: Any = ()) -> str:
+    """The PTX of a kernel for arguments of such types."""
+    from cuprous._nvrtc import compile_source
+
+    source = kernel.cuda_code([t.key for t in args], True, True)
+    name = str(kernel.py_func.__name__)
+    return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
+
+
 def compile(
     pyfunc: Any, sig: Any, debug: bool | None = None, lineinfo: bool = False, device: bool = True,
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str = "c",
@@ -34,8 +43,6 @@ def compile(
         RuntimeError: where NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
-    from cuprous._nvrtc import compile_source
-
     if output not in ("ptx", "ltoir"):
         raise NotImplementedError(f"Unsupported output type: {output}")
     for name, given in (
@@ -49,10 +56,8 @@ def compile(
     if isinstance(found, types.Signature) and found.return_type is not types.none:
         raise TypeError("CUDA kernel must have void return type.")
     args = found.args if isinstance(found, types.Signature) else found
-    source = kernel.cuda_code([t.key for t in args], True, True)
     flags = (["--use_fast_math"] if fastmath else []) + (["-lineinfo"] if lineinfo else [])
-    name = getattr(pyfunc, "__name__", "kernel")
-    return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode(), types.none
+    return ptx(kernel, args, cc, flags), types.none
 
 
 def compile_ptx(

@@ -84,6 +84,16 @@ class Device:
         """Its product name."""
         return str(self._properties["name"])
 
+    @property
+    def supports_float16(self) -> bool:
+        """Whether kernels compute with float16."""
+        return int(self.compute_capability) >= 53
+
+    @property
+    def supports_bfloat16(self) -> bool:
+        """Whether kernels compute with bfloat16."""
+        return int(self.compute_capability) >= 80
+
     def __int__(self) -> int:
         return self.id
 

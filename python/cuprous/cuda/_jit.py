@@ -107,10 +107,29 @@ class Dispatcher(_core.Kernel):
         raise NotImplementedError("[inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()")
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """There is no PTX here: see `cuda_source`."""
-        raise NotImplementedError("[inspect_asm] kernels are compiled to machine code: use kernel.cuda_source()")
+        """The PTX for a signature, or of all that it is compiled for by their signatures.
 
-    inspect_sass = inspect_asm
+        Raises:
+            RuntimeError: where NVRTC is not installed.
+        """
+        from cuprous.cuda._compile import ptx
+
+        if signature is None:
+            return {found: ptx(self, found) for found in self.signatures}
+        found = types.signature_of(signature)
+        return ptx(self, found.args if isinstance(found, types.Signature) else found)
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """There is no disassembler here.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("[inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++")
+
+    def __reduce__(self) -> str:
+        # By name, as functions are: what unpickles it imports the module.
+        return str(self.__wrapped__.__qualname__)  # type: ignore[attr-defined]
 
     def _fact(self, name: str, signature: Any) -> Any:
         all_facts = {sig: facts[name] for sig, facts in self.overloads.items()}
