@@ -44,17 +44,19 @@ def rotl(x, k):
 
 
 @jit(device=True)
-def _advanced(s0, s1):
-    s1 ^= s0
-    return rotl(s0, 55) ^ s1 ^ (s1 << np.uint64(14)), rotl(s1, 36)
-
-
-@jit(device=True)
 def xoroshiro128p_next(states, index):
     """The next uint64 of `states[index]`."""
     s0, s1 = states[index, 0], states[index, 1]
-    states[index, 0], states[index, 1] = _advanced(s0, s1)
-    return s0 + s1
+    result = s0 + s1
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    states[index, 0], states[index, 1] = s0, s1
+    return result
+
+
+# What follows writes steps and conversions out instead of calling the functions of that name: on the CPU a call costs
+# more than either.
 
 
 @jit(device=True)
@@ -66,7 +68,7 @@ def _jumped(s0, s1, low, high):
         taken = np.uint64(0) - ((word >> np.uint64(bit & 63)) & np.uint64(1))  # all bits or none
         t0 ^= s0 & taken
         t1 ^= s1 & taken
-        s1 ^= s0  # `_advanced`, written out: calls would be half of the time
+        s1 ^= s0
         s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
         s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
     return t0, t1
@@ -83,7 +85,7 @@ def xoroshiro128p_jump(states, index):
 @jit(device=True)
 def uint64_to_unit_float64(x):
     """A uint64 as a float64 in [0, 1)."""
-    return np.float64(np.uint64(x) >> np.uint64(11)) * _FLOAT64_UNIT
+    return np.float64(np.int64(np.uint64(x) >> np.uint64(11))) * _FLOAT64_UNIT  # signed: quicker, and as exact
 
 
 @jit(device=True)
@@ -95,28 +97,56 @@ def uint64_to_unit_float32(x):
 @jit(device=True)
 def xoroshiro128p_uniform_float32(states, index):
     """The next uniform float32 of `states[index]`."""
-    return uint64_to_unit_float32(xoroshiro128p_next(states, index))
+    s0, s1 = states[index, 0], states[index, 1]
+    number = s0 + s1
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    states[index, 0], states[index, 1] = s0, s1
+    return np.float32(np.float64(np.int64(number >> np.uint64(11))) * _FLOAT64_UNIT)
 
 
 @jit(device=True)
 def xoroshiro128p_uniform_float64(states, index):
     """The next uniform float64 of `states[index]`."""
-    return uint64_to_unit_float64(xoroshiro128p_next(states, index))
+    s0, s1 = states[index, 0], states[index, 1]
+    number = s0 + s1
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    states[index, 0], states[index, 1] = s0, s1
+    return np.float64(np.int64(number >> np.uint64(11))) * _FLOAT64_UNIT
 
 
 @jit(device=True)
 def xoroshiro128p_normal_float32(states, index):
     """The next normal float32 of `states[index]`, by Box and Muller; it takes two uniform numbers."""
-    u1 = xoroshiro128p_uniform_float32(states, index)
-    u2 = xoroshiro128p_uniform_float32(states, index)
+    s0, s1 = states[index, 0], states[index, 1]
+    u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    u2 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    states[index, 0], states[index, 1] = s0, s1
     return math.sqrt(np.float32(-2) * math.log(u1)) * math.cos(TWO_PI_FLOAT32 * u2)
 
 
 @jit(device=True)
 def xoroshiro128p_normal_float64(states, index):
     """The next normal float64 of `states[index]`, of two uniform numbers of 32 bits as in Numba."""
-    u1 = xoroshiro128p_uniform_float32(states, index)
-    u2 = xoroshiro128p_uniform_float32(states, index)
+    s0, s1 = states[index, 0], states[index, 1]
+    u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    u2 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
+    s1 ^= s0
+    s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    states[index, 0], states[index, 1] = s0, s1
     return math.sqrt(np.float64(-2) * math.log(u1)) * math.cos(TWO_PI_FLOAT64 * u2)
 
 
