@@ -50,9 +50,14 @@ def blocks_per_multiprocessor(
     return limits
 
 
+def multiprocessor(arch: int) -> Multiprocessor:
+    """What multiprocessors of a compute capability hold; of an unknown one, those of the nearest before it."""
+    return MULTIPROCESSORS[max(a for a in MULTIPROCESSORS if a <= max(arch, 75))]
+
+
 def occupancy(arch: int, threads: int, registers: int, shared: int) -> tuple[float, int, str]:
     """The share of a multiprocessor's threads that can be at work, the blocks that are, and what stops more."""
-    m = MULTIPROCESSORS.get(arch) or MULTIPROCESSORS[max(a for a in MULTIPROCESSORS if a <= max(arch, 75))]
+    m = multiprocessor(arch)
     limits = blocks_per_multiprocessor(threads, registers, shared, *m)
     what, blocks = min(limits.items(), key=lambda pair: pair[1])
     return blocks * -(-threads // 32) * 32 / m.threads, blocks, what

@@ -84,10 +84,25 @@ def test_devices_and_contexts() -> None:
         assert device.compute_capability() >= (7, 5)
         assert device.total_memory() >= drv.mem_get_info()[0]
         assert device.max_threads_per_block == 1024
+        assert device.get_attributes()[drv.device_attribute.WARP_SIZE] == device.warp_size == 32
+        assert drv.Device(0).pci_bus_id()
     else:
         assert autoinit.device is None
         with pytest.raises(drv.LogicError, match="invalid device ordinal 0"):
             drv.Device(0)
+
+
+def test_attributes_and_what_is_absent() -> None:
+    properties = {"warpSize": 32, "maxThreadsPerBlock": 1024}
+    assert drv.device_attribute.WARP_SIZE.of(properties) == 32
+    assert drv.device_attribute.MAX_GRID_DIM_Z.of(properties) == 65535
+    assert drv.ctx_flags.SCHED_AUTO | drv.ctx_flags.MAP_HOST == drv.ctx_flags.MAP_HOST
+    drv.Event(drv.event_flags.BLOCKING_SYNC)
+    for name in ("Memcpy2D", "managed_empty", "TextureReference", "Linker"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(drv, name)()
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = drv.nonsense
 
 
 SOURCE = r"""

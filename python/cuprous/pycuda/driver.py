@@ -12,6 +12,16 @@ from cuprous import _core
 from cuprous import cuda as _cuda
 from cuprous._core import OutOfMemoryError as MemoryError
 from cuprous._raw_kernels import RawModule as _RawModule
+from cuprous.pycuda._attributes import (
+    ABSENT,
+    absent,
+    ctx_flags,
+    device_attribute,
+    event_flags,
+    func_cache,
+    function_attribute,
+    host_alloc_flags,
+)
 from cuprous.pycuda._memory import (
     ArgumentHandler,
     DeviceAllocation,
@@ -115,32 +125,24 @@ class Device:
         """Bytes of its memory."""
         return self._device.mem_info[1]
 
-    def get_attributes(self) -> dict[str, Any]:
-        """What the driver says of it, by name."""
-        return self._device.attributes
+    def get_attributes(self) -> dict[device_attribute, int]:
+        """All that a device may be asked."""
+        properties = self._device.attributes
+        return {attribute: attribute.of(properties) for attribute in device_attribute}
 
-    def get_attribute(self, name: Any) -> Any:
-        """One of them.
+    def get_attribute(self, attr: device_attribute) -> int:
+        """One of its attributes: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`."""
+        return attr.of(self._device.attributes)
 
-        Raises:
-            LogicError: for a name that the driver does not say.
-        """
-        found = self._device.attributes
-        if str(name) not in found:
-            raise LogicError(f"there is no attribute {name}; there are {', '.join(sorted(found))}")
-        return found[str(name)]
-
-    def __getattr__(self, name: str) -> Any:
-        wanted = name.replace("_", "").lower()
-        for key, value in self._device.attributes.items():
-            if key.replace("_", "").lower() == wanted:
-                return value
-        raise AttributeError(f"'Device' object has no attribute {name!r}")
+    def __getattr__(self, name: str) -> int:
+        found = device_attribute.__members__.get(name.upper())
+        if found is None or name.startswith("_"):
+            raise AttributeError(f"'Device' object has no attribute {name!r}")
+        return self.get_attribute(found)
 
     def pci_bus_id(self) -> str:
         """Where it sits."""
-        found = self._device.attributes
-        return f"{found.get('pciDomainID', 0):04x}:{found.get('pciBusID', 0):02x}:{found.get('pciDeviceID', 0):02x}.0"
+        return str(self._device.attributes["pciBusID"])
 
     def make_context(self, flags: int = 0) -> Context:
         """The primary context, which is made current: there is no other, so that other libraries share memory."""
@@ -327,9 +329,9 @@ class Function:
         end.record()
         return lambda: end.synchronize().time_since(start) * 1e-3
 
-    def get_attribute(self, attr: str) -> int:
-        """What the driver says of it: `num_regs`, `shared_size_bytes`, `local_size_bytes` and their like."""
-        return self._kernel.attributes[str(attr).lower()]
+    def get_attribute(self, attr: function_attribute) -> int:
+        """What the driver says of it."""
+        return self._kernel.attributes[attr.name.lower()]
 
     @property
     def num_regs(self) -> int:
@@ -431,12 +433,20 @@ def stop_profiler() -> None:
     _core.synchronize()
 
 
+def __getattr__(name: str) -> Any:
+    """Names that are not here say what to use when they are called."""
+    if name in ABSENT:
+        return absent(name)
+    raise AttributeError(f"module 'cuprous.pycuda.driver' has no attribute {name!r}")
+
+
 __all__ = [
     "ArgumentHandler", "CompileError", "Context", "Device", "DeviceAllocation", "Error", "Event", "Function", "In",
     "InOut", "LaunchError", "LogicError", "MemoryError", "Module", "Out", "PointerHolderBase", "RuntimeError", "Stream",
-    "aligned_empty", "aligned_zeros", "from_device", "from_device_like", "get_driver_version", "get_version", "init",
-    "mem_alloc", "mem_alloc_like", "mem_alloc_pitch", "mem_get_info", "memcpy_dtod", "memcpy_dtod_async",
-    "memcpy_dtoh", "memcpy_dtoh_async", "memcpy_htod", "memcpy_htod_async", "memset_d8", "memset_d16", "memset_d32",
+    "aligned_empty", "aligned_zeros", "ctx_flags", "device_attribute", "event_flags", "from_device", "from_device_like",
+    "func_cache", "function_attribute", "get_driver_version", "get_version", "host_alloc_flags", "init", "mem_alloc",
+    "mem_alloc_like", "mem_alloc_pitch", "mem_get_info", "memcpy_dtod", "memcpy_dtod_async", "memcpy_dtoh",
+    "memcpy_dtoh_async", "memcpy_htod", "memcpy_htod_async", "memset_d8", "memset_d16", "memset_d32",
     "module_from_buffer", "module_from_file", "pagelocked_empty", "pagelocked_empty_like", "pagelocked_zeros",
     "pagelocked_zeros_like", "register_host_memory", "start_profiler", "stop_profiler", "to_device",
 ]  # fmt: skip

@@ -193,13 +193,17 @@ class DeviceData:
     """What a GPU has for blocks."""
 
     def __init__(self, dev: driver.Device | None = None) -> None:
-        facts = (dev or driver.Device(0)).get_attributes()
-        self.max_threads = int(facts.get("maxThreadsPerBlock", 1024))
+        from cuprous._occupancy import multiprocessor
+
+        dev = dev or driver.Device(0)
+        major, minor = dev.compute_capability()
+        held = multiprocessor(major * 10 + minor)
+        self.max_threads = dev.get_attribute(driver.device_attribute.MAX_THREADS_PER_BLOCK)
         self.warp_size = 32
-        self.warps_per_mp = int(facts.get("maxThreadsPerMultiProcessor", 2048)) // 32
-        self.thread_blocks_per_mp = int(facts.get("maxBlocksPerMultiprocessor", 32))
-        self.registers = int(facts.get("regsPerMultiprocessor", 65536))
-        self.shared_memory = int(facts.get("sharedMemPerMultiprocessor", 102400))
+        self.warps_per_mp = held.threads // 32
+        self.thread_blocks_per_mp = held.blocks
+        self.registers = held.registers
+        self.shared_memory = held.shared
 
     def align_bytes(self, word_size: int = 4) -> int:
         """Bytes that warps read at once for words of 4, 8 or 16 bytes."""

@@ -1,0 +1,112 @@
+"""PyCUDA's enumerations: what devices and functions are asked, and flags, which change no result here."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+class device_attribute(enum.Enum):
+    """What a device may be asked; the values are the driver's words, or what is the same on every GPU."""
+
+    CLOCK_RATE = "clockRate"
+    COMPUTE_CAPABILITY_MAJOR = "major"
+    COMPUTE_CAPABILITY_MINOR = "minor"
+    GLOBAL_MEMORY_BUS_WIDTH = "memoryBusWidth"
+    INTEGRATED = "integrated"
+    MAX_BLOCK_DIM_X = 1024
+    MAX_BLOCK_DIM_Z = 64
+    MAX_GRID_DIM_X = 2147483647
+    MAX_GRID_DIM_Y = 65535
+    MAX_REGISTERS_PER_MULTIPROCESSOR = "regsPerMultiprocessor"
+    MAX_SHARED_MEMORY_PER_BLOCK = "sharedMemPerBlock"
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = "sharedMemPerBlockOptin"
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = "sharedMemPerMultiprocessor"
+    MAX_THREADS_PER_BLOCK = "maxThreadsPerBlock"
+    MAX_THREADS_PER_MULTIPROCESSOR = "maxThreadsPerMultiProcessor"
+    MEMORY_CLOCK_RATE = "memoryClockRate"
+    MULTIPROCESSOR_COUNT = "multiProcessorCount"
+    TOTAL_CONSTANT_MEMORY = 65536
+    WARP_SIZE = "warpSize"
+    MAX_BLOCK_DIM_Y = MAX_BLOCK_DIM_X
+    MAX_GRID_DIM_Z = MAX_GRID_DIM_Y
+
+    def of(self, properties: dict[str, Any]) -> int:
+        """Its value on a device with these properties."""
+        return int(properties[self.value]) if isinstance(self.value, str) else int(self.value)
+
+
+class function_attribute(enum.Enum):
+    """What a function may be asked."""
+
+    CONST_SIZE_BYTES = enum.auto()
+    LOCAL_SIZE_BYTES = enum.auto()
+    MAX_THREADS_PER_BLOCK = enum.auto()
+    NUM_REGS = enum.auto()
+    SHARED_SIZE_BYTES = enum.auto()
+
+
+class ctx_flags(enum.IntFlag):
+    """How a host thread waits."""
+
+    SCHED_AUTO = 0
+    SCHED_SPIN = 1
+    SCHED_YIELD = 2
+    SCHED_BLOCKING_SYNC = 4
+    MAP_HOST = 8
+    LMEM_RESIZE_TO_MAX = 16
+
+
+class event_flags(enum.IntFlag):
+    """How one waits for an event."""
+
+    DEFAULT = 0
+    BLOCKING_SYNC = 1
+    DISABLE_TIMING = 2
+    INTERPROCESS = 4
+
+
+class func_cache(enum.IntEnum):
+    """What a multiprocessor's memory is used for."""
+
+    PREFER_NONE = 0
+    PREFER_SHARED = 1
+    PREFER_L1 = 2
+    PREFER_EQUAL = 3
+
+
+class host_alloc_flags(enum.IntFlag):
+    """Where host memory is visible."""
+
+    PORTABLE = 1
+    DEVICEMAP = 2
+    WRITECOMBINED = 4
+
+
+_TEXTURES = "textures and surfaces are not supported; read arrays by their address"
+_SHAPED = "copy rows with memcpy_htod, memcpy_dtoh and memcpy_dtod, or slice arrays of gpuarray"
+_MANAGED = "use gpuarray, or mem_alloc with copies"
+#: Names of the driver that are not here, and what to use.
+ABSENT = {
+    **dict.fromkeys(("Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference", "TextureReference",
+                     "bind_array_to_texref", "gpuarray_to_array", "make_multichannel_2d_array", "matrix_to_array",
+                     "matrix_to_texref", "np_to_array"), _TEXTURES),
+    **dict.fromkeys(("Memcpy2D", "Memcpy3D", "Memcpy3DPeer", "memcpy_atoa", "memcpy_atod", "memcpy_dtoa",
+                     "memcpy_htoa"), _SHAPED),
+    **dict.fromkeys(("managed_empty", "managed_empty_like", "managed_zeros", "managed_zeros_like"), _MANAGED),
+    **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle"), "share arrays through host memory"),
+    **dict.fromkeys(("Linker", "DynamicModule"), "put all source into one SourceModule"),
+    **dict.fromkeys(("memcpy_peer", "memcpy_peer_async"), "arrays of one GPU are supported"),
+}  # fmt: skip
+
+
+def absent(name: str) -> Callable[..., NoReturn]:
+    """A function of that name which says what to use."""
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"[{name}] is not supported: {ABSENT[name]}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Not supported: {ABSENT[name]}."
+    return refuse
