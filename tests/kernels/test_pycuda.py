@@ -168,6 +168,12 @@ def test_arrays_there_and_back() -> None:
     np.testing.assert_array_equal((g / 2).get(), a)
     np.testing.assert_array_equal(gpuarray.to_gpu(np.asfortranarray(a)).get(), a)
     np.testing.assert_array_equal(drv.from_device(g.gpudata, a.shape, a.dtype), 2 * a)
+    reshaped = g.reshape(2, -1, order="F")  # the same memory, in another order
+    np.testing.assert_array_equal(reshaped.get(), (2 * a).ravel().reshape((2, 10), order="F"))
+    np.testing.assert_array_equal(reshaped.reshape((4, 5)).get(), 2 * a)
+    assert int(reshaped.gpudata) == int(g.gpudata)
+    with pytest.raises(RuntimeError, match="contiguous"):
+        g[:, ::2].reshape(12)
     d = drv.to_device(a)
     shown = gpuarray.GPUArray(a.shape, a.dtype, gpudata=d)
     shown += 1

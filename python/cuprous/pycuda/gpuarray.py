@@ -52,7 +52,7 @@ class GPUArray:
     ) -> None:  # fmt: skip
         if strides is not None:
             raise NotImplementedError("[GPUArray] strides= is not supported; slice or transpose an array")
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
+        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))
         self.base = base
         if gpudata is None:
             self._array: ndarray = cuprous.empty(shape, dtype, order)
@@ -193,10 +193,18 @@ class GPUArray:
     # --- other views and orders
 
     def reshape(self, *shape: Any, order: str = "C") -> GPUArray:
-        """The elements in another shape; one extent may be -1."""
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        result = cuprous.reshape(self._array, tuple(wanted), order)
-        return _wrap(cuprous.asfortranarray(result) if order == "F" else result)
+        """The same memory in another shape; one extent may be -1. Elements keep their order in memory, as in PyCUDA.
+
+        Raises:
+            RuntimeError: for an array that is not contiguous.
+            ValueError: for a shape of another size.
+        """
+        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        array = self._array
+        if not (array.is_c_contiguous or array.is_f_contiguous):
+            raise RuntimeError("only contiguous arrays may be used as arguments to this operation")
+        flat = cuprous.ravel(array if array.is_c_contiguous else array.T)
+        return _wrap(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
 
     def ravel(self) -> GPUArray:
         """All elements on one axis."""
