@@ -89,6 +89,9 @@ def prepared(name: str, package: str, scale: float) -> Run:
 
 
 NAMES = ["stencil", "mandelbrot", "image_filter", "reduction", "histogram", "matmul", "n_body", "monte_carlo"]
+#: Not an example: states of xoroshiro128+ for a million threads.
+STATES = "random states for 1e6"
+NAMES.append(STATES)
 
 
 def timed(run: Run, wait: Run, repeats: int) -> tuple[float, float]:
@@ -109,11 +112,17 @@ def timed(run: Run, wait: Run, repeats: int) -> tuple[float, float]:
 
 def measure(package: str, scale: float, repeats: int) -> dict[str, tuple[float, float]]:
     """All examples with one package."""
-    results = {}
+    results: dict[str, tuple[float, float]] = {}
+    run: Run
     for name in NAMES:
         try:
-            run = prepared(name, package, scale)
-            results[name] = timed(run, example(name, package).cuda.synchronize, repeats)
+            if name == STATES:
+                m = example("monte_carlo", package)
+                count = max(1000, int(1_000_000 * min(scale, 1.0)))
+                run = functools.partial(m.create_xoroshiro128p_states, count, 1)
+            else:
+                run = prepared(name, package, scale)
+            results[name] = timed(run, example("stencil", package).cuda.synchronize, repeats)
         except Exception as error:
             print(f"# {package} {name}: {type(error).__name__}: {str(error).splitlines()[0]}", file=sys.stderr)
     return results
@@ -123,7 +132,8 @@ def on_cores(scale: float, repeats: int) -> dict[str, tuple[float, float]]:
     """The same work as `numba.njit(parallel=True)` does it."""
     from bench import kernel_peers
 
-    return {name: timed(kernel_peers.prepared(name, scale), lambda: None, repeats) for name in NAMES}
+    kernels = [name for name in NAMES if name != STATES]
+    return {name: timed(kernel_peers.prepared(name, scale), lambda: None, repeats) for name in kernels}
 
 
 def child(what: str, scale: float, repeats: int, **env: str) -> dict[str, tuple[float, float]]:
