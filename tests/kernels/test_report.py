@@ -15,6 +15,7 @@ from cuprous import _kernel_report as report
 from cuprous._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
 
 from .test_host_words import NVRTC
+from .test_raw import ON_GPU
 
 PROGRAM = """
 import sys
@@ -90,6 +91,31 @@ def test_programs_that_fail_or_launch_nothing(tmp_path: Path) -> None:
     assert "launched no kernels" in result.stdout
     assert run(tmp_path, "kernels", "--arch", "gfx90", "FILE").returncode == 2
     assert run(tmp_path, "kernels").returncode == 2
+
+
+RAW = '''
+import cuprous as cp
+code = """
+__device__ __noinline__ float twice(float x) { return 2 * x; }
+extern "C" __global__ void first(float* x) { x[threadIdx.x] += 1; }
+extern "C" __global__ void second(float* x) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = twice(s[0]);
+}"""
+cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.float32),), shared_mem=512)
+'''
+
+
+@NVRTC
+def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:
+    """A CPU refuses the launch, and the kernel is listed all the same."""
+    result = run(tmp_path, "kernels", "--json", "--arch", "sm_90", "FILE", program=RAW)
+    (second,) = json.loads(result.stdout)
+    assert (second["kernel"], second["dynamic_shared"], second["grid"]) == ("second", 512, [200])
+    assert second["registers"] > 0
+    assert result.returncode == (0 if ON_GPU else 1)
 
 
 def kernel(**given: Any) -> report.Kernel:
