@@ -19,16 +19,14 @@ def sharpen(image, result):
     column, row = cuda.grid(2)
     height, width = image.shape[0], image.shape[1]
     if row < height and column < width:
-        above, below = max(row - 1, 0), min(row + 1, height - 1)
+        above, here, below = image[max(row - 1, 0)], image[row], image[min(row + 1, height - 1)]
         left, right = max(column - 1, 0), min(column + 1, width - 1)
-        for colour in range(3):
-            corners = np.int32(image[above, left, colour]) + image[above, right, colour]
-            corners += np.int32(image[below, left, colour]) + image[below, right, colour]
-            sides = np.int32(image[above, column, colour]) + image[below, column, colour]
-            sides += np.int32(image[row, left, colour]) + image[row, right, colour]
-            value = np.int32(image[row, column, colour])
+        for k in range(3):  # colours
+            corners = np.int32(above[left, k]) + above[right, k] + below[left, k] + below[right, k]
+            sides = np.int32(above[column, k]) + below[column, k] + here[left, k] + here[right, k]
+            value = np.int32(here[column, k])
             detail = 12 * value - 2 * sides - corners  # 16 times the difference
-            result[row, column, colour] = min(max(value + (detail >> 3), 0), 255)
+            result[row, column, k] = min(max(value + (detail >> 3), 0), 255)
 
 
 def reference(image: np.ndarray) -> np.ndarray:
