@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 import cuprous
-from cuprous.pycuda.gpuarray import GPUArray, _wrap, empty
+from cuprous.pycuda._gpuarray import GPUArray, wrap
+from cuprous.pycuda.gpuarray import empty
 
 
 def get_curand_version() -> None:
@@ -30,8 +31,8 @@ def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return _wrap(cuprous.random.default_rng().integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True))
-    return _wrap(cuprous.random.default_rng().random(shape, dtype=dtype))
+        return wrap(cuprous.random.default_rng().integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True))
+    return wrap(cuprous.random.default_rng().random(shape, dtype=dtype))
 
 
 class _Generator:
