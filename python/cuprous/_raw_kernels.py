@@ -258,6 +258,10 @@ class RawKernel:
         self.options = module.options
         self.file_path = module.file_path
         self._kernel: _core.NativeKernel | None = None
+        #: Accepted: a launch asks for as much as it was given.
+        self.max_dynamic_shared_size_bytes = 48 << 10
+        #: Accepted: the driver divides memory between cache and blocks.
+        self.preferred_shared_memory_carveout = -1
 
     @property
     def kernel(self) -> _core.NativeKernel:
@@ -288,8 +292,16 @@ class RawKernel:
     @property
     def attributes(self) -> dict[str, int]:
         """What the driver says of it."""
+        from cuprous.cuda import Device
+
         facts = self.kernel.facts()
+        own = int(Device().compute_capability)
         return {
+            "binary_version": own,
+            "ptx_version": own,
+            "cache_mode_ca": 0,
+            "max_dynamic_shared_size_bytes": self.max_dynamic_shared_size_bytes,
+            "preferred_shared_memory_carveout": self.preferred_shared_memory_carveout,
             "max_threads_per_block": facts["max_threads"],
             "shared_size_bytes": facts["static_shared"],
             "const_size_bytes": facts["constant"],

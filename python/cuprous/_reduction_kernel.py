@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
 from cuprous._raw_kernels import RawKernel
-from cuprous._user_kernels import C_TYPES, Typed, parse, source
+from cuprous._user_kernels import C_TYPES, Typed, check_name, parse, source
 
 
 class ReductionKernel(Typed):
@@ -40,6 +40,7 @@ class ReductionKernel(Typed):
         preamble: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
+        check_name(name)
         self.in_params, self.out_params = parse(in_params), parse(out_params)
         if len(self.out_params) != 1:
             raise NotImplementedError("[ReductionKernel] one output is supported")
@@ -48,7 +49,7 @@ class ReductionKernel(Typed):
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity, self.name, self.reduce_type = identity, name, reduce_type
         self.preamble, self.options = preamble, tuple(options)
-        self._kernels: dict[tuple[Any, ...], RawKernel] = {}
+        self._kernels = {}
 
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None

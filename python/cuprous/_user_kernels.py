@@ -94,10 +94,33 @@ def _scalar_dtype(value: Any) -> str:
     return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
 
 
+def check_name(name: str) -> None:
+    """Raises ValueError for what is no name in C."""
+    if not name.isidentifier():
+        raise ValueError(f"Invalid kernel name: {name!r}")
+
+
 class Typed:
     """What both kinds of kernel do with types and arguments."""
 
     name: str
+    _kernels: dict[tuple[Any, ...], RawKernel]
+
+    @property
+    def cached_codes(self) -> dict[tuple[Any, ...], str]:
+        """The CUDA C++ by what it was made for."""
+        return {key: kernel.code or "" for key, kernel in self._kernels.items()}
+
+    @property
+    def cached_code(self) -> str:
+        """The CUDA C++, where it was made for one kind of arguments.
+
+        Raises:
+            RuntimeError: if it was not called, or for several kinds of arguments.
+        """
+        if len(self._kernels) != 1:
+            raise RuntimeError(f"{self.name} was made for {len(self._kernels)} kinds of arguments: see cached_codes")
+        return next(iter(self.cached_codes.values()))
 
     def _letters(self, params: list[Param], args: list[Any]) -> dict[str, str]:
         """The dtype of each type letter, by the arrays first, then by numbers."""
@@ -176,13 +199,14 @@ class ElementwiseKernel(Typed):
         after_loop: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
+        check_name(name)
         self.in_params, self.out_params = parse(in_params), parse(out_params)
         self.params = self.in_params + self.out_params
         self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
         self.operation, self.name, self.preamble = operation, name, preamble
         self.loop_prep, self.after_loop, self.options = loop_prep, after_loop, tuple(options)
         self.no_return, self.return_tuple = no_return, return_tuple
-        self._kernels: dict[tuple[Any, ...], RawKernel] = {}
+        self._kernels = {}
 
     def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
         """Runs it; without output arguments the results are new arrays.

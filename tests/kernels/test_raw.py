@@ -97,6 +97,14 @@ def test_elementwise_kernel() -> None:
         generic(y, y.astype(cp.float32), True)
     with pytest.raises(TypeError, match="Wrong number of arguments"):
         squared(x)
+    with pytest.raises(ValueError, match="Invalid kernel name"):
+        cp.ElementwiseKernel("T x", "T y", "y = x", "1")
+    with pytest.raises(ValueError, match="Out shape is mismatched"):
+        squared(x, 5, cp.zeros(5, cp.float32))
+    with pytest.raises(ValueError, match="block_size"):
+        squared(x, 5, block_size=0)
+    assert "x - y" in squared.cached_code
+    assert len(generic.cached_codes) == 1
     halves = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
     with on_gpu():
         out = cp.zeros(2)
@@ -140,6 +148,9 @@ def test_reduction_kernel() -> None:
         np.testing.assert_allclose(norm(x, axis=1).get(), np.linalg.norm(x.get(), axis=1), rtol=1e-6)
         np.testing.assert_allclose(norm(x).get(), np.linalg.norm(x.get()), rtol=1e-6)
         assert norm(x, axis=0, keepdims=True).shape == (1, 5)
+    assert "x * x" in norm.cached_code
+    with pytest.raises(ValueError, match="Invalid kernel name"):
+        cp.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "1")
     largest = cp.ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", None, "largest")
     with on_gpu():
         assert int(largest(cp.arange(-1000, -1))) == -2
