@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import cuprous as cp
 
@@ -130,3 +133,13 @@ def materialized(x: Any) -> Any:
     """Runs what is pending, so that errors surface here."""
     to_host(x)
     return x
+
+
+def resident() -> int:
+    """KiB of memory that the process has now. Its peak says nothing of what is lost below an earlier one."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except FileNotFoundError:
+        resource = pytest.importorskip("resource")
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024

@@ -284,6 +284,9 @@ def set_replay(mode: str) -> None:
 def check_in_batches(size: int) -> None:
     """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
 
+def stand_in_device() -> str:
+    """The name of a device that is a second CPU, for tests of what mixes devices."""
+
 def nothing(a: object) -> None:
     """Does nothing: the yardstick for the cost of a call."""
 
@@ -345,6 +348,8 @@ class Node:
     """A node of the graph, as `grad_fn` shows it."""
 
     def name(self) -> str: ...
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]: ...
 
 class Tensor:
     """An array and its place in the graph of what was computed."""
@@ -380,6 +385,7 @@ class Tensor:
     def remove_hook(self, id: int) -> None: ...
     def item(self) -> Any: ...
     def detach(self) -> Tensor: ...
+    def forget_origin(self) -> None: ...
     def numel(self) -> int: ...
     def __getattr__(self, name: str) -> Any: ...
     def __len__(self) -> int: ...
@@ -466,6 +472,18 @@ def t_recurrent(
 ) -> list[Tensor] | None:
     """Layers of a recurrence over (steps, batch, features) by a routine of the device: outputs and last states; None
     where it has none for these."""
+
+def t_check_classes(target: Tensor, classes: int, ignore: int) -> None:
+    """Refuses targets that are no classes, on the CPU and where they are in memory already."""
+
+def t_steps(reverse: bool, training: bool, x: Tensor, weight: Tensor, h: Tensor, c: Tensor) -> list[Tensor] | None:
+    """The steps of one direction of an LSTM layer by a routine of the device, not noted: outputs, h, c, and what
+    `t_steps_back` wants; None where it has none for these."""
+
+def t_steps_back(
+    reverse: bool, weight: Tensor, done: Tensor, outputs: Tensor, dh: Tensor, dc: Tensor, c: Tensor
+) -> list[Tensor]:
+    """Their way back: the gradients of the inputs' part, of h and of c."""
 
 def has_cudnn() -> bool: ...
 def set_convolution_tf32(on: bool) -> bool:

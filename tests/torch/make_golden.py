@@ -1,4 +1,5 @@
-"""Writes golden.json and golden_layers.json where PyTorch is installed: `python -m tests.torch.make_golden [FILE]`."""
+"""Writes golden.json, golden_layers.json and golden_calls.json where PyTorch is installed:
+`python -m tests.torch.make_golden [FILE]`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 if __name__ == "__main__":
     import torch
 
+    from tests.torch.calls import results
     from tests.torch.cases import CASES
     from tests.torch.layers import golden as layers
 
@@ -17,3 +19,5 @@ if __name__ == "__main__":
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(golden, separators=(",", ":")) + "\n")
     target.with_name("golden_layers.json").write_text(json.dumps(layers(torch), separators=(",", ":")) + "\n")
+    calls = {"version": torch.__version__} | results(torch)
+    target.with_name("golden_calls.json").write_text(json.dumps(calls, separators=(",", ":")) + "\n")

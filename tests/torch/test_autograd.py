@@ -274,3 +274,28 @@ def test_what_nobody_needs_is_freed() -> None:
     assert dead() is None
     z.backward()
     assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_the_graph_can_be_walked() -> None:
+    w, x = torch.ones(2, requires_grad=True), torch.ones(2)
+    y = (w * x).exp()
+    ((product, out),) = y.grad_fn.next_functions
+    assert (product.name(), out) == ("MulBackward0", 0)
+    (leaf, _), (nothing, _) = product.next_functions
+    assert leaf.name() == "AccumulateGrad"
+    assert nothing is None
+    assert leaf.next_functions == ()
+
+
+def test_a_tensor_forgets_in_place_how_it_was_computed() -> None:
+    w = torch.ones(3, requires_grad=True)
+    y = w * 2
+    assert y.detach_() is y
+    assert y.is_leaf
+    assert not y.requires_grad
+    y.requires_grad_()
+    (y * 3).sum().backward()
+    assert w.grad is None
+    assert y.grad.tolist() == [3.0] * 3
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (w * 2)[1:].detach_()

@@ -15,6 +15,8 @@ from cuprous import _core
 from tests.conftest import DEVICE
 
 nn, F = torch.nn, torch.nn.functional
+#: A device that is not the CPU's; without a GPU a second CPU in its clothes.
+OTHER = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
 
 #: Layers, an input that does not fit, and what the message holds: the layer and both shapes.
 SHAPES: list[tuple[Any, Any, str]] = [
@@ -158,20 +160,97 @@ def test_out_of_memory_in_a_step_leaves_model_and_optimizer_usable(where: str) -
     assert all(np.isfinite(run(True)))
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="needs a second device")
 def test_tensors_on_different_devices() -> None:
-    a, b = torch.ones(3, device="cpu"), torch.ones(3, device=DEVICE)
-    model = nn.Linear(3, 2)
+    a, b = torch.ones(3, device="cpu"), torch.ones(3, device=OTHER)
+    model = nn.Linear(3, 2, device=OTHER)
     for call in (
         lambda: a + b, lambda: a @ b, lambda: torch.cat([a, b]), lambda: model(a), lambda: F.mse_loss(a, b),
-        lambda: torch.where(a > 0, a, b), lambda: nn.Conv1d(1, 1, 1)(a.view(1, 1, 3)),
+        lambda: torch.where(a > 0, a, b), lambda: nn.Conv1d(1, 1, 1, device=OTHER)(a.view(1, 1, 3)),
     ):  # fmt: skip
-        with pytest.raises(RuntimeError, match=r"(?s)same device|cpu"):
+        with pytest.raises(RuntimeError, match=r"(?s)same device"):
             call()
+    for number in (lambda: torch.tensor(1.0, device="cpu").add_(b[0]), lambda: torch.stack([a[0], b[0]])):
+        with pytest.raises(RuntimeError, match=r"(?s)same device"):
+            number()
+    with pytest.raises(RuntimeError, match="Expected out tensor to have device"):
+        torch.add(b, b, out=a)
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="needs a second device")
-@pytest.mark.xfail(raises=RuntimeError, strict=True, reason="tensors of no axes are not moved to the other operand yet")
-def test_a_number_on_the_host_goes_with_any_device() -> None:
-    b = torch.ones(3, device=DEVICE)
-    assert (b * torch.tensor(2.0, device="cpu")).tolist() == [2.0] * 3
+def _number(value: object, **options: Any) -> Any:
+    return torch.tensor(value, device="cpu", **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        (lambda b: b * _number(2.0), [2.0, 4.0]),
+        (lambda b: _number(2.0) - b, [1.0, 0.0]),
+        (lambda b: torch.add(_number(3), b, alpha=2), [5.0, 7.0]),
+        (lambda b: b.clamp(_number(1.5), _number(9.0)), [1.5, 2.0]),
+        (lambda b: torch.where(b > _number(1), _number(7.0), b), [1.0, 7.0]),
+        (lambda b: torch.where(b > 1, _number(7.0), _number(8.0)), [8.0, 7.0]),
+        (lambda b: b.masked_fill(b > 1, _number(0.5)), [1.0, 0.5]),
+        (lambda b: torch.lerp(b, b + 2, _number(0.5)), [2.0, 3.0]),
+        (lambda b: b.addcmul(b, b, value=2) / _number(3), [1.0, 10 / 3]),
+        (lambda b: b ** _number(2), [1.0, 4.0]),
+        (lambda b: torch.atan2(b, _number(0.0)), [np.pi / 2] * 2),
+        (lambda b: b.sum() + _number(1.0), 4.0),
+        (lambda b: b[0] * _number(4.0), 4.0),
+        (lambda b: b.mul_(_number(3.0)), [3.0, 6.0]),
+        (lambda b: b.fill_(_number(3)), [3.0, 3.0]),
+        (lambda b: b.copy_(_number(4.0)), [4.0, 4.0]),
+    ],
+)  # fmt: skip
+def test_a_number_on_the_host_goes_with_any_device(call: Any, wanted: Any) -> None:
+    result = call(torch.tensor([1.0, 2.0], device=OTHER))
+    assert result.device.type == "cuda"
+    assert result.dtype == torch.float32
+    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-6)
+
+
+def test_a_number_on_the_host_is_written_anywhere() -> None:
+    b = torch.zeros(4, device=OTHER)
+    b[0], b[torch.tensor([1])], b[b > 4] = _number(1.0), _number(2.0), _number(3.0)
+    b[2:] = torch.tensor([5.0, 6.0], device="cpu")
+    b[b > 5.5] = _number(8)
+    assert b.tolist() == [1.0, 2.0, 5.0, 8.0]
+    assert b[_number(2)].item() == 5.0
+    assert b.index_fill(0, torch.tensor([0], device=OTHER), _number(9.0)).tolist() == [9.0, 2.0, 5.0, 8.0]
+
+
+def test_a_number_on_the_host_is_a_tensor_for_promotion() -> None:
+    half = torch.ones(2, dtype=torch.float16, device=OTHER)
+    assert (half * _number(2.0, dtype=torch.float64)).dtype == torch.float16
+    assert (half.sum() * _number(2.0, dtype=torch.float64)).dtype == torch.float64
+    whole = torch.ones(2, dtype=torch.int32, device=OTHER)
+    assert (whole + _number(2, dtype=torch.int64)).dtype == torch.int32
+    assert (whole + _number(2.5, dtype=torch.float64)).dtype == torch.float64
+    assert (whole * _number(1 + 2j)).tolist() == [1 + 2j] * 2
+    for dtype in (torch.bool, torch.uint8, torch.bfloat16, torch.complex128):
+        assert (whole[0] * _number(1, dtype=dtype)).item() == 1
+
+
+def test_a_number_on_the_host_gets_its_gradient_there() -> None:
+    scale = _number(3.0, requires_grad=True)
+    x = torch.tensor([1.0, 2.0], device=OTHER, requires_grad=True)
+    (scale * x * scale).sum().backward()
+    assert (scale.grad.device.type, scale.grad.item()) == ("cpu", 18.0)
+    assert (x.grad.device.type, x.grad.tolist()) == ("cuda", [9.0, 9.0])
+    (second,) = torch.autograd.grad(torch.autograd.grad((scale**3 * x).sum(), scale, create_graph=True)[0], scale)
+    assert second.item() == 54.0
+    step = torch.zeros(2, device=OTHER)
+    for k in range(4):
+        step += _number(float(k)) * x.detach()
+    assert step.tolist() == [6.0, 12.0]
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="a GPU does not look at targets")
+def test_targets_that_are_no_classes() -> None:
+    x, y = torch.ones(2, 3), torch.tensor([0, 5])
+    for loss in (F.cross_entropy, F.nll_loss, nn.CrossEntropyLoss(reduction="sum"), nn.CrossEntropyLoss(torch.ones(3))):
+        with pytest.raises(IndexError, match=r"Target 5 is out of bounds\."):
+            loss(x, y)
+    with pytest.raises(IndexError, match="Target -1 is"):
+        F.cross_entropy(x, torch.tensor([0, -1]))
+    assert F.cross_entropy(x, torch.tensor([0, -100])).item() == pytest.approx(np.log(3))
+    assert F.cross_entropy(x, torch.tensor([5, 0]), ignore_index=5).item() == pytest.approx(np.log(3))

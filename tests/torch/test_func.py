@@ -12,7 +12,18 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous.torch.autograd import functional
-from cuprous.torch.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from cuprous.torch.func import (
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    stack_module_state,
+    vjp,
+    vmap,
+)
 from cuprous.torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 nn = torch.nn
@@ -80,7 +91,8 @@ def test_jacobians_and_products() -> None:
     close(jacfwd(f)(x()), expected)
     output, back = vjp(f, x())
     g = torch.tensor([1.0, -2.0])
-    close(back(g)[0] if isinstance(back(g), tuple) else back(g), g.to_numpy() @ expected)
+    (product,) = back(g)  # a tuple, also of one argument
+    close(product, g.to_numpy() @ expected)
     primal, pushed = jvp(f, (x(),), (x() + 1,))
     close(primal, output)
     close(pushed, expected @ (np.array(X) + 1))
@@ -250,3 +262,22 @@ def test_gradcheck_finds_a_wrong_gradient() -> None:
     assert not torch.autograd.gradcheck(Wrong.apply, [x().requires_grad_()], raise_exception=False)
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         torch.autograd.gradcheck(torch.exp, [x()])
+
+
+def test_modules_side_by_side() -> None:
+    models = [nn.Linear(3, 2) for _ in range(4)]
+    parameters, buffers = stack_module_state(models)
+    assert {name: tuple(p.shape) for name, p in parameters.items()} == {"weight": (4, 2, 3), "bias": (4, 2)}
+    assert all(p.is_leaf and p.requires_grad for p in parameters.values())
+    x = torch.randn(5, 3)
+    together = vmap(lambda p, b, x: functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(
+        parameters, buffers, x
+    )
+    for k, model in enumerate(models):
+        close(together[k].detach(), model(x).detach())
+    with pytest.raises(RuntimeError, match="at least one model"):
+        stack_module_state([])
+    with pytest.raises(RuntimeError, match="same training/eval mode"):
+        stack_module_state([models[0], nn.Linear(3, 2).eval()])
+    with pytest.raises(RuntimeError, match="same class"):
+        stack_module_state([models[0], nn.ReLU()])

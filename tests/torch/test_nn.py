@@ -170,3 +170,10 @@ def test_clipping_and_vectors() -> None:
     vector = nn.utils.parameters_to_vector(net.parameters())
     nn.utils.vector_to_parameters(torch.zeros_like(vector), net.parameters())
     assert float(nn.utils.parameters_to_vector(net.parameters()).abs().sum()) == 0
+
+
+def test_what_is_printed_of_parameters_and_keys() -> None:
+    assert str(nn.Parameter(torch.ones(2))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    found = nn.Linear(1, 1, bias=False).load_state_dict({"a": torch.ones(1)}, strict=False)
+    assert str(found) == "_IncompatibleKeys(missing_keys=['weight'], unexpected_keys=['a'])"
+    assert type(found).__name__ == "_IncompatibleKeys"

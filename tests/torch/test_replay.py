@@ -14,6 +14,7 @@ import cuprous.torch as torch
 from cuprous import _core
 from cuprous.torch.amp import _guard
 from tests.conftest import DEVICE
+from tests.support import resident
 
 nn, F, optim = torch.nn, torch.nn.functional, torch.optim
 STEPS = 12
@@ -293,7 +294,6 @@ def test_steps_by_a_formula() -> None:
 
 def test_a_thousand_steps_leak_nothing() -> None:
     """Also with a loader, a schedule, dropout, clipping and a read loss in each step."""
-    resource = pytest.importorskip("resource")
     model, (x, y) = network(nn.Dropout(0.1)), data(64)
     optimizer = optim.AdamW(model.parameters(), lr=1e-3)
     schedule = optim.lr_scheduler.StepLR(optimizer, 100, 0.9)
@@ -312,11 +312,11 @@ def test_a_thousand_steps_leak_nothing() -> None:
 
     epochs(75)
     gc.collect()
-    memory, objects = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(gc.get_objects())
+    memory, objects = resident(), len(gc.get_objects())
     used, planned = _core.memory_stats(DEVICE)["used_bytes"], _core.stats()["planned"]
     epochs(250)
     gc.collect()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2000  # kB
+    assert resident() - memory < 2000
     assert abs(len(gc.get_objects()) - objects) < 50
     assert _core.memory_stats(DEVICE)["used_bytes"] <= used
     assert _core.stats()["planned"] == planned

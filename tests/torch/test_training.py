@@ -14,6 +14,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
+from tests.support import resident
 
 nn = torch.nn
 
@@ -109,16 +110,44 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     assert run() == run()
 
 
+def test_the_same_seed_gives_the_same_bits_of_every_kind_of_layer() -> None:
+    """Also where gradients of many places are added to one, numbers are drawn and batches are shuffled."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.lstm = nn.Embedding(7, 6), nn.LSTM(6, 8, batch_first=True)
+            self.conv, self.norm, self.drop = nn.Conv1d(8, 4, 3), nn.BatchNorm1d(4), nn.Dropout(0.2)
+            self.out = nn.Linear(4, 3)
+
+        def forward(self, x: Any) -> Any:
+            x = self.lstm(self.table(x))[0].transpose(1, 2)
+            return self.out(self.drop(self.norm(self.conv(x))).amax(2))
+
+    def run() -> list[bytes]:
+        torch.manual_seed(11)
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        data = torch.utils.data.TensorDataset(torch.randint(0, 7, (40, 9)), torch.randint(0, 3, (40,)))
+        for _ in range(2):
+            for x, y in torch.utils.data.DataLoader(data, 16, shuffle=True):
+                optimizer.zero_grad()
+                nn.functional.cross_entropy(model(x), y).backward()
+                optimizer.step()
+        return [value.cpu().numpy().tobytes() for value in model.state_dict().values()]
+
+    assert run() == run()
+
+
 def test_a_thousand_steps_leak_nothing() -> None:
-    resource = pytest.importorskip("resource")
     _, _, step = setup()
     for _ in range(300):
         step()
     gc.collect()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident()
     for _ in range(1000):
         step()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # kB
+    assert resident() - before < 2000
 
 
 def _reference(name: str, p: Any, gradients: list[Any]) -> Any:

@@ -13,6 +13,7 @@ pub mod conv;
 mod formula;
 pub mod layer_norm;
 pub mod loss;
+mod mixed;
 pub mod mode;
 pub mod node;
 pub mod ops;

@@ -229,6 +229,11 @@ impl Node {
         }
     }
 
+    /// Where the gradient of each operand goes; none where nobody wants it.
+    pub fn sources(&self) -> impl Iterator<Item = Option<Head>> + '_ {
+        self.edges.iter().map(|edge| edge.as_ref().map(|edge| edge.head.clone()))
+    }
+
     /// Nothing was kept, or it is still there.
     pub(crate) fn check(&self) -> Result<()> {
         match &*locked(&self.kept) {

@@ -11,7 +11,7 @@ use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
 use crate::node::{Again, Custom, Edge, Head, Kept, Node, Rule, next};
-use crate::{Tensor, mode, promote};
+use crate::{Tensor, mixed, mode, promote};
 
 /// An operand.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,10 @@ pub fn map(fun: Fun, args: &[Arg], dtype: Option<DType>) -> Result<Tensor> {
         return Err(Error::type_(format!("[{}] needs a tensor among its operands", fun.op().name)));
     };
     let compute = dtype.unwrap_or_else(|| promote::compute(fun, args));
-    let out = engine_of(&first.array).map(fun, &operands, Some(compute)).map_err(|e| explained(e, &tensors))?;
+    let out = match engine_of(&first.array).map(fun, &operands, Some(compute)) {
+        Ok(out) => out,
+        Err(error) => return mixed::map(fun, args, dtype, &tensors, explained(error, &tensors)),
+    };
     if !noted || !smooth(out.dtype()) || vjp::reason(fun).is_some() {
         return Ok(Tensor::new(out));
     }
@@ -284,7 +287,14 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
     let same = matches!(&value, Arg::Tensor(v)
         if Arc::ptr_eq(&v.array.storage, &target.array.storage) && v.array.layout.id == target.array.layout.id);
     let engine = engine_of(&target.array);
-    engine.update(&target.array, operand).map_err(|e| Error::runtime(e.message))?;
+    if let Err(error) = engine.update(&target.array, operand) {
+        return match value {
+            Arg::Tensor(v) if v.array.storage.device != engine.id => {
+                update(target, Arg::Tensor(&mixed::beside(v, target)?))
+            }
+            _ => Err(Error::runtime(error.message)),
+        };
+    }
     if same || !mode::enabled() {
         return Ok(());
     }
@@ -388,11 +398,15 @@ pub fn to_device(t: &Tensor, id: u8) -> Result<Tensor> {
     let (from, to) = (engine_of(&t.array), engine(id));
     let mut bytes = vec![0; t.array.layout.size as usize * t.dtype().size()];
     from.download(&t.array, &mut bytes)?;
-    let out = to.upload(&bytes, t.dtype(), t.shape())?;
+    Ok(moved(t, to.upload(&bytes, t.dtype(), t.shape())?))
+}
+
+/// What is on another device as it is in `t`, with the way back.
+pub(crate) fn moved(t: &Tensor, out: Array) -> Tensor {
     if !noted(&[t]) {
-        return Ok(Tensor::new(out));
+        return Tensor::new(out);
     }
-    Ok(result(out, Rule::Move(from.id), smallvec![t.edge()], Default::default()))
+    result(out, Rule::Move(t.array.storage.device), smallvec![t.edge()], Default::default())
 }
 
 /// Gives results that were computed otherwise a way back of their own. Results that cannot have a gradient are passed on.

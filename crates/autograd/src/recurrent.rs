@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cuprous_core::layout::contiguous_strides;
-use cuprous_core::recurrent::{Layers, Recurrence};
+use cuprous_core::recurrent::{Layers, Recurrence, Steps};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, CallOp, Dims, Error, Layout, Result, Saved};
 use cuprous_plan::Operand;
@@ -98,4 +98,52 @@ pub(crate) fn backward(
         }
     }
     Ok(grads)
+}
+
+/// The steps of one direction of an LSTM layer by a routine of the device, not noted: outputs, h and c after the last step,
+/// and what [`steps_back`] wants. `None` where the device has no routine for them. See [`Steps`] for the operands.
+pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
+    let engine = engine_of(x);
+    let call = CallOp::Steps(of.clone());
+    if !engine.can(&call) {
+        return Ok(None);
+    }
+    let start = joined(first.into_iter())?;
+    let [h, c, _, _, end] = of.results();
+    let result = engine.whole(call, &[x, weight, &start], of.dtype, &[end])?;
+    let state = [of.batch, of.hidden];
+    let outputs = piece(&result, &[of.steps * of.batch, of.hidden], 0);
+    Ok(Some([outputs, piece(&result, &state, h), piece(&result, &state, c), result]))
+}
+
+/// Their way back: the gradients of the inputs' part and of h and c before the first step, of those of the outputs and of h
+/// and c after the last step. `done` is what [`steps`] gave for it, `cell` is c before the first step.
+pub fn steps_back(
+    weight: &Array,
+    done: &Array,
+    outputs: &Array,
+    last: [&Array; 2],
+    cell: &Array,
+    of: &Arc<Steps>,
+) -> Result<[Array; 3]> {
+    let [all, one] = of.sizes();
+    let gradient = joined([outputs, last[0], last[1], cell].into_iter())?;
+    let call = CallOp::StepsBack(of.clone());
+    let result = engine_of(weight).whole(call, &[weight, done, &gradient], of.dtype, &[4 * all + 2 * one])?;
+    let state = [of.batch, of.hidden];
+    let sums = piece(&result, &[of.steps * of.batch, 4 * of.hidden], 0);
+    Ok([sums, piece(&result, &state, 4 * all), piece(&result, &state, 4 * all + one)])
+}
+
+/// Arrays of one dtype one behind the other, flat.
+fn joined<'a>(parts: impl Iterator<Item = &'a Array> + Clone) -> Result<Array> {
+    let first = parts.clone().next().expect("there are parts");
+    let engine = engine_of(first);
+    let flat = engine.empty(first.dtype(), &[parts.clone().map(|part| part.layout.size).sum()])?;
+    let mut start = 0;
+    for part in parts {
+        engine.update(&piece(&flat, part.shape(), start), Operand::Array(part))?;
+        start += part.layout.size;
+    }
+    Ok(flat)
 }

@@ -97,7 +97,7 @@ impl Tensor {
     }
 
     /// Shows the handle all of its value?
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.via.is_none() && self.array.layout.id == self.root.layout.id
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::convolution::{Geometry, Part};
-use crate::recurrent::Recurrence;
+use crate::recurrent::{Recurrence, Steps};
 use crate::{DType, Dims};
 
 /// A running fold.
@@ -272,6 +272,10 @@ pub enum CallOp {
     Recur(Arc<Recurrence>),
     /// The way back of [`CallOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
     RecurBack(Arc<Recurrence>),
+    /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
+    Steps(Arc<Steps>),
+    /// Their way back.
+    StepsBack(Arc<Steps>),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
@@ -351,6 +355,8 @@ impl CallOp {
             CallOp::Convolve(..) => "convolve",
             CallOp::Recur(_) => "recurrence",
             CallOp::RecurBack(_) => "recurrence backward",
+            CallOp::Steps(_) => "steps of an lstm",
+            CallOp::StepsBack(_) => "steps of an lstm backward",
             CallOp::SparseDot { .. } => "sparse dot",
         }
     }

@@ -156,6 +156,44 @@ impl Recurrence {
     }
 }
 
+/// The steps of one direction of an LSTM layer, of inputs that have been multiplied by their weights already.
+///
+/// Operands of the forward routine: the inputs' part of the gates (steps · batch, 4 · hidden), the states' weights
+/// (4 · hidden, hidden), and h and c before the first step, one behind the other. Its result is flat: outputs, then what
+/// [`Steps::results`] says. Operands of the way back: the weights, that result, and the gradients of the outputs, of h and
+/// c after the last step, with c before the first step behind them. Its result is flat: the gradients of the inputs' part,
+/// which are those of the states' product too, and of h and c before the first step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Steps {
+    /// How many.
+    pub steps: i64,
+    /// Sequences.
+    pub batch: i64,
+    /// Features of a state.
+    pub hidden: i64,
+    /// The last step comes first.
+    pub reverse: bool,
+    /// What the way back needs is kept.
+    pub training: bool,
+    /// Element type of everything.
+    pub dtype: DType,
+}
+
+impl Steps {
+    /// Elements of one state of all steps, and of one step.
+    pub fn sizes(&self) -> [i64; 2] {
+        [self.steps * self.batch * self.hidden, self.batch * self.hidden]
+    }
+
+    /// Where in the result the last h and c, c of all steps and the gates of all steps start, and its elements.
+    pub fn results(&self) -> [i64; 5] {
+        let [all, one] = self.sizes();
+        let kept = if self.training { all } else { 0 };
+        let cells = all + 2 * one;
+        [all, all + one, cells, cells + kept, cells + 5 * kept]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

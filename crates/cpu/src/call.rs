@@ -1,11 +1,12 @@
 //! Calls: routines on whole arrays.
 
 use cuprous_core::call::packed_mask;
+use cuprous_core::recurrent::Steps;
 use cuprous_core::{CallOp, DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result};
 use cuprous_plan::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
 
 use crate::calls::{
-    compact, components, convolve, correlate, dot, fft, linalg, pad, scan, search, select, sort, sparse,
+    compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
 };
 use crate::compile::{Code, lower};
 use crate::run::Env;
@@ -53,6 +54,12 @@ fn bad(call: &Call, what: &str) -> Error {
     let ins: Vec<_> =
         call.ins.iter().map(|(_, l)| format!("{}{}", l.dtype.name(), cuprous_core::layout::show(&l.shape))).collect();
     Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
+}
+
+/// Do the three operands and the output of steps have those sizes and their dtype?
+fn sized(call: &Call, of: &Steps, ins: [i64; 3], out: i64) -> bool {
+    let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
+    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::known(of)
 }
 
 /// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
@@ -110,7 +117,7 @@ impl Routine {
         let arity = match call.op {
             CallOp::Dot | CallOp::SearchSorted { .. } | CallOp::Correlate { .. } | CallOp::Convolve(..) => 2,
             CallOp::Linalg(LinalgOp::Solve) => 2,
-            CallOp::SparseDot { .. } | CallOp::RecurBack(_) => 3,
+            CallOp::SparseDot { .. } | CallOp::RecurBack(_) | CallOp::Steps(_) | CallOp::StepsBack(_) => 3,
             _ => 1,
         };
         let optional = usize::from(call.op == CallOp::Compact && call.ins.len() == 2);
@@ -208,6 +215,14 @@ impl Routine {
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
             // Recorded step by step here: see `CpuDevice::can`.
             CallOp::Recur(_) | CallOp::RecurBack(_) => false,
+            CallOp::Steps(of) => {
+                let ([all, one], [.., end]) = (of.sizes(), of.results());
+                sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
+            }
+            CallOp::StepsBack(of) => {
+                let ([all, one], [.., end]) = (of.sizes(), of.results());
+                of.training && sized(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
+            }
         };
         if !fits {
             return Err(bad(call, "shapes or dtypes do not fit together"));
@@ -262,6 +277,8 @@ impl Routine {
                 }
                 CallOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
+                CallOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
+                CallOp::StepsBack(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
                 CallOp::Recur(_) | CallOp::RecurBack(_) => Err(bad(&self.call, "there is no such routine")),
             }
         }

@@ -70,6 +70,7 @@ impl Device for CpuDevice {
         match call {
             CallOp::Convolve(_, geometry) => calls::convolve::known(geometry),
             CallOp::Recur(_) | CallOp::RecurBack(_) => false,
+            CallOp::Steps(of) | CallOp::StepsBack(of) => calls::recurrent::known(of),
             _ => true,
         }
     }

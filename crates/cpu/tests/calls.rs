@@ -3,6 +3,7 @@
 mod common;
 use common::*;
 use cuprous_core::call::{Edge, FftKind, FftScale, sparse_starts};
+use cuprous_core::recurrent::Steps;
 use cuprous_core::{CallOp, DType, DType::*, Layout, LayoutRef, ScanOp};
 
 fn go(op: CallOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
@@ -419,6 +420,78 @@ fn products_with_sparse_matrices() {
             }
             let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-10, "{rows} x {columns}, {width} columns, transposed {transposed}: {worst}");
+        }
+    }
+}
+
+/// Outputs, then the last h and c, of steps that are taken one by one.
+fn by_steps(of: &Steps, x: &[f64], w: &[f64], first: &[f64]) -> Vec<f64> {
+    let (steps, batch, n) = (of.steps as usize, of.batch as usize, of.hidden as usize);
+    let (mut h, mut c) = (first[..batch * n].to_vec(), first[batch * n..].to_vec());
+    let mut out = vec![0.0; steps * batch * n];
+    for turn in 0..steps {
+        let t = if of.reverse { steps - 1 - turn } else { turn };
+        let before = h.clone();
+        for b in 0..batch {
+            for k in 0..n {
+                let gate = |g: usize| {
+                    let row = g * n + k;
+                    let sum: f64 = (0..n).map(|j| w[row * n + j] * before[b * n + j]).sum();
+                    x[(t * batch + b) * 4 * n + row] + sum
+                };
+                let logistic = |v: f64| 1.0 / (1.0 + (-v).exp());
+                let at = b * n + k;
+                c[at] = logistic(gate(1)) * c[at] + logistic(gate(0)) * gate(2).tanh();
+                h[at] = logistic(gate(3)) * c[at].tanh();
+                out[t * batch * n + at] = h[at];
+            }
+        }
+    }
+    [out, h, c].concat()
+}
+
+#[test]
+fn steps_of_an_lstm_and_their_way_back() {
+    for (steps, batch, hidden, reverse) in [(3, 2, 5, false), (4, 17, 3, true), (1, 1, 1, false), (2, 9, 50, true)] {
+        for training in [false, true] {
+            let of = Steps { steps, batch, hidden, reverse, training, dtype: F64 };
+            let [all, one] = of.sizes().map(|n| n as usize);
+            let (gates, square) = (4 * all, (4 * hidden * hidden) as usize);
+            let x = Noise(1).many(gates);
+            let w: Vec<f64> = Noise(2).many(square).iter().map(|v| v / hidden as f64).collect();
+            let first = Noise(3).many(2 * one);
+            let flat = |v: &[f64]| (f64::bytes(v), Layout::contiguous(F64, &[v.len() as i64]));
+            let end = of.results()[4];
+            let op = CallOp::Steps(of.clone().into());
+            let done = f64::read(&go(op, &[flat(&x), flat(&w), flat(&first)], Layout::contiguous(F64, &[end])));
+            let want = by_steps(&of, &x, &w, &first);
+            let near = |a: &[f64], b: &[f64], by: f64| a.iter().zip(b).all(|(a, b)| (a - b).abs() < by);
+            assert!(near(&done[..want.len()], &want, 1e-12), "{of:?}");
+            if !training {
+                continue;
+            }
+            // Of the sum of all outputs, last h and last c, each with a weight.
+            let g = Noise(4).many(all + 2 * one);
+            let gradient = [&g[..], &first[one..]].concat();
+            let op = CallOp::StepsBack(of.clone().into());
+            let ins = [flat(&w), flat(&done), flat(&gradient)];
+            let back = f64::read(&go(op, &ins, Layout::contiguous(F64, &[(gates + 2 * one) as i64])));
+            let loss = |x: &[f64], first: &[f64]| -> f64 {
+                by_steps(&of, x, &w, first).iter().zip(&g).map(|(v, g)| v * g).sum()
+            };
+            for k in (0..gates + 2 * one).step_by(1 + gates / 40) {
+                let mut sides = [1e-5, -1e-5].into_iter().map(|by| {
+                    let (mut x, mut first) = (x.clone(), first.clone());
+                    if k < gates {
+                        x[k] += by
+                    } else {
+                        first[k - gates] += by
+                    }
+                    loss(&x, &first)
+                });
+                let slope = (sides.next().unwrap() - sides.next().unwrap()) / 2e-5;
+                assert!((back[k] - slope).abs() < 1e-8, "{of:?}, {k}: {} {slope}", back[k]);
+            }
         }
     }
 }

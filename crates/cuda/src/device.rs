@@ -219,6 +219,7 @@ impl Device for CudaDevice {
             // Without the library, convolutions are recorded as products of windows.
             CallOp::Convolve(_, geometry) => Convolution::known(geometry) && self.0.with_dnn(|_| Ok(())).is_ok(),
             CallOp::Recur(r) | CallOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
+            CallOp::Steps(_) | CallOp::StepsBack(_) => false,
             _ => true,
         }
     }

@@ -319,6 +319,14 @@ impl Engine {
         unsafe { storage.buffer() }.ok_or_else(lost)
     }
 
+    /// What `read` finds in the memory of a storage, unless something is pending for it.
+    pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
+        let _state = self.lock();
+        // SAFETY: the lock is held.
+        let buffer = unsafe { storage.head().is_none().then(|| storage.buffer()) };
+        buffer.flatten().as_ref().map(read)
+    }
+
     /// Submits what is pending for a storage and marks it as shared with the outside.
     pub fn export(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
         let buffer = self.realize(storage)?;

@@ -44,9 +44,10 @@ impl Device for Checked {
     fn name(&self) -> &'static str {
         self.cpu.name()
     }
-    // Without cuDNN, convolutions are products of windows: those are the kernels to be checked.
+    // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
+    // be checked.
     fn can(&self, call: &CallOp) -> bool {
-        !matches!(call, CallOp::Convolve(..)) && self.cpu.can(call)
+        !matches!(call, CallOp::Convolve(..) | CallOp::Steps(_) | CallOp::StepsBack(_)) && self.cpu.can(call)
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)

@@ -727,6 +727,12 @@ pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
     Ok(())
 }
 
+/// The name of a device that is a second CPU, for tests of what mixes devices.
+#[pyfunction]
+pub(crate) fn stand_in_device() -> String {
+    devices::stand_in()
+}
+
 /// Does nothing: the cheapest native call, the yardstick for the cost of recording.
 #[pyfunction]
 pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}

@@ -98,5 +98,9 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         raise RuntimeError(
             f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; resizing is not done"
         )
+    if out.device_name != result.device_name:
+        raise RuntimeError(
+            f"Expected out tensor to have device {result.device_name}, but got {out.device_name} instead"
+        )
     _core.t_update(out, result)
     return out

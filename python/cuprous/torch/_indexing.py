@@ -65,7 +65,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
-        _core.t_update(self[key], value)
+        _core.t_update(self[key], _core.t_to_device(value, self.device_name) if isinstance(value, Tensor) else value)
         return
     mask = arrays.mask_of(key) if not isinstance(key, tuple) else None
     if mask is not None and mask.shape == self.dims and (not isinstance(value, Tensor) or value.numel() == 1):
@@ -76,13 +76,18 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _write(self, key, value, "set")
 
 
+def _spread(value: Tensor, shape: list[int], target: Tensor) -> Tensor:
+    """A value for each place of a target. A tensor without axes may come from another device, as a number may."""
+    return _core.t_expand(value if value.ndim else _core.t_to_device(value, target.device_name), shape)
+
+
 def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
     places = arrays.plan(self.as_array(), key)
     target = _strided_like(self, places.view)
     if isinstance(value, Tensor):
         while value.ndim > len(places.shape) and value.dims[0] == 1:
             value = value[0]
-        value = _core.t_expand(value, list(places.shape))
+        value = _spread(value, list(places.shape), self)
     _scatter(target, places.offsets, value, op)
 
 
@@ -208,7 +213,7 @@ def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[
     def in_place(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
         _, offsets, shape = _rows(self, dim, index)
         value = source * alpha if alpha != 1 else source
-        _scatter(self, offsets, _core.t_expand(value, shape) if isinstance(value, Tensor) else value, op)
+        _scatter(self, offsets, _spread(value, shape, self) if isinstance(value, Tensor) else value, op)
         return self
 
     def function(input: Tensor, dim: int, index: Tensor, source: Any, **options: Any) -> Tensor:

@@ -157,8 +157,13 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Takes the tensor out of the graph."""
-    raise NotImplementedError("[detach_] is not supported; use tensor = tensor.detach()")
+    """Forgets how the tensor was computed, so that it is a leaf; for views it is refused.
+
+    Raises:
+        RuntimeError: for a view of a tensor that was computed from one that wants a gradient.
+    """
+    self.forget_origin()
+    return self
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -190,6 +195,12 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Writes one value everywhere."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        value = _core.t_to_device(value, self.device_name)
     _update(self, value)
     return self
 

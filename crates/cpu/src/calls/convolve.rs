@@ -82,6 +82,33 @@ struct Rows {
     to: usize,
 }
 
+/// A row of the columns of one element of the kernel: `n` elements of the input, from `at` in a channel's plane on, behind
+/// `skipped` columns whose windows read a zero there; what is left of the row reads zeros too.
+struct Run {
+    column: usize,
+    at: isize,
+    n: usize,
+    skipped: usize,
+}
+
+/// Copies a few bytes: runs are mostly shorter than what a call of the library's routine takes.
+#[inline(always)]
+unsafe fn copy_run(to: *mut u8, from: *const u8, bytes: usize) {
+    type Piece = [u8; 32];
+    // SAFETY: the caller's bytes; the last piece overlaps the one before.
+    unsafe {
+        if !(32..=512).contains(&bytes) {
+            return std::ptr::copy_nonoverlapping(from, to, bytes);
+        }
+        let mut at = 0;
+        while at + 32 < bytes {
+            (to.add(at) as *mut Piece).write_unaligned((from.add(at) as *const Piece).read_unaligned());
+            at += 32;
+        }
+        (to.add(bytes - 32) as *mut Piece).write_unaligned((from.add(bytes - 32) as *const Piece).read_unaligned());
+    }
+}
+
 impl Job<'_> {
     fn size(&self) -> usize {
         self.dtype.size()
@@ -110,15 +137,13 @@ impl Job<'_> {
         (rows.to - rows.from) * self.width()
     }
 
-    fn workspace(&self, channels: usize, rows: &[Rows]) -> Result<Block> {
-        let widest = rows.iter().map(|&r| self.columns(r)).max().unwrap_or(0);
+    fn workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
+        let widest = parts.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
         Block::new(channels * self.window * widest * self.size())
     }
 
-    /// Calls `visit(row of the kernel, columns, place in a plane, elements, skipped)` for each run of elements that the
-    /// windows of some rows have in the input: `columns` is where the run starts among the columns of the rows, `skipped`
-    /// says where rows of columns lie that read nothing but zeros before and behind the run.
-    fn runs(&self, rows: Rows, mut visit: impl FnMut(usize, usize, i64, usize, usize)) {
+    /// What the windows of some rows have in a channel of the input, for one element of the kernel after the other.
+    fn runs(&self, rows: Rows) -> Vec<Run> {
         let g = self.geometry;
         let rank = g.kernel.len();
         let (last, width) = (rank - 1, self.width());
@@ -133,6 +158,7 @@ impl Job<'_> {
             }
         };
         let (mut place, mut row) = (vec![0; rank], vec![0; last]);
+        let mut runs = Vec::with_capacity(self.window * (rows.to - rows.from));
         for element in 0..self.window {
             unravel(element, &g.kernel, &mut place);
             // Columns whose element lies in the input, along the last axis.
@@ -150,51 +176,64 @@ impl Job<'_> {
                     inside &= (0..g.input[k]).contains(&i);
                     at += i * pitch[k];
                 }
-                let (start, n) = if inside { (first, end - first) } else { (0, 0) };
-                at += start as i64 * g.stride[last] + shift;
-                visit(element, (r - rows.from) * width, at, n, start);
+                let (skipped, n) = if inside { (first, end - first) } else { (0, 0) };
+                at += skipped as i64 * g.stride[last] + shift;
+                let column = element * self.columns(rows) + (r - rows.from) * width;
+                runs.push(Run { column, at: at as isize, n, skipped });
             }
         }
+        runs
+    }
+
+    /// Parts of the output positions, each with its runs.
+    fn parts_and_runs(&self, channels: usize) -> Vec<(Rows, Vec<Run>)> {
+        self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
     }
 
     /// Copies the windows over some channels of an image to rows (channel, element) of columns.
-    unsafe fn pack(&self, image: *const u8, channels: usize, rows: Rows, to: *mut u8) {
-        let (size, columns, width) = (self.size(), self.columns(rows), self.width());
+    unsafe fn pack(&self, image: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), to: *mut u8) {
+        let (size, columns, width) = (self.size(), self.columns(*rows), self.width());
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: `runs` stays in the plane, and the columns have room.
+            // SAFETY: runs stay in the plane, and the columns have room.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let to = to.add(channel * self.window * columns * size);
-                self.runs(rows, |element, column, at, n, skipped| {
-                    let row = to.add((element * columns + column) * size);
-                    if n < width {
-                        std::ptr::write_bytes(row, 0, width * size);
+                for run in runs {
+                    let row = to.add(run.column * size);
+                    let (skipped, end) = (run.skipped, run.skipped + run.n);
+                    if skipped > 0 {
+                        std::ptr::write_bytes(row, 0, skipped * size);
                     }
-                    if n > 0 {
-                        let from = plane.offset(at as isize * size as isize);
-                        copy(row.add(skipped * size), 1, from, stride, n, size);
+                    if end < width {
+                        std::ptr::write_bytes(row.add(end * size), 0, (width - end) * size);
                     }
-                });
+                    if run.n > 0 {
+                        let (to, from) = (row.add(skipped * size), plane.offset(run.at * size as isize));
+                        if stride == 1 {
+                            copy_run(to, from, run.n * size);
+                        } else {
+                            copy(to, 1, from, stride, run.n, size);
+                        }
+                    }
+                }
             }
         }
     }
 
     /// Adds columns to where their windows lie.
-    unsafe fn unpack(&self, columns: *const u8, channels: usize, rows: Rows, image: *mut u8) {
-        let (size, count) = (self.size(), self.columns(rows));
+    unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
+        let (size, count) = (self.size(), self.columns(*rows));
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: `runs` stays in the plane.
+            // SAFETY: runs stay in the plane.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let from = columns.add(channel * self.window * count * size);
-                self.runs(rows, |element, column, at, n, skipped| {
-                    if n > 0 {
-                        let from = from.add((element * count + column + skipped) * size);
-                        add(self.dtype, plane.offset(at as isize * size as isize), stride, from, n);
-                    }
-                });
+                for run in runs.iter().filter(|run| run.n > 0) {
+                    let from = from.add((run.column + run.skipped) * size);
+                    add(self.dtype, plane.offset(run.at * size as isize), stride, from, run.n);
+                }
             }
         }
     }
@@ -205,19 +244,19 @@ impl Job<'_> {
     }
 
     unsafe fn output(&self, x: Ptr, w: Ptr, y: Ptr) -> Result<()> {
-        let (size, rows) = (self.size() as i64, self.parts(self.inner));
+        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.inner));
         let k = self.inner * self.window;
         let spaces = Spaces::new(|| self.workspace(self.inner, &rows));
         each(self.images * self.groups * rows.len(), |task| {
-            let (part, group) = (rows[task % rows.len()], task / rows.len());
-            let n = self.columns(part);
+            let (part, group) = (&rows[task % rows.len()], task / rows.len());
+            let n = self.columns(part.0);
             let Some(space) = spaces.take() else { return };
             let shape = Shape { c: (self.places as i64, 1), ..self.product(self.outer, n, k) };
             let g = (group % self.groups) as i64;
             // SAFETY: a block of one image's group, which no other task writes.
             unsafe {
                 self.pack(x.at((group * self.inner * self.plane) as i64 * size), self.inner, part, space.as_ptr());
-                let at = group * self.outer * self.places + part.from * self.width();
+                let at = group * self.outer * self.places + part.0.from * self.width();
                 let w = w.at(g * (self.outer * k) as i64 * size);
                 block(self.dtype, shape, w, space.as_ptr(), y.at(at as i64 * size));
             }
@@ -229,7 +268,7 @@ impl Job<'_> {
     unsafe fn input(&self, y: Ptr, w: Ptr, x: Ptr) -> Result<()> {
         let size = self.size() as i64;
         let channels = self.channels(self.images * self.groups);
-        let (rows, chunks) = (self.parts(channels), self.inner.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
         let spaces = Spaces::new(|| self.workspace(channels, &rows));
         each(self.images * self.groups * chunks, |task| {
             let (chunk, group) = (task % chunks, task / chunks);
@@ -243,9 +282,9 @@ impl Job<'_> {
                 let to = x.at(((group * self.inner + first) * self.plane) as i64 * size);
                 std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
                 let w = w.at((g * self.outer * k + first * self.window) as i64 * size);
-                for &part in &rows {
-                    let n = self.columns(part);
-                    let from = group * self.outer * self.places + part.from * self.width();
+                for part in &rows {
+                    let n = self.columns(part.0);
+                    let from = group * self.outer * self.places + part.0.from * self.width();
                     let shape = self.product(count * self.window, n, self.outer);
                     let shape = Shape { a: (1, k as i64), b: (self.places as i64, 1), ..shape };
                     block(self.dtype, shape, w, y.at(from as i64 * size), space.as_ptr());
@@ -264,7 +303,7 @@ impl Job<'_> {
         // Images are summed up in parts of a number that hangs on sizes only, and the parts in order.
         let sums = self.images.min(TASKS).min((PARTIAL / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
-        let (rows, chunks) = (self.parts(channels), self.inner.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
         let partial = Block::new((sums - 1) * elements * size)?;
         let place =
             |sum: usize| if sum == 0 { w } else { Ptr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) };
@@ -279,8 +318,8 @@ impl Job<'_> {
             let mut onto = false;
             for image in begin..end {
                 let group = image * self.groups + g;
-                for &part in &rows {
-                    let n = self.columns(part);
+                for part in &rows {
+                    let n = self.columns(part.0);
                     let shape = Shape {
                         a: (self.places as i64, 1),
                         b: (1, n as i64),
@@ -292,7 +331,7 @@ impl Job<'_> {
                     unsafe {
                         let from = x.at(((group * self.inner + first) * self.plane * size) as i64);
                         self.pack(from, count, part, space.as_ptr());
-                        let at = group * self.outer * self.places + part.from * self.width();
+                        let at = group * self.outer * self.places + part.0.from * self.width();
                         block(self.dtype, shape, y.at((at * size) as i64), space.as_ptr(), to);
                     }
                     onto = true;

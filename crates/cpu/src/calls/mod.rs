@@ -9,6 +9,7 @@ pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod pad;
 pub(crate) mod radix;
+pub(crate) mod recurrent;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod select;

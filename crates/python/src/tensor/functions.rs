@@ -339,7 +339,37 @@ pub(crate) fn t_cross_entropy(
     ignore: i64,
     dtype: &str,
 ) -> PyResult<Option<PyTensor>> {
-    finish_some(py, loss::cross_entropy(&t.tensor(), &target.tensor(), ignore, dtype_argument(dtype)?))
+    let (t, target) = (t.tensor(), target.tensor());
+    if let &[rows, classes] = t.shape()
+        && target.shape() == [rows]
+    {
+        check_classes(&target, classes, ignore)?;
+    }
+    finish_some(py, loss::cross_entropy(&t, &target, ignore, dtype_argument(dtype)?))
+}
+
+/// Refuses targets (int64) that are no classes, where that costs next to nothing: on the CPU, of targets in memory. Those
+/// that are still to be computed are not waited for.
+#[pyfunction]
+pub(crate) fn t_check_classes(target: &PyTensor, classes: i64, ignore: i64) -> PyResult<()> {
+    check_classes(&target.tensor(), classes, ignore)
+}
+
+fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
+    let array = &target.array;
+    if array.storage.device != 0 || array.dtype() != DType::I64 || !array.layout.is_c_contiguous() {
+        return Ok(());
+    }
+    let found = devices::of(array).peek(&array.storage, |buffer| {
+        let first = (buffer.address() as *const i64).wrapping_offset(array.layout.offset as isize);
+        // SAFETY: the layout lies in the buffer, and programs, which might write it, run under the lock that is held.
+        let targets = unsafe { std::slice::from_raw_parts(first, array.layout.size as usize) };
+        targets.iter().copied().find(|&t| t != ignore && !(0..classes).contains(&t))
+    });
+    match found.flatten() {
+        Some(bad) => Err(PyIndexError::new_err(format!("Target {bad} is out of bounds."))),
+        None => Ok(()),
+    }
 }
 
 /// x times the normal distribution function of x.

@@ -7,6 +7,7 @@ use cuprous_autograd::mode::Anomaly;
 use cuprous_autograd::walk::{self, Options};
 use cuprous_autograd::{Custom, Head, Hook, Node, Tensor, mode, ops};
 use cuprous_core::Error;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -46,6 +47,24 @@ impl PyNode {
 
     fn __repr__(&self) -> String {
         format!("<{}>", self.name())
+    }
+
+    /// The nodes that the gradients of the operands go to, with the number of their output.
+    #[getter]
+    fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if self.1 {
+            return PyTuple::new(py, [(Some(PyNode(self.0.clone(), false)), self.0.out)]);
+        }
+        let sources: Vec<(Option<PyNode>, u32)> = (self.0.node.sources())
+            .map(|head| match head {
+                Some(head) => {
+                    let out = head.out;
+                    (Some(PyNode(head, false)), out)
+                }
+                None => (None, 0),
+            })
+            .collect();
+        PyTuple::new(py, sources)
     }
 
     /// A detached result as that output of the node.
@@ -105,6 +124,20 @@ impl PyTensor {
 
     fn detach(&self) -> PyTensor {
         PyTensor::wrap(self.tensor().detach())
+    }
+
+    /// Makes the tensor a leaf: views of it made before keep the way it was computed.
+    fn forget_origin(&self) -> PyResult<()> {
+        let mut tensor = self.lock();
+        if !tensor.is_whole() && tensor.requires_grad() {
+            return Err(PyRuntimeError::new_err(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for \
+                 training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence \
+                 detach_() cannot be called on these gradients.",
+            ));
+        }
+        *tensor = tensor.detach();
+        Ok(())
     }
 
     fn retain_grad(&self) -> PyResult<()> {

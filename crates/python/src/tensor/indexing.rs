@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
-use super::{PyTensor, value};
+use super::{PyTensor, Value, value};
 use crate::errors::OrRaise;
 use crate::operand::settle;
 use crate::{devices, hooks, index};
@@ -49,6 +49,13 @@ impl PyTensor {
             && let Some(layout) = index::basic(&tensor.array.layout, key)?
             && let Some(to) = value(to)?
         {
+            // As `copy_`, an assignment takes values from any device.
+            let to = match to {
+                Value::Tensor(v) if v.array.storage.device != tensor.array.storage.device => {
+                    Value::Tensor(ops::to_device(&v, tensor.array.storage.device).or_raise()?)
+                }
+                to => to,
+            };
             ops::update(&tensor.view(layout), to.arg()).or_raise()?;
             return settle(py, devices::of(&tensor.array));
         }

@@ -6,7 +6,18 @@ from cuprous.torch.cuda import _device, _memory, _streams, amp
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
 from cuprous.torch.cuda._streams import *  # noqa: F403
-from cuprous.torch.random import initial_seed, manual_seed, seed
+from cuprous.torch.random import initial_seed
+
+
+def manual_seed(seed: int) -> None:
+    """Starts the random stream, which serves all devices, anew."""
+    _creation.manual_seed(seed)
+
+
+def seed() -> None:
+    """Starts the random stream at a place that is not known before."""
+    _creation.seed()
+
 
 manual_seed_all, seed_all = manual_seed, seed
 

@@ -116,7 +116,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
             result = tuple(_trees.rebuilt(chosen, list(found)))
         result = _released(result, [*inputs, *[s for s in seeds if s.requires_grad]])
-        return result[0] if len(result) == 1 else result
+        return result
 
     shown = _released((output, aux), inputs)
     return (shown[0], back, shown[1]) if has_aux else (shown[0], back)
@@ -178,6 +178,33 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and buffers of modules of one kind, stacked along a new first dimension: what `vmap` maps over.
+
+    Raises:
+        RuntimeError: for no modules, for some in training and some not, and for modules of several classes.
+    """
+    from cuprous.torch._shape import stack
+
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+
+    def stacked(tables: list[dict[str, Any]]) -> dict[str, Any]:
+        made = {}
+        for name, first in tables[0].items():
+            made[name] = stack([table[name].detach() for table in tables])
+            made[name].requires_grad_(first.requires_grad)
+        return made
+
+    return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
+
+
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap",
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp",
+    "vmap",
 ]  # fmt: skip

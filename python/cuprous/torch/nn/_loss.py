@@ -157,6 +157,7 @@ def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int
             raise ValueError(f"Expected input batch_size ({expected[0]}) to match target batch_size "
                              f"({target.dims[0]}).")  # fmt: skip
         raise ValueError(f"Expected target size {list(expected)}, got {list(target.dims)}")
+    _core.t_check_classes(target, logs.dims[dim], ignore)
     valid = _map("not_equal", target, ignore)
     index = _map("where", valid, target, 0)
     picked = pick(logs, index, dim)

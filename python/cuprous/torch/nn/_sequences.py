@@ -200,13 +200,19 @@ class Recurrence(Function):
     @staticmethod
     def forward(ctx: Any, mode: str, steps: int, reverse: bool, plain: Any, x: Tensor, weight: Tensor,
                 bias: Tensor | None, *first: Tensor) -> Parts:  # fmt: skip
+        order = range(steps - 1, -1, -1) if reverse else range(steps)
+        if mode == "LSTM" and bias is None:
+            done = _core.t_steps(reverse, any(ctx.needs_input_grad), x, weight, *first)
+            if done is not None:
+                ctx.rest = mode, order, plain, done[3]
+                ctx.save_for_backward(done[0], x, weight, bias, *first)
+                return tuple(done[:3])
         n, step = x.dims[0] // steps, STEPS[mode][0]
         turned = _core.t_permute(weight, [1, 0])
         # On the CPU a product reads its right side in rows: turned round once, not in each step.
         turned = _core.t_contiguous(turned) if weight.device_name == "cpu" else turned
         outputs, state = _filled(x.dims[0], x, first[0].dims[1]), first
         kept: list[Tensor] = []
-        order = range(steps - 1, -1, -1) if reverse else range(steps)
         for t in order:
             q = _matmul(state[0], turned)
             state, keep = step(_rows(x, t, n), q if bias is None else _add(q, bias), state)
@@ -225,9 +231,15 @@ class Recurrence(Function):
         outputs, x, weight, bias, *first = ctx.saved_tensors
         if _core.is_grad_enabled():
             return _again(plain, (x, weight, bias, *first), (g, *last))
-        way = _Way(order, outputs.detach(), kept, tuple(first), _core.t_contiguous(g), weight)
-        to_x, to_q, to_first = STEPS[mode][1](way, last)
-        to_weight = _matmul(_core.t_permute(to_q, [1, 0]), way.before())
+        before = _before(outputs.detach(), first[0], order[0] > 0)
+        if isinstance(kept, Tensor):  # by the device's routine
+            to_h, to_c = last
+            to_q, *to_first = _core.t_steps_back(order[0] > 0, weight, kept, g, to_h, to_c, first[1])
+            to_x = to_q
+        else:
+            way = _Way(order, outputs.detach(), kept, tuple(first), _core.t_contiguous(g), weight)
+            to_x, to_q, to_first = STEPS[mode][1](way, last)
+        to_weight = _matmul(_core.t_permute(to_q, [1, 0]), before)
         to_bias = None if bias is None else _core.t_fold("sum", to_q, [0])
         return None, None, None, None, to_x, to_weight, to_bias, *to_first
 

@@ -12,7 +12,7 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 from cuprous.torch.nn.parameter import Parameter
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
     """What was missing and what was not expected."""
 
     __slots__ = ()
@@ -125,7 +125,7 @@ class State:
         for name, module in extra.items():
             if name in state:
                 module.set_extra_state(state[name])
-        found = IncompatibleKeys(missing, unexpected)
+        found = _IncompatibleKeys(missing, unexpected)
         for module, _ in self._each_with_prefix():
             for hook in module.__dict__.get("_load_post_hooks", {}).values():
                 hook(module, found)

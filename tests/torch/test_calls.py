@@ -1,0 +1,36 @@
+"""Every name that nine of ten programs need is called, with PyTorch's own result beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.torch.calls import EXPRESSIONS, called, near
+from tests.torch.names import NAMES
+
+FILE = Path(os.environ.get("CUPROUS_GOLDEN", Path(__file__).parent)) / "golden_calls.json"
+#: Names of which nothing can be called without their package, or without other processes.
+NOT_CALLED = {"utils.tensorboard": {"SummaryWriter"}}
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_each_name_is_called(place: str) -> None:
+    left_out = {name for name in NAMES[place].split() if not called(place, name)}
+    assert left_out <= NOT_CALLED.get(place, set())
+
+
+@pytest.mark.skipif(not FILE.exists(), reason="make_golden.py writes golden_calls.json where PyTorch is installed")
+def test_calls_as_pytorch() -> None:
+    """In a process of its own, on the CPU as users have it: its own routines, no kernels compiled beside."""
+    environment = {key: value for key, value in os.environ.items() if key != "CUPROUS_CHECK_CUDA"}
+    command = [sys.executable, "-m", "tests.torch.calls"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    ours, theirs = json.loads(done.stdout), json.loads(FILE.read_text())
+    assert set(EXPRESSIONS) <= theirs.keys()
+    off = {text: (ours[text], theirs[text]) for text in EXPRESSIONS if not near(ours[text], theirs[text])}
+    assert not off
