@@ -563,6 +563,7 @@ class Kernel:
         max_registers: int | None = None,
         launch_bounds: tuple[int, int | None] | None = None,
         lineinfo: bool = False,
+        checks: tuple[bool, bool, bool] = (True, False, False),
     ) -> Kernel: ...
     @property
     def py_func(self) -> Callable[..., Any]: ...

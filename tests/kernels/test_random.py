@@ -38,7 +38,7 @@ class Writer:
             f"({x} if {self.truth(depth + 1)} else {y})",
             f"int({x} / 3)", f"({x}, {y})[{self.random.randint(0, 1)}]",
             f"divmod({x}, ({y} % 3 + 1))[{self.random.randint(0, 1)}]",
-            f"({x} ** 2)", f"round({x} * 0.25)",
+            f"({x} ** 2)", f"round({x} * 0.25)", f"({x}, {y}, 4)[({x} + {y}) % 6 - 3]",
         ]  # fmt: skip
         return self.random.choice(forms)
 
@@ -91,7 +91,15 @@ class Writer:
                     self.random.randint(1, 6),
                     self.random.choice([1, 2, -1]),
                 )
-                self.line(indent, f"for {counter} in range({start}, {stop}, {step}):")
+                header = f"{counter} in range({start}, {stop}, {step})"
+                if self.random.random() < 0.3:
+                    item = f"e{self.loops}"
+                    items = f"({self.integer(2)}, {self.integer(2)}, {self.random.randint(0, 9)})"
+                    header = f"{counter}, {item} in " + self.random.choice(
+                        [f"enumerate({items}, {start})", f"zip({items}, (4, 5))"]
+                    )
+                    self.names.append(item)
+                self.line(indent, f"for {header}:")
                 self.names.append(counter)
                 self.block(indent + 1, 2, True)
                 self.names = list(known)

@@ -4,6 +4,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use cuprous_core::Error;
+use cuprous_kernel::fault::{Record, WORDS};
 use cuprous_kernel::types::Ty;
 use cuprous_kernel::{Module as Ir, Options, abi};
 use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
@@ -11,7 +12,7 @@ use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
 use crate::codegen::user::{UserCode, generate};
 use crate::compile;
 use crate::device::{Counters, Gpu};
-use crate::driver::{Function, FunctionInfo, LaunchShape, Module};
+use crate::driver::{Function, FunctionInfo, LaunchShape, Module, memcpy_dtoh_async, memset_async};
 use crate::error::{CudaError, Result, translate};
 use crate::nvrtc::CompileOptions;
 
@@ -21,7 +22,7 @@ struct Loaded {
     name: String,
     function: Function,
     info: FunctionInfo,
-    _module: Arc<Module>,
+    module: Arc<Module>,
 }
 
 /// NVRTC's options for a kernel.
@@ -48,7 +49,7 @@ impl Loaded {
     fn new(gpu: &Arc<Gpu>, module: &Arc<Module>, name: &str) -> Result<Loaded> {
         let function = module.function(&c_string(name)?)?;
         let info = function.info()?;
-        Ok(Loaded { gpu: gpu.clone(), name: name.into(), function, info, _module: module.clone() })
+        Ok(Loaded { gpu: gpu.clone(), name: name.into(), function, info, module: module.clone() })
     }
 
     fn submit(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()> {
@@ -102,6 +103,23 @@ impl Loaded {
         self.submit(launch, args, starts).map_err(translate)
     }
 
+    /// The record of an exception, which is empty afterwards.
+    fn fault(&self) -> Result<Option<Record>> {
+        self.gpu.context.make_current()?;
+        let (address, bytes) = self.module.global(c"fault_record")?;
+        let mut record: Record = [0; WORDS];
+        let bytes = bytes.min(8 * WORDS);
+        // SAFETY: the record lives until the copy is done, which is waited for; the module holds the device's.
+        unsafe { memcpy_dtoh_async(record.as_mut_ptr().cast(), address, bytes, &self.gpu.stream)? };
+        self.gpu.stream.synchronize()?;
+        if record[0] == 0 {
+            return Ok(None);
+        }
+        // SAFETY: the module's variable has so many bytes.
+        unsafe { memset_async(address, 0, bytes, &self.gpu.stream)? };
+        Ok(Some(record))
+    }
+
     fn facts(&self) -> Vec<(&'static str, u64)> {
         let info = self.info;
         vec![
@@ -121,6 +139,7 @@ pub(crate) struct CudaKernel {
     /// Where each parameter starts in the block of arguments.
     starts: Vec<u32>,
     bytes: usize,
+    reports: bool,
 }
 
 impl CudaKernel {
@@ -133,7 +152,13 @@ impl CudaKernel {
         let types: Vec<Ty> = kernel.vars[..kernel.params].iter().map(|v| v.ty.clone()).collect();
         let (starts, bytes) = abi::offsets(&types);
         let starts = starts.into_iter().zip(&types).filter(|(_, ty)| **ty != Ty::None).map(|(at, _)| at as u32);
-        Ok(CudaKernel { loaded: Loaded::new(gpu, &module, &code.name)?, starts: starts.collect(), code, bytes })
+        Ok(CudaKernel {
+            loaded: Loaded::new(gpu, &module, &code.name)?,
+            starts: starts.collect(),
+            code,
+            bytes,
+            reports: ir.reports,
+        })
     }
 }
 
@@ -147,6 +172,13 @@ impl UserKernel for CudaKernel {
 
     fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
         Ok(self.loaded.facts())
+    }
+
+    fn fault(&self) -> cuprous_core::Result<Option<Record>> {
+        match self.reports {
+            true => self.loaded.fault().map_err(translate),
+            false => Ok(None),
+        }
     }
 
     fn source(&self) -> String {

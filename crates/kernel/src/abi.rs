@@ -25,7 +25,7 @@ pub fn size_align(ty: &Ty) -> (usize, usize) {
             }
             (size.next_multiple_of(align), align)
         }
-        Ty::Unknown | Ty::None => (0, 1),
+        Ty::Unknown | Ty::None | Ty::Record(_) => (0, 1),
     }
 }
 

@@ -115,7 +115,8 @@ pub enum StmtKind {
         test: Expr,
         message: Option<String>,
     },
-    Raise(String),
+    /// Which of the classes that translation met, and the message.
+    Raise(Option<usize>, String),
     Break,
     Continue,
     Pass,

@@ -33,6 +33,8 @@ pub struct Diagnostic {
     pub pos: Pos,
     /// The text of the line.
     pub line: String,
+    /// Whether it would be right if integers were known when the kernel is compiled.
+    pub literal: bool,
     /// Calls that led there, innermost first: (function, file, line, text).
     pub via: Vec<(String, String, u32, String)>,
 }
@@ -48,6 +50,7 @@ impl Diagnostic {
             file: function.file.clone(),
             pos,
             line: function.line(pos.line).to_owned(),
+            literal: false,
             via: Vec::new(),
         })
     }
@@ -55,6 +58,12 @@ impl Diagnostic {
     /// Adds what to do.
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says that integers which are known would mend it.
+    pub fn literal(mut self: Box<Self>) -> Box<Self> {
+        self.literal = true;
         self
     }
 

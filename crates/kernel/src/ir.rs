@@ -7,6 +7,7 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Scalar};
 
 use crate::ast::ConstArray;
+use crate::fault::Fault;
 use crate::table::Row;
 use crate::types::Ty;
 
@@ -19,6 +20,10 @@ pub struct Module {
     pub constants: Vec<Arc<ConstArray>>,
     /// Whether threads of a block wait for one another, or lanes of a warp exchange values.
     pub barriers: bool,
+    /// Where it may raise.
+    pub faults: Vec<Fault>,
+    /// Whether it reports that.
+    pub reports: bool,
     /// Whether the kernel has dynamic shared memory.
     pub dynamic_shared: bool,
 }
@@ -58,6 +63,19 @@ pub struct Function {
     pub writes: BTreeSet<usize>,
 }
 
+impl Function {
+    /// Whether a thread may end in it, or only such ends that are reported; what it calls is not looked at.
+    pub fn raises(&self, reported: bool) -> bool {
+        fn within(body: &[Stmt], reported: bool) -> bool {
+            body.iter().any(|stmt| match &stmt.kind {
+                StmtKind::Raise(fault, _) => fault.is_some() || !reported,
+                kind => kind.blocks().into_iter().any(|block| within(block, reported)),
+            })
+        }
+        within(&self.body, reported)
+    }
+}
+
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct Var {
@@ -83,8 +101,8 @@ pub enum Space {
 pub struct LocalArray {
     /// Where it lies.
     pub space: Space,
-    /// Element type.
-    pub dtype: DType,
+    /// Element type: a number, or a record.
+    pub elem: Ty,
     /// Extents; empty for dynamic shared memory, which has one axis.
     pub shape: Vec<i64>,
     /// Bytes, a power of two; 0 for the element's own.
@@ -113,6 +131,13 @@ pub enum StmtKind {
         indices: Vec<Expr>,
         /// A value of the element's type.
         value: Expr,
+    },
+    /// A record over another; both are arrays of records without axes.
+    Copy {
+        /// What changes.
+        to: Expr,
+        /// What is copied.
+        from: Expr,
     },
     /// A call for its effect.
     Eval(Expr),
@@ -153,8 +178,8 @@ pub enum StmtKind {
     Return(Option<Expr>),
     /// Writes a line to the output of the process.
     Print(Vec<Printed>),
-    /// Stops the kernel where exceptions are reported: with the message.
-    Raise(String),
+    /// Ends the thread; a fault of the module is reported, with some int64 values.
+    Raise(Option<usize>, Vec<Expr>),
 }
 
 /// A part of a printed line.
@@ -207,6 +232,8 @@ pub enum Kind {
     Load(Box<Expr>, Vec<Expr>),
     /// Part of an array: an entry for each axis of the array, and `New` for axes of length one.
     View(Box<Expr>, Vec<Index>),
+    /// A field of the elements of an array of records, as an array; axes of its own come last.
+    Field(Box<Expr>, usize),
     /// The axes in reverse order.
     Transpose(Box<Expr>),
     /// The extent of an axis.
@@ -390,6 +417,7 @@ impl Expr {
             Kind::Cast(a)
             | Kind::Not(a)
             | Kind::Item(a, _)
+            | Kind::Field(a, _)
             | Kind::Transpose(a)
             | Kind::Extent(a, _)
             | Kind::Stride(a, _) => f(a),
@@ -437,6 +465,10 @@ impl StmtKind {
                 indices.iter().for_each(&mut *f);
                 f(value);
             }
+            StmtKind::Copy { to, from } => {
+                f(to);
+                f(from);
+            }
             StmtKind::If { test, .. } | StmtKind::While { test, .. } => f(test),
             StmtKind::For { start, stop, step, .. } => [start, stop, step].into_iter().for_each(f),
             StmtKind::Print(parts) => {
@@ -446,7 +478,8 @@ impl StmtKind {
                     }
                 }
             }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) | StmtKind::Raise(_) => {}
+            StmtKind::Raise(_, values) => values.iter().for_each(f),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
         }
     }
 

@@ -10,7 +10,9 @@
 pub mod abi;
 pub mod ast;
 pub mod diagnostic;
+pub mod fault;
 pub mod ir;
+pub mod libdevice;
 pub mod lower;
 pub mod options;
 pub mod rules;

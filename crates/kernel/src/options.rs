@@ -1,5 +1,7 @@
 //! How a kernel is compiled: what `cuda.jit` was told.
 
+use crate::fault::Checks;
+
 /// The options that change code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
@@ -13,10 +15,19 @@ pub struct Options {
     pub launch_bounds: Option<(u32, Option<u32>)>,
     /// Line numbers in the code, for profilers.
     pub lineinfo: bool,
+    /// What is looked for while it runs.
+    pub checks: Checks,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fastmath: false, fma: true, max_registers: None, launch_bounds: None, lineinfo: false }
+        Options {
+            fastmath: false,
+            fma: true,
+            max_registers: None,
+            launch_bounds: None,
+            lineinfo: false,
+            checks: Checks { report: true, ..Checks::default() },
+        }
     }
 }

@@ -79,6 +79,36 @@ pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
     ("abs", Fun::Absolute, Rule::Plain),
     ("cuda.cbrt", Fun::Cbrt, Rule::Math),
     ("cuda.rsqrt", Fun::Rsqrt, Rule::Math),
+    ("cuda.fp16.hadd", Fun::Add, Rule::Arith),
+    ("cuda.fp16.hsub", Fun::Subtract, Rule::Arith),
+    ("cuda.fp16.hmul", Fun::Multiply, Rule::Arith),
+    ("cuda.fp16.hdiv", Fun::Divide, Rule::Divide),
+    ("cuda.fp16.hneg", Fun::Negative, Rule::Arith),
+    ("cuda.fp16.habs", Fun::Absolute, Rule::Plain),
+    ("cuda.fp16.heq", Fun::Equal, Rule::Compare),
+    ("cuda.fp16.hne", Fun::NotEqual, Rule::Compare),
+    ("cuda.fp16.hge", Fun::GreaterEqual, Rule::Compare),
+    ("cuda.fp16.hgt", Fun::Greater, Rule::Compare),
+    ("cuda.fp16.hle", Fun::LessEqual, Rule::Compare),
+    ("cuda.fp16.hlt", Fun::Less, Rule::Compare),
+    ("cuda.fp16.hmax", Fun::Maximum, Rule::Ufunc),
+    ("cuda.fp16.hmin", Fun::Minimum, Rule::Ufunc),
+    ("cuda.fp16.hsin", Fun::Sin, Rule::Math),
+    ("cuda.fp16.hcos", Fun::Cos, Rule::Math),
+    ("cuda.fp16.hlog", Fun::Log, Rule::Math),
+    ("cuda.fp16.hlog2", Fun::Log2, Rule::Math),
+    ("cuda.fp16.hlog10", Fun::Log10, Rule::Math),
+    ("cuda.fp16.hexp", Fun::Exp, Rule::Math),
+    ("cuda.fp16.hexp2", Fun::Exp2, Rule::Math),
+    ("cuda.fp16.hsqrt", Fun::Sqrt, Rule::Math),
+    ("cuda.fp16.hrsqrt", Fun::Rsqrt, Rule::Math),
+    ("cuda.fp16.hrcp", Fun::Reciprocal, Rule::Ufunc),
+    ("cuda.fp16.hceil", Fun::Ceil, Rule::Math),
+    ("cuda.fp16.hfloor", Fun::Floor, Rule::Math),
+    ("cuda.fp16.htrunc", Fun::Trunc, Rule::Math),
+    ("cuda.fp16.hrint", Fun::Rint, Rule::Math),
+    ("cuda.fp16.htanh", Fun::Tanh, Rule::Math),
+    ("cuda.fp16.htanh_approx", Fun::Tanh, Rule::Math),
     ("operator.add", Fun::Add, Rule::Arith),
     ("operator.sub", Fun::Subtract, Rule::Arith),
     ("operator.mul", Fun::Multiply, Rule::Arith),
@@ -143,6 +173,8 @@ pub enum Slot {
     Nothing,
     /// An int32 and a truth value are returned.
     IntBool,
+    /// A tuple of these is returned.
+    Several(&'static [DType]),
 }
 
 /// A builtin of the devices.
@@ -273,7 +305,7 @@ rows! {
 pub fn row(name: &str) -> Option<&'static Row> {
     static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
         LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
-    BY_NAME.get(name).copied()
+    BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name))
 }
 
 /// Builtins that are neither functions of the operation table nor rows: [`crate::lower`] writes what they mean.
@@ -300,9 +332,18 @@ pub const SPECIAL: &[&str] = &[
     "cuda.atomic.compare_and_swap",
     "math.frexp",
     "math.modf",
+    "cuda.fp16.hfma",
+    "cuda.fp16.hexp10",
     "cmath.polar",
     "cmath.rect",
 ];
+
+/// The dtype and the length of a vector: `cuda.float32x3`.
+pub fn vector(name: &str) -> Option<(DType, usize)> {
+    let (dtype, count) = name.strip_prefix("cuda.")?.rsplit_once('x')?;
+    let d = DType::from_name(dtype).filter(|d| INTS.contains(d) || FLOATS.contains(d))?;
+    count.parse().ok().filter(|n| (1..=4).contains(n)).map(|n| (d, n))
+}
 
 /// Every name that kernels may call, for messages and for tests.
 pub fn names() -> Vec<String> {
@@ -310,7 +351,14 @@ pub fn names() -> Vec<String> {
     let numpy = Fun::ALL.iter().filter(|f| !f.op().cuda.is_empty()).map(|f| format!("np.{}", f.op().name));
     let rows = ROWS.iter().map(|r| r.name.to_owned());
     let atomics = crate::ir::AtomicOp::ALL.iter().map(|(name, _)| format!("cuda.atomic.{name}"));
-    functions.chain(numpy).chain(rows).chain(SPECIAL.iter().map(|&s| s.to_owned())).chain(atomics).collect()
+    let libdevice = crate::libdevice::names().map(|n| format!("libdevice.{n}"));
+    functions
+        .chain(numpy)
+        .chain(libdevice)
+        .chain(rows)
+        .chain(SPECIAL.iter().map(|&s| s.to_owned()))
+        .chain(atomics)
+        .collect()
 }
 
 /// The known name that is nearest to one that is not, for messages.

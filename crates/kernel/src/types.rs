@@ -17,8 +17,32 @@ pub enum Ty {
     Scalar(DType),
     /// An array.
     Array(ArrayTy),
+    /// Fields in memory: the element of an array. A record by itself is an array of records without axes.
+    Record(Arc<RecordTy>),
     /// A tuple; a named one has its names.
     Tuple(Vec<Ty>, Option<Arc<[String]>>),
+}
+
+/// The type of a record.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RecordTy {
+    /// Bytes.
+    pub size: usize,
+    /// Its fields.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a record.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// What it holds: a number, or another record.
+    pub elem: Ty,
+    /// How many of them.
+    pub shape: Vec<i64>,
 }
 
 /// How the elements of an array lie.
@@ -51,6 +75,19 @@ impl ArrayTy {
         ArrayTy { elem: Box::new(Ty::Scalar(dtype)), ndim: ndim as u8, order, mutable: true }
     }
 
+    /// Bytes of an element.
+    pub fn item_size(&self) -> usize {
+        self.elem.item_size()
+    }
+
+    /// What the elements are, where they are records.
+    pub fn record(&self) -> Option<&Arc<RecordTy>> {
+        match &*self.elem {
+            Ty::Record(record) => Some(record),
+            _ => None,
+        }
+    }
+
     /// Type of an element, where it is a number.
     pub fn dtype(&self) -> Option<DType> {
         self.elem.scalar()
@@ -70,6 +107,24 @@ impl Ty {
         match self {
             Ty::Scalar(d) => Some(*d),
             _ => None,
+        }
+    }
+
+    /// Bytes as an element of an array.
+    pub fn item_size(&self) -> usize {
+        match self {
+            Ty::Scalar(d) => d.size(),
+            Ty::Record(record) => record.size,
+            _ => 1,
+        }
+    }
+
+    /// Bytes to which it is aligned in memory, as C has it.
+    pub fn item_align(&self) -> usize {
+        match self {
+            Ty::Scalar(d) => d.component().size(),
+            Ty::Record(record) => record.fields.iter().map(|f| f.elem.item_align()).max().unwrap_or(1),
+            _ => 1,
         }
     }
 
@@ -123,6 +178,18 @@ impl fmt::Display for Ty {
             Ty::Unknown => f.write_str("an unknown type"),
             Ty::None => f.write_str("none"),
             Ty::Scalar(d) => f.write_str(d.name()),
+            Ty::Record(record) => {
+                f.write_str("Record(")?;
+                for (k, field) in record.fields.iter().enumerate() {
+                    write!(f, "{}{}[type={}", if k == 0 { "" } else { ", " }, field.name, field.elem)?;
+                    if !field.shape.is_empty() {
+                        write!(f, ";shape={:?}", field.shape)?;
+                    }
+                    write!(f, ";offset={}]", field.offset)?;
+                }
+                write!(f, ";{})", record.size)
+            }
+            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => write!(f, "{}", a.elem),
             Ty::Array(a) => {
                 let order = match a.order {
                     Order::C => "C",

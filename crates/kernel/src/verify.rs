@@ -2,6 +2,7 @@
 
 use cuprous_core::{DType, Fun};
 
+use crate::fault::{VALUES, WORDS};
 use crate::ir::{Expr, Function, Index, Kind, Module, Printed, Stmt, StmtKind};
 use crate::table::Slot;
 use crate::types::{BOOL, INT, Ty};
@@ -63,6 +64,17 @@ impl Place<'_> {
                 let elem = self.place(array, indices)?;
                 rule(elem == value.ty, || format!("{} is stored where {elem} stands", value.ty))
             }
+            StmtKind::Copy { to, from } => {
+                self.expr(to)?;
+                self.expr(from)?;
+                let record = |e: &Expr| match &e.ty {
+                    Ty::Array(a) if a.ndim == 0 => a.record().cloned(),
+                    _ => None,
+                };
+                rule(record(to).is_some() && record(to) == record(from), || {
+                    format!("{} is copied where {} stands", from.ty, to.ty)
+                })
+            }
             StmtKind::Eval(value) => {
                 rule(value.has_effect(), || "an expression without effect stands for its effect".into())?;
                 self.top(value)
@@ -104,7 +116,14 @@ impl Place<'_> {
                     rule(value.dtype().is_some(), || "something else than a number is printed".into())
                 }
             }),
-            StmtKind::Raise(_) => Ok(()),
+            StmtKind::Raise(fault, values) => {
+                rule(fault.is_none_or(|k| k < self.module.faults.len()), || "a fault that is not there".into())?;
+                rule(values.len() <= WORDS - VALUES, || "a fault of too many values".into())?;
+                values.iter().try_for_each(|value| {
+                    self.expr(value)?;
+                    rule(value.ty == INT, || format!("a fault's value of type {}", value.ty))
+                })
+            }
         }
     }
 
@@ -175,6 +194,7 @@ impl Place<'_> {
                     Slot::Is(d) => same(&Ty::Scalar(d)),
                     Slot::T => rule(Some(e.dtype()) == variable, || format!("{} gives {}", row.name, e.ty)),
                     Slot::Nothing => same(&Ty::None),
+                    Slot::Several(all) => same(&Ty::Tuple(all.iter().copied().map(Ty::Scalar).collect(), None)),
                     Slot::IntBool => same(&Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None)),
                 }
             }
@@ -212,6 +232,16 @@ impl Place<'_> {
                 rule(used == from.ndim as usize && kept == to.ndim as usize, || "a view of other axes".into())?;
                 rule(from.elem == to.elem, || "a view of other elements".into())
             }
+            Kind::Field(array, k) => {
+                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else {
+                    return Err("a field of something else than records".into());
+                };
+                let field = from.record().and_then(|record| record.fields.get(*k));
+                let fits = field.is_some_and(|field| {
+                    field.elem == *to.elem && to.ndim as usize == from.ndim as usize + field.shape.len()
+                });
+                rule(fits, || "a field that is not there".into())
+            }
             Kind::Transpose(array) => match (&array.ty, &e.ty) {
                 (Ty::Array(a), Ty::Array(b)) => rule(a.elem == b.elem && a.ndim == b.ndim, || "another shape".into()),
                 _ => Err("a transpose of something else than an array".into()),
@@ -223,7 +253,7 @@ impl Place<'_> {
             }
             Kind::Declared(k) => match (self.function.arrays.get(*k), &e.ty) {
                 (Some(array), Ty::Array(ty)) => {
-                    let fits = ty.dtype() == Some(array.dtype) && ty.ndim as usize == array.shape.len().max(1);
+                    let fits = *ty.elem == array.elem && ty.ndim as usize == array.shape.len().max(1);
                     rule(fits, || "an array of another type than declared".into())
                 }
                 _ => Err("an array that is not declared".into()),

@@ -100,7 +100,7 @@ fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
             }
             StmtKind::Return(Some(e)) | StmtKind::Expr(e) | StmtKind::Assert { test: e, .. } => names_in(e, f),
             StmtKind::Return(None)
-            | StmtKind::Raise(_)
+            | StmtKind::Raise(..)
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Pass
@@ -261,7 +261,7 @@ impl Walk {
                 }
                 reach.clear();
             }
-            StmtKind::Raise(_) | StmtKind::Pass | StmtKind::Unsupported { .. } => {}
+            StmtKind::Raise(..) | StmtKind::Pass | StmtKind::Unsupported { .. } => {}
         }
     }
 

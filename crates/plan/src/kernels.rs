@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cuprous_core::{Array, Buffer, Error, Result};
+use cuprous_kernel::fault::Record;
 use smallvec::SmallVec;
 
 use crate::engine::Engine;
@@ -63,6 +64,14 @@ pub trait UserKernel: Send + Sync {
     /// # Errors
     /// The device failed.
     fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+
+    /// The exception that was raised since this was last asked, where the kernel reports such things. Waits for it.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn fault(&self) -> Result<Option<Record>> {
+        Ok(None)
+    }
 
     /// The code as people read it.
     fn source(&self) -> String;

@@ -40,6 +40,7 @@ from cuprous.cuda._intrinsics import (
     blockDim,
     blockIdx,
     const,
+    fp16,
     gridDim,
     laneid,
     local,
@@ -54,6 +55,7 @@ from cuprous.cuda.runtime import get_device_properties
 
 #: Names that cost more than this module: it imports their modules when somebody asks.
 _LAZY = {
+    "libdevice": "",
     "random": "",
     **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),
     **dict.fromkeys(
@@ -80,6 +82,8 @@ def __getattr__(name: str) -> Any:
 
         module = importlib.import_module(f"cuprous.cuda.{_LAZY[name] or name}")
         return getattr(module, name) if _LAZY[name] else module
+    if name in _intrinsics.VECTORS:
+        return _intrinsics.VECTORS[name]
     found = getattr(types, name, None)
     if isinstance(found, types.Type):
         return found
@@ -87,14 +91,14 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_LAZY})
+    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_intrinsics.VECTORS, *_LAZY})
 
 
 __all__ = [
     "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Reduce", "Stream",
     "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context", "default_stream",
     "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event", "event_elapsed_time",
-    "external_stream", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
+    "external_stream", "fp16", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
     "get_device_properties", "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid",
     "legacy_default_stream", "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array",
     "pinned_array_like", "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx",

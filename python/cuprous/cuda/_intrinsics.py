@@ -50,6 +50,24 @@ local = _Group("cuda.local", "array")
 const = _Group("cuda.const", "array_like")
 atomic = _Group("cuda.atomic", "add sub and_ or_ xor inc dec exch max min nanmax nanmin cas compare_and_swap")
 
+fp16 = _Group(
+    "cuda.fp16",
+    "hadd hsub hmul hdiv hneg habs hfma heq hne hge hgt hle hlt hmax hmin hsin hcos hlog hlog2 hlog10 hexp hexp2 "
+    "hexp10 hsqrt hrsqrt hrcp hceil hfloor htrunc hrint htanh htanh_approx",
+)
+
+#: CUDA's names of vectors, by the type of their elements: `float3` is `float32x3`.
+_VECTORS = {
+    "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar", "uint16": "ushort",
+    "uint32": "uint", "uint64": "ulong", "float32": "float", "float64": "double",
+}  # fmt: skip
+VECTORS = {}
+for _dtype, _name in _VECTORS.items():
+    for _n in range(1, 5):
+        VECTORS[f"{_dtype}x{_n}"] = VECTORS[f"{_name}{_n}"] = _Intrinsic(f"cuda.{_dtype}x{_n}")
+        if _dtype in ("int64", "uint64"):
+            VECTORS[f"{_name}long{_n}"] = VECTORS[f"{_dtype}x{_n}"]
+
 #: Everything else, by name.
 FUNCTIONS = [
     "grid",

@@ -164,8 +164,11 @@ class Dispatcher(_core.Kernel):
 
 
 def _type_of(key: tuple[Any, ...]) -> types.Type:
+    if key[0] == "record":
+        return types.Type("Record", key)
     if key[0] == "array":
-        return types.Array(key[1], key[2], key[3])
+        elem = key[1] if isinstance(key[1], str) else _type_of(key[1])
+        return types.Array(elem, key[2], key[3])
     if key[0] == "tuple":
         return types.Tuple([_type_of(k) for k in key[1:]])
     return types.none if key[0] == "none" else types.as_type(key[0])
@@ -186,6 +189,7 @@ def jit(
     launch_bounds: Any = None,
     boundscheck: bool | None = None,
     fma: bool = True,
+    lto: bool | None = None,
     **unknown: Any,
 ) -> Any:
     """Makes a function a kernel, or with `device=True` one that kernels call.
@@ -194,20 +198,24 @@ def jit(
         func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a
             list of them, for which it is compiled at once.
         device: kernels call it; it may return a value.
-        inline, forceinline: accepted; the compiler decides.
+        inline, forceinline, lto: accepted; the compiler decides.
         cache: accepted; compiled code is always kept on disk.
         fastmath: approximate functions and divisions.
         fma: whether a multiplication and an addition may become one instruction.
         max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
+        debug: True also looks for divisions by zero and indices beyond tuples, and raises. False: what the kernel
+            raises itself ends the thread only; left out, that is raised at the launch, which then waits for the kernel.
+        boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
+            the line.
+        opt: accepted; code is always optimized.
 
     Raises:
         TypeError: for other options, and for a signature that is none.
-        NotImplementedError: for `link`, `debug=True`, `opt=False` and `boundscheck=True`.
+        NotImplementedError: for `link`.
         TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
     """
-    for name, given in (("link", link), ("debug", debug), ("boundscheck", boundscheck), ("opt=False", opt is False)):
-        if given:
-            raise NotImplementedError(f"[cuda.jit] {name} is not supported yet; leave it out")
+    if link:
+        raise NotImplementedError("[cuda.jit] link is not supported yet; leave it out")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")
     bounds = (launch_bounds, None) if isinstance(launch_bounds, int) else launch_bounds
@@ -215,7 +223,7 @@ def jit(
         bounds = (int(bounds[0]), int(bounds[1]) if len(bounds) > 1 and bounds[1] is not None else None)
     options = {
         "fastmath": bool(fastmath), "fma": fma, "max_registers": max_registers, "launch_bounds": bounds,
-        "lineinfo": bool(lineinfo),
+        "lineinfo": bool(lineinfo), "checks": (debug is not False or bool(boundscheck), bool(boundscheck), bool(debug)),
     }  # fmt: skip
 
     def make(function: Any) -> Dispatcher:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from typing import Any
 
@@ -20,10 +21,12 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
+        lines, first = _command(code), code.co_firstlineno
+    if not lines:
         raise UnsupportedError(
             f"the source of {function.__name__!r} is not available, and kernels are compiled from source"
             "\n  hint: write the function in a file, or in a notebook's cell"
-        ) from None
+        )
     text = textwrap.dedent("".join(lines))
     indent = len(lines[0]) - len(lines[0].lstrip()) if text else 0
     is_lambda = function.__name__ == "<lambda>"
@@ -44,6 +47,14 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     node = found[0]
     ast.increment_lineno(tree, first - 1)
     return node, [line.rstrip("\n") for line in lines], first, code.co_filename, indent
+
+
+def _command(code: Any) -> list[str]:
+    """The lines of a function of `python -c`, which only the command line has."""
+    if code.co_filename != "<string>" or "-c" not in sys.orig_argv[:-1]:
+        return []
+    lines = sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(True)
+    return inspect.getblock(lines[code.co_firstlineno - 1 :])
 
 
 def _fragment(text: str) -> ast.AST:

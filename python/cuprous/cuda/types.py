@@ -26,7 +26,9 @@ class Type:
 
     def __getitem__(self, index: Any) -> Type:
         axes = index if isinstance(index, tuple) else (index,)
-        if len(self._kernel_type) != 1 or not all(isinstance(axis, slice) for axis in axes):
+        if (len(self._kernel_type) != 1 and self._kernel_type[0] != "record") or not all(
+            isinstance(axis, slice) for axis in axes
+        ):
             raise KeyError(f"an array's type is written {self.name}[:] or {self.name}[:, ::1]")
         order = "A"
         if axes[-1].step == 1:
@@ -71,7 +73,21 @@ def Array(dtype: Any, ndim: int, layout: str = "A") -> Type:
         axes[-1] = "::1"
     elif layout == "F":
         axes[0] = "::1"
-    return Type(f"array({item}, {ndim}d, {layout})", ("array", item.name, ndim, layout))
+    elem = item.key if item.key[0] == "record" else item.name
+    return Type(f"array({item}, {ndim}d, {layout})", ("array", elem, ndim, layout))
+
+
+def Record(dtype: Any) -> Type:
+    """The type of a record: of NumPy's structured dtype."""
+    import numpy as np
+
+    dtype = np.dtype(dtype)
+    fields = []
+    for name in dtype.names:
+        of, offset = dtype.fields[name][:2]
+        base, shape = of.subdtype or (of, ())
+        fields.append((name, offset, as_type(base).key, tuple(shape)))
+    return Type(f"Record({dtype})", ("record", dtype.itemsize, tuple(fields)))
 
 
 def Tuple(items: Any) -> Type:
@@ -102,7 +118,8 @@ def as_type(t: Any) -> Type:
     import numpy as np
 
     try:
-        return _BY_NAME[np.dtype(t).name]
+        dtype = np.dtype(t)
+        return Record(dtype) if dtype.names else _BY_NAME[dtype.name]
     except (TypeError, KeyError):
         raise TypeError(f"{t!r} is no type of a kernel's argument") from None
 
@@ -113,6 +130,8 @@ def typeof(value: Any) -> Type:
 
     if value is None:
         return none
+    if isinstance(value, np.void) and value.dtype.names:
+        return Record(value.dtype)
     if isinstance(value, tuple):
         return Tuple([typeof(v) for v in value])
     if hasattr(value, "shape") and hasattr(value, "strides") and not isinstance(value, np.generic):

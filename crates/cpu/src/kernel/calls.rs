@@ -32,6 +32,9 @@ impl Body<'_, '_, '_> {
         let id = self.shared.functions[callee];
         let function = self.shared.jit.declare_func_in_func(id, self.b.func);
         let call = self.b.ins().call(function, &given);
+        if self.shared.ends[callee] {
+            self.leave_if_ended();
+        }
         Ok(match memory {
             None => self.b.inst_results(call).into(),
             Some(from) => {
@@ -98,6 +101,17 @@ impl Body<'_, '_, '_> {
                 let at = self.b.ins().select(zero, none, at);
                 smallvec![self.resize(at, types::I32, false)]
             }
+            name if name.starts_with("nv_") => match row.ret {
+                Slot::Several(types) => {
+                    let memory = self.scratch();
+                    let mut given = values;
+                    given.extend(&memory[..types.len()]);
+                    self.call_library(name, &given, None)?;
+                    let read = types.iter().zip(memory);
+                    read.map(|(&d, at)| self.b.ins().load(register(d), Self::trusted(), at, 0)).collect()
+                }
+                _ => self.call_library(name, &values, parts(ty).first().copied())?.into_iter().collect(),
+            },
             name => {
                 let d = args.first().and_then(Expr::dtype).unwrap_or(DType::F64);
                 let letters = match d {
@@ -152,7 +166,7 @@ impl Body<'_, '_, '_> {
             Slot::Nothing => Values::new(),
             Slot::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
             Slot::Is(d) => smallvec![self.of_bits(answer, d)],
-            Slot::IntBool => Values::new(),
+            Slot::IntBool | Slot::Several(_) => Values::new(),
         })
     }
 

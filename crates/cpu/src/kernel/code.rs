@@ -20,7 +20,7 @@ use super::values::{Values, parts};
 /// Bytes of an array declared in a kernel, so that the next one may begin after it.
 pub(super) fn array_bytes(array: &LocalArray) -> usize {
     let count: i64 = array.shape.iter().product();
-    (count.max(1) as usize * array.dtype.size()).next_multiple_of(128.max(array.align as usize))
+    (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
 }
 
 /// See the module.
@@ -219,7 +219,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
                 Space::Dynamic => {
                     values.push(self.b.ins().load(types::I64, Self::trusted(), self.env, offset::DYNAMIC));
                     let bytes = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::DYNAMIC_BYTES);
-                    values.push(self.b.ins().udiv_imm_u(bytes, array.dtype.size() as i64));
+                    values.push(self.b.ins().udiv_imm_u(bytes, array.elem.item_size().max(1) as i64));
                 }
                 Space::Local => {
                     let bytes =
@@ -235,6 +235,11 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             self.arrays.push(values);
         }
         Ok(())
+    }
+
+    /// Whether it is a function that a kernel calls.
+    pub(super) fn is_function(&self) -> bool {
+        self.number > 0
     }
 
     pub(super) fn zero(&mut self, t: Type) -> Value {

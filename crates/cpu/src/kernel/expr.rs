@@ -67,6 +67,7 @@ impl Body<'_, '_, '_> {
                 self.load_parts(&e.ty, place)
             }
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,
+            Kind::Field(array, k) => self.field(array, *k)?,
             Kind::Transpose(array) => self.transpose(array, &e.ty)?,
             Kind::Extent(array, axis) => {
                 let values = self.expr(array)?;
@@ -118,7 +119,7 @@ impl Body<'_, '_, '_> {
             at.push(if self.sizes.natural(index) { value } else { self.wrapped(value, values[1 + axis]) });
         }
         let a = array_parts(ty, &values);
-        let size = ty.dtype().map_or(1, DType::size) as i64;
+        let size = ty.item_size() as i64;
         if !a.strides.is_empty() {
             let mut place = a.data;
             for (index, &stride) in at.iter().zip(a.strides) {
@@ -138,7 +139,10 @@ impl Body<'_, '_, '_> {
             });
         }
         let Some(place) = place else { return Ok(a.data) };
-        let far = self.b.ins().ishl_imm_s(place, i64::from(size.trailing_zeros()));
+        let far = match size.count_ones() {
+            1 => self.b.ins().ishl_imm_s(place, i64::from(size.trailing_zeros())),
+            _ => self.b.ins().imul_imm_s(place, size),
+        };
         Ok(self.b.ins().iadd(a.data, far))
     }
 

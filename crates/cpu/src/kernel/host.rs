@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write as _;
 
+use cuprous_kernel::fault::{Record, VALUES, WORDS};
 use cuprous_plan::kernels::Launch;
 
 use super::fibers::{self, Block, Request};
@@ -27,6 +28,10 @@ pub(super) struct Env {
     dynamic_bytes: i64,
     /// The coroutines, where there are some.
     pub(super) fibers: *const Block,
+    /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
+    ended: i32,
+    /// The first fault of these blocks.
+    pub(super) fault: Record,
 }
 
 /// Offsets in [`Env`].
@@ -38,6 +43,7 @@ pub(super) mod offset {
     pub(crate) const SHARED: i32 = std::mem::offset_of!(Env, shared) as i32;
     pub(crate) const DYNAMIC: i32 = std::mem::offset_of!(Env, dynamic) as i32;
     pub(crate) const DYNAMIC_BYTES: i32 = std::mem::offset_of!(Env, dynamic_bytes) as i32;
+    pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
 }
 
 impl Env {
@@ -53,6 +59,8 @@ impl Env {
             dynamic,
             dynamic_bytes: bytes as i64,
             fibers: std::ptr::null(),
+            ended: 0,
+            fault: [0; WORDS],
         }
     }
 }
@@ -239,6 +247,24 @@ functions! {
     atomic_inc_u64(p: *mut u8, most: u64) -> u64 { u64s!(p, |old| Some(if old >= most { 0 } else { old + 1 })) }
     atomic_dec_u32(p: *mut u8, most: u32) -> u32 { u32s!(p, |old| Some(if old == 0 || old > most { most } else { old - 1 })) }
     atomic_dec_u64(p: *mut u8, most: u64) -> u64 { u64s!(p, |old| Some(if old == 0 || old > most { most } else { old - 1 })) }
+    // --- records
+    host_copy(to: *mut u8, from: *const u8, bytes: i64) -> () {
+        // SAFETY: generated code passes two places that hold records of that size, or one twice.
+        unsafe { std::ptr::copy(from, to, bytes as usize) }
+    }
+    // --- exceptions
+    host_raise(env: *mut Env, fault: i64, x: i32, y: i32, z: i32, count: i64, values: *const i64) -> () {
+        // SAFETY: generated code passes its environment and as many values as it says.
+        let (env, values) = unsafe { (&mut *env, std::slice::from_raw_parts(values, count as usize)) };
+        if env.fault[0] == 0 {
+            env.fault[0] = fault + 1;
+            for (k, n) in [x, y, z].into_iter().chain(env.block).enumerate() {
+                env.fault[1 + k] = n.into();
+            }
+            env.fault[VALUES - 1] = count;
+            env.fault[VALUES..VALUES + values.len()].copy_from_slice(values);
+        }
+    }
     // --- waiting for other threads
     host_wait(env: *const Env, op: i32, mask: u32, value: u64, lane: u32) -> u64 {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.

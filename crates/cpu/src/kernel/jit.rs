@@ -10,6 +10,8 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
+use cuprous_kernel::ir::Kind;
+use cuprous_kernel::lower::any_expr;
 use cuprous_kernel::types::Ty;
 
 use super::code::Body;
@@ -79,6 +81,8 @@ pub(super) struct Shared<'m> {
     pub(super) texts: Vec<Box<str>>,
     /// Where the static shared arrays of each function begin.
     pub(super) shared_starts: Vec<usize>,
+    /// Whether a thread may end in each function.
+    pub(super) ends: Vec<bool>,
 }
 
 fn failed(error: ModuleError) -> Error {
@@ -94,6 +98,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let flags = [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
     builder.symbols(host::symbols());
+    builder.symbols(super::libdevice::symbols());
     let mut shared = Shared {
         jit: JITModule::new(builder),
         ir,
@@ -102,6 +107,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         constants: Vec::new(),
         texts: Vec::new(),
         shared_starts: Vec::new(),
+        ends: may_end(ir),
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
@@ -139,6 +145,23 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
     Ok(Code { start, module: Some(shared.jit), listing, bytes, _texts: shared.texts })
+}
+
+/// In which functions a thread may end, by themselves or by what they call.
+fn may_end(ir: &Module) -> Vec<bool> {
+    let mut ends: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
+    loop {
+        let mut changed = false;
+        for (k, function) in ir.functions.iter().enumerate() {
+            let calls =
+                !ends[k] && any_expr(&function.body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if ends[callee]));
+            ends[k] |= calls;
+            changed |= calls;
+        }
+        if !changed {
+            return ends;
+        }
+    }
 }
 
 /// The kernel's threads: see [`Entry`]. Other functions: environment, place in the block, where results go if there are

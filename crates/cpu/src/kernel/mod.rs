@@ -12,14 +12,16 @@ mod fibers;
 mod fun;
 mod host;
 mod jit;
+mod libdevice;
 mod stmt;
 mod values;
 mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
+use cuprous_kernel::fault::Record;
 use cuprous_kernel::ir::Space;
 use cuprous_plan::kernels::{Launch, UserKernel};
 
@@ -34,6 +36,8 @@ pub(crate) struct CpuKernel {
     /// Bytes of static shared memory, and of a thread's own arrays.
     shared: usize,
     local: usize,
+    /// What went wrong in the last launch, of the first of the tasks where something did.
+    fault: Mutex<Option<(usize, Record)>>,
 }
 
 /// What a thread's own arrays may take.
@@ -53,7 +57,13 @@ impl CpuKernel {
             )));
         }
         let code = jit::compile(module)?;
-        Ok(Arc::new(CpuKernel { code, waits: module.barriers, shared: bytes(Space::Shared), local }))
+        Ok(Arc::new(CpuKernel {
+            code,
+            waits: module.barriers,
+            shared: bytes(Space::Shared),
+            local,
+            fault: Mutex::new(None),
+        }))
     }
 }
 
@@ -70,7 +80,7 @@ impl UserKernel for CpuKernel {
         let dynamic = launch.shared as usize;
         // Several tasks a core even out blocks that take longer.
         let tasks = blocks.min(8 * rayon::current_num_threads());
-        let failed = std::sync::Mutex::new(None);
+        let failed = Mutex::new(None);
         with_threads(|| {
             each(tasks, |task| {
                 let mut memory = shared_memory(self.shared + dynamic + 128);
@@ -88,6 +98,13 @@ impl UserKernel for CpuKernel {
                         unsafe { self.code.block(args, &mut env) };
                         Ok(())
                     };
+                    if env.fault[0] != 0 {
+                        let mut known = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+                        if known.is_none_or(|(first, _)| task < first) {
+                            *known = Some((task, env.fault));
+                        }
+                        return;
+                    }
                     if let Err(error) = result {
                         *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
                         return;
@@ -110,6 +127,10 @@ impl UserKernel for CpuKernel {
             ("constant", 0),
             ("code_bytes", self.code.bytes as u64),
         ])
+    }
+
+    fn fault(&self) -> Result<Option<Record>> {
+        Ok(self.fault.lock().unwrap_or_else(|e| e.into_inner()).take().map(|(_, record)| record))
     }
 
     fn source(&self) -> String {

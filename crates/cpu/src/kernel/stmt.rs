@@ -1,12 +1,13 @@
 //! Statements.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Printed, Stmt, StmtKind};
 use cuprous_kernel::types::Ty;
 
 use super::code::Body;
+use super::host::offset;
 use super::values::register;
 
 impl Body<'_, '_, '_> {
@@ -25,6 +26,12 @@ impl Body<'_, '_, '_> {
                 let values = self.expr(value)?;
                 let Ty::Array(ty) = &array.ty else { return Ok(()) };
                 self.store_parts(&ty.elem, place, &values);
+            }
+            StmtKind::Copy { to, from } => {
+                let (place, source) = (self.expr(to)?[0], self.expr(from)?[0]);
+                let Ty::Array(ty) = &to.ty else { return Ok(()) };
+                let bytes = self.b.ins().iconst(types::I64, ty.item_size() as i64);
+                self.call_library("host_copy", &[place, source, bytes], None)?;
             }
             StmtKind::Eval(value) => {
                 self.expr(value)?;
@@ -70,11 +77,11 @@ impl Body<'_, '_, '_> {
                 self.give_back(&values);
             }
             StmtKind::Print(parts) => self.print(parts)?,
-            StmtKind::Raise(_) => {
-                // The thread ends; in a function that a kernel calls, the function does.
-                let ret = super::values::parts(&self.function.ret);
-                let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
-                self.give_back(&zeros);
+            StmtKind::Raise(fault, values) => {
+                if let Some(fault) = fault {
+                    self.report(*fault, values)?;
+                }
+                self.end_thread();
             }
         }
         Ok(())
@@ -122,6 +129,50 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(end);
         Ok(())
+    }
+
+    /// Writes the record of a fault.
+    fn report(&mut self, fault: usize, values: &[Expr]) -> Result<()> {
+        let bytes = 8 * values.len().max(1) as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
+        let slot = self.b.create_sized_stack_slot(slot);
+        let memory = self.b.ins().stack_addr(types::I64, slot, 0);
+        for (k, value) in values.iter().enumerate() {
+            let value = self.one(value)?;
+            self.b.ins().store(Self::trusted(), value, memory, 8 * k as i32);
+        }
+        let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
+        let fault = self.b.ins().iconst(types::I64, fault as i64);
+        let count = self.b.ins().iconst(types::I64, values.len() as i64);
+        self.call_library("host_raise", &[self.env, fault, x, y, z, count, memory], None)?;
+        Ok(())
+    }
+
+    /// Ends the thread. A function returns at once, and those that called it look at the mark that it leaves.
+    fn end_thread(&mut self) {
+        if self.is_function() {
+            let one = self.b.ins().iconst(types::I32, 1);
+            self.b.ins().store(Self::trusted(), one, self.env, offset::ENDED);
+        }
+        let ret = super::values::parts(&self.function.ret);
+        let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
+        self.give_back(&zeros);
+    }
+
+    /// After a call of a function in which a thread may end.
+    pub(super) fn leave_if_ended(&mut self) {
+        let ended = self.b.ins().load(types::I32, Self::trusted(), self.env, offset::ENDED);
+        let (stop, on) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(ended, stop, &[], on, &[]);
+        self.b.switch_to_block(stop);
+        if !self.is_function() {
+            let zero = self.b.ins().iconst(types::I32, 0);
+            self.b.ins().store(Self::trusted(), zero, self.env, offset::ENDED);
+        }
+        let ret = super::values::parts(&self.function.ret);
+        let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
+        self.give_back(&zeros);
+        self.b.switch_to_block(on);
     }
 
     fn print(&mut self, parts: &[Printed]) -> Result<()> {

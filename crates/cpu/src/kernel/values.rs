@@ -38,7 +38,8 @@ fn collect(ty: &Ty, into: &mut SmallVec<[Type; 4]>) {
         }
         Ty::Array(a) => into.extend(std::iter::repeat_n(types::I64, cuprous_kernel::abi::array_words(a))),
         Ty::Tuple(items, _) => items.iter().for_each(|item| collect(item, into)),
-        Ty::None | Ty::Unknown => {}
+        // A record is an element of an array, never a value.
+        Ty::None | Ty::Unknown | Ty::Record(_) => {}
     }
 }
 

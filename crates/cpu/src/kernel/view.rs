@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cuprous_core::{DType, Error, Result};
+use cuprous_core::{Error, Result};
 use cuprous_kernel::ir::{Expr, Index};
 use cuprous_kernel::types::{ArrayTy, Order, Ty};
 
@@ -16,7 +16,7 @@ impl Body<'_, '_, '_> {
         if !a.strides.is_empty() {
             return a.strides.into();
         }
-        let size = ty.dtype().map_or(1, DType::size) as i64;
+        let size = ty.item_size() as i64;
         let mut strides = Values::new();
         let mut stride = self.b.ins().iconst(types::I64, size);
         for (k, &n) in a.shape.iter().enumerate().rev() {
@@ -38,6 +38,33 @@ impl Body<'_, '_, '_> {
         if to.order != Order::C {
             all.extend(strides.into_iter().rev());
         }
+        Ok(all)
+    }
+
+    /// A field of the elements.
+    pub(super) fn field(&mut self, array: &Expr, k: usize) -> Result<Values> {
+        let values = self.expr(array)?;
+        let Ty::Array(from) = &array.ty else { return Ok(values) };
+        let Some(field) = from.record().and_then(|record| record.fields.get(k)) else { return Ok(values) };
+        let ndim = from.ndim as usize;
+        let mut shape: Values = values[1..1 + ndim].into();
+        let mut steps: Values = self.strides(from, &values)[..ndim].into();
+        let mut all = Values::new();
+        all.push(self.b.ins().iadd_imm_s(values[0], field.offset as i64));
+        let mut size = field.elem.item_size() as i64;
+        let mut own = Values::new();
+        for &n in field.shape.iter().rev() {
+            own.insert(0, self.b.ins().iconst(types::I64, size));
+            size *= n;
+        }
+        shape.extend(field.shape.iter().map(|&n| self.b.ins().iconst(types::I64, n)));
+        steps.extend(own);
+        if shape.is_empty() {
+            shape.push(self.b.ins().iconst(types::I64, 1));
+            steps.push(self.b.ins().iconst(types::I64, 0));
+        }
+        all.extend(shape);
+        all.extend(steps);
         Ok(all)
     }
 
@@ -80,6 +107,10 @@ impl Body<'_, '_, '_> {
                 }
             }
             axis += 1;
+        }
+        if to.ndim == 0 {
+            shape.push(self.b.ins().iconst(types::I64, 1));
+            steps.push(self.b.ins().iconst(types::I64, 0));
         }
         let mut all = Values::new();
         all.push(data);

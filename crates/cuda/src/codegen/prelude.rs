@@ -54,6 +54,8 @@ parts! {
     Kernel "kernel.cuh",
     /// Atomic operations of user kernels.
     UserAtomics "user_atomics.cuh",
+    /// Exceptions of user kernels.
+    Fault "fault.cuh",
     /// A warp's vote on a value.
     MatchAll "match_all.cuh",
 }

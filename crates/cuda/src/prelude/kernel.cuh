@@ -106,6 +106,30 @@ template <int M, class T, int N, class... I> DEV strided<T, M> view(const array<
     return view<M>(by_strides(a), entries...);
 }
 
+// A field of records, by its place in them; axes of its own come last.
+template <class F, int M, class A, class... E> DEV strided<F, M> field_of(const A& of, int64 offset, E... extents) {
+    const auto a = by_strides(of);
+    const int64 own[sizeof...(E) + 1] = {(int64)extents...};
+    const int k = sizeof...(E), n = M - k;
+    strided<F, M> r = {(F*)((char*)a.data + offset), {}, {}};
+    for (int i = 0; i < n; i++) r.shape[i] = a.shape[i], r.strides[i] = a.strides[i];
+    int64 bytes = sizeof(F);
+    for (int i = k - 1; i >= 0; i--) r.shape[n + i] = own[i], r.strides[n + i] = bytes, bytes *= own[i];
+    return r;
+}
+
+// A complex number that is aligned as its parts are.
+template <class C> DEV C load_parts(const C& at) {
+    typedef decltype(C::re) F;
+    const volatile F* parts = (const volatile F*)&at;
+    return {parts[0], parts[1]};
+}
+template <class C> DEV void store_parts(C& at, C value) {
+    typedef decltype(C::re) F;
+    volatile F* parts = (volatile F*)&at;
+    parts[0] = value.re, parts[1] = value.im;
+}
+
 // --- lanes and bits
 struct none {};
 DEV uint32 lane_id() {

@@ -131,6 +131,18 @@ impl Walk<'_, '_> {
         }
         let defaults = &row.defaults[row.defaults.len() - missing..];
         args.extend(defaults.iter().map(|&n| Expr::int(n)));
+        if let [Slot::Is(DType::U32), rest @ ..] = row.params
+            && row.waits
+        {
+            if !args[0].dtype().is_some_and(DType::is_int) {
+                return Err(self.typing(format!("{}: Mask type must be an integer, not {}", row.name, args[0].ty)));
+            }
+            let truth = |e: &Expr| e.dtype().is_some_and(|d| d.is_int() || d == DType::Bool);
+            if rest.first() == Some(&Slot::Is(DType::Bool)) && !truth(&args[1]) {
+                let what = &args[1].ty;
+                return Err(self.typing(format!("{}: Predicate must be an integer or boolean, not {what}", row.name)));
+            }
+        }
         let mut variable: Option<DType> = None;
         for (arg, slot) in args.iter().zip(row.params) {
             if *slot == Slot::T {
@@ -151,6 +163,7 @@ impl Walk<'_, '_> {
             Slot::Is(d) => Ty::Scalar(d),
             Slot::T => variable.map_or(Ty::Unknown, Ty::Scalar),
             Slot::Nothing => Ty::None,
+            Slot::Several(all) => Ty::Tuple(all.iter().copied().map(Ty::Scalar).collect(), None),
             Slot::IntBool => Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None),
         };
         let args = args.into_iter().zip(row.params);
@@ -208,6 +221,7 @@ impl Walk<'_, '_> {
         }
         let indices = indices.into_iter().map(|i| self.atomic_index(name, i)).collect::<Result<Vec<_>>>()?;
         let operands = operands.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
+        let (array, indices) = self.within(array, indices)?;
         let value = Expr::new(Ty::Scalar(d), Kind::Atomic { op, array: Box::new(array), indices, operands });
         Ok(self.settle(value))
     }
@@ -255,6 +269,12 @@ impl Walk<'_, '_> {
             ("conjugate" | "conj", Ty::Scalar(_)) if args.is_empty() => Some(Fun::Conjugate),
             _ => None,
         };
+        if let ("bit_count", Some(d), true, Some(row)) = (name, value.dtype(), args.is_empty(), table::row("cuda.popc"))
+            && d.is_int()
+        {
+            let count = self.row(row, vec![value])?;
+            return Ok(Thing::Expr(self.cast(count, &crate::types::INT)?));
+        }
         match row {
             Some(fun) => self.function(name, fun, Rule::Arith, vec![value]).map(Thing::Expr),
             None => {
@@ -310,10 +330,21 @@ impl Walk<'_, '_> {
             values.push(value);
         }
         let (pos, caller) = (self.pos, self.compiler.instances[self.instance].function);
-        let callee = self
-            .compiler
-            .instance(index, &types, pos, caller)
-            .map_err(|error| error.called_from(self.function, pos))?;
+        let (made, depth) = (self.compiler.instances.len(), self.compiler.depth);
+        let mut callee = self.compiler.instance(index, &types, pos, caller);
+        if callee.as_ref().is_err_and(|error| error.literal) {
+            // Once more, with integers that are known here known there too.
+            self.compiler.instances.truncate(made);
+            self.compiler.depth = depth;
+            for (arg, value) in types.iter_mut().zip(&mut values) {
+                if let (Arg::Ty(Ty::Scalar(d)), Some(n)) = (&*arg, self.known_int(value)) {
+                    *arg = Arg::Static(Value::Typed(Number::Int(n.into()), *d));
+                    *value = Expr::new(Ty::None, Kind::Nothing);
+                }
+            }
+            callee = self.compiler.instance(index, &types, pos, caller);
+        }
+        let callee = callee.map_err(|error| error.called_from(self.function, pos))?;
         let ret = self.compiler.instances[callee].ret.clone();
         if ret == Ty::Unknown {
             return Ok(Thing::Expr(Expr::unknown()));

@@ -58,8 +58,13 @@ impl Walk<'_, '_> {
             let same = match (&left.ty, &right.ty) {
                 (Ty::None, Ty::None) => true,
                 (Ty::None, _) | (_, Ty::None) => false,
+                (Ty::Scalar(a), Ty::Scalar(b)) if a == b => {
+                    let fun = if op == CmpOp::Is { Fun::Equal } else { Fun::NotEqual };
+                    return self.function("is", fun, Rule::Compare, vec![left, right]);
+                }
+                (Ty::Scalar(_), Ty::Scalar(_)) => false,
                 _ => {
-                    return Err(self.unsupported("`is` compares with None only in kernels").hint("use =="));
+                    return Err(self.unsupported("`is` compares with None and numbers only in kernels").hint("use =="));
                 }
             };
             return Ok(Expr::bool(same == (op == CmpOp::Is)));

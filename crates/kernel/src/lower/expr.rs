@@ -144,6 +144,14 @@ impl Walk<'_, '_> {
         {
             return Ok(short);
         }
+        let right = match op {
+            BinOp::Div | BinOp::FloorDiv | BinOp::Mod if self.compiler.checks.values => {
+                let left = self.fixed("t", left);
+                let right = self.divisor(right)?;
+                return self.function(op.text(), fun, rule, vec![left, right]);
+            }
+            _ => right,
+        };
         self.function(op.text(), fun, rule, vec![left, right])
     }
 

@@ -33,7 +33,12 @@ impl Walk<'_, '_> {
                 self.pos = pos;
                 self.tuple_item(base, &types, at)
             }
-            Ty::Array(_) => {
+            Ty::Array(a) => {
+                if a.record().is_some()
+                    && let Some(name) = self.field_name(index)?
+                {
+                    return self.field(base, &name).map(Thing::Expr);
+                }
                 let (base, index) = self.base_then_index(base, index)?;
                 self.pos = pos;
                 let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
@@ -44,14 +49,14 @@ impl Walk<'_, '_> {
     }
 
     /// The array is evaluated before the index.
-    fn base_then_index(&mut self, base: Expr, index: &Ast) -> Result<(Expr, Option<Vec<Index>>)> {
+    pub(super) fn base_then_index(&mut self, base: Expr, index: &Ast) -> Result<(Expr, Option<Vec<Index>>)> {
         let (found, block) = self.block(|walk| walk.indices(index))?;
         let base = if block.is_empty() { base } else { self.fixed("a", base) };
         self.append(block);
         Ok((base, found))
     }
 
-    fn tuple_item(&mut self, base: Expr, types: &[Ty], at: Expr) -> Result<Thing> {
+    pub(super) fn tuple_item(&mut self, base: Expr, types: &[Ty], at: Expr) -> Result<Thing> {
         if at.ty == Ty::Unknown {
             return Ok(Thing::Expr(Expr::unknown()));
         }
@@ -75,6 +80,17 @@ impl Walk<'_, '_> {
         // Items of one type: a choice by the index.
         let at = self.cast(at, &INT)?;
         let at = if at.is_simple() { at } else { self.hold("k", at) };
+        self.item_within(&at, n)?;
+        // A negative index counts from the end.
+        let at = if at.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::Int) {
+            let zero = vec![at.clone(), Expr::int(0)];
+            let test = Expr::new(crate::types::BOOL, Kind::Fun(Fun::Less, DType::I64, zero));
+            let back = Expr::new(INT, Kind::Fun(Fun::Add, DType::I64, vec![at.clone(), Expr::int(n)]));
+            let at = Expr::new(INT, Kind::Select(Box::new(test), Box::new(back), Box::new(at)));
+            self.hold("k", at)
+        } else {
+            at
+        };
         let items = self.items(base);
         let mut result: Option<Expr> = None;
         for (k, item) in items.into_iter().enumerate().rev() {
@@ -177,7 +193,7 @@ impl Walk<'_, '_> {
     }
 
     /// Replaces `...` by as many full slices as are missing.
-    fn spread(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
+    pub(super) fn spread(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
         let is_rest = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
         let used = index.iter().filter(|i| !is_rest(i) && !matches!(i, Index::New)).count();
         if used > ndim {
@@ -204,7 +220,8 @@ impl Walk<'_, '_> {
         let index = self.spread(index, array.ndim as usize)?;
         if index.len() == array.ndim as usize && index.iter().all(|i| matches!(i, Index::At(_))) {
             let at = index.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None });
-            return self.load(base, at.collect());
+            let (base, at) = self.within(base, at.collect())?;
+            return self.load(base, at);
         }
         self.view(base, &array, index)
     }
@@ -213,6 +230,10 @@ impl Walk<'_, '_> {
     pub(super) fn load(&mut self, array: Expr, indices: Vec<Expr>) -> Result<Expr> {
         let Ty::Array(ty) = &array.ty else { return Ok(Expr::unknown()) };
         let elem = (*ty.elem).clone();
+        if let Ty::Record(_) = elem {
+            let ty = ty.clone();
+            return self.view(array, &ty, indices.into_iter().map(Index::At).collect());
+        }
         Ok(Expr::new(elem, Kind::Load(Box::new(array), indices)))
     }
 
@@ -221,7 +242,7 @@ impl Walk<'_, '_> {
         self.read_at(array, vec![Index::At(at)])
     }
 
-    fn view(&mut self, base: Expr, array: &ArrayTy, mut index: Vec<Index>) -> Result<Expr> {
+    pub(super) fn view(&mut self, base: Expr, array: &ArrayTy, mut index: Vec<Index>) -> Result<Expr> {
         let used = index.iter().filter(|i| !matches!(i, Index::New)).count();
         index.extend((used..array.ndim as usize).map(|_| Index::Slice(None, None, None)));
         let ndim = index.iter().filter(|i| !matches!(i, Index::At(_))).count();
@@ -233,8 +254,25 @@ impl Walk<'_, '_> {
         let contiguous = array.order == Order::C && rest.all(|i| matches!(i, Index::Slice(None, None, None)));
         let order = if contiguous { Order::C } else { Order::A };
         let ty = ArrayTy { ndim: ndim as u8, order, ..array.clone() };
-        if ndim == 0 {
+        if ndim == 0 && array.record().is_none() {
             return Err(self.typing("a view without axes is not supported in kernels"));
+        }
+        if !self.compiler.checks.bounds {
+            return Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)));
+        }
+        let axis_of = |k: usize| index[..k].iter().filter(|i| !matches!(i, Index::New)).count();
+        let places = index.iter().enumerate();
+        let places =
+            places.filter_map(|(k, i)| if let Index::At(e) = i { Some((axis_of(k), e.clone())) } else { None });
+        let (axes, at): (Vec<usize>, Vec<Expr>) = places.unzip();
+        let (base, at) = self.within_axes(base, at, &axes)?;
+        let mut at = at.into_iter();
+        for entry in &mut index {
+            if let Index::At(e) = entry
+                && let Some(checked) = at.next()
+            {
+                *e = checked;
+            }
         }
         Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)))
     }
@@ -266,12 +304,16 @@ impl Walk<'_, '_> {
                 .unsupported(format!("an assignment to part of an array ({} indices for {ndim} axes)", at.len()))
                 .hint("assign to elements in a loop: for i in range(n): a[i] = …"));
         }
+        let (base, at) = self.within(base, at)?;
         Ok((Some(base), Some(at)))
     }
 
     /// `array[index] = value`.
     pub(super) fn store(&mut self, array: &Ast, index: &Ast, value: Thing) -> Result<()> {
         let value = self.value(value)?;
+        if let Some(view) = self.part(array, index)? {
+            return self.fill(view, value);
+        }
         let ((array, indices), block) = self.block(|walk| walk.place(array, index))?;
         let value = if block.is_empty() { value } else { self.fixed("t", value) };
         self.append(block);
@@ -285,6 +327,10 @@ impl Walk<'_, '_> {
             return Err(self.typing("this array is a constant and cannot be written to"));
         }
         let elem = (*ty.elem).clone();
+        if let Ty::Record(_) = elem {
+            let to = self.load(array, indices)?;
+            return self.fill(to, value);
+        }
         if value.ty != Ty::Unknown && !value.ty.converts_to(&elem) {
             let error = self.typing(format!("{} cannot be stored in an {}", value.ty, array.ty));
             return Err(match value.ty {
@@ -314,7 +360,10 @@ impl Walk<'_, '_> {
             (Ty::Unknown, _) => Expr::unknown(),
             (Ty::Array(a), _) => {
                 let ndim = a.ndim as usize;
-                let item = a.dtype().map_or(1, |d| d.size()) as i64;
+                let item = a.item_size() as i64;
+                if a.record().is_some_and(|r| r.fields.iter().any(|f| f.name == name)) {
+                    return self.field(base, name).map(Thing::Expr);
+                }
                 let size = |walk: &mut Self| {
                     let mut all = (0..ndim).map(extent);
                     let first = all.next().unwrap_or_else(|| Expr::int(1));

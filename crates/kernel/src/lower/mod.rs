@@ -5,10 +5,12 @@
 //! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far.
 
 mod call;
+mod check;
 mod compare;
 mod expr;
 mod index;
 mod loops;
+mod record;
 mod special;
 mod stmt;
 mod walk;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 use crate::ast::{ConstArray, Pos, Source, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
+use crate::fault::{Checks, Fault};
 use crate::ir;
 use crate::types::Ty;
 use crate::verify;
@@ -65,6 +68,8 @@ pub(crate) struct Compiler<'a> {
     source: &'a Source,
     instances: Vec<Instance>,
     constants: Vec<Arc<ConstArray>>,
+    checks: Checks,
+    faults: Vec<Fault>,
     depth: usize,
 }
 
@@ -74,15 +79,16 @@ pub(crate) struct Compiler<'a> {
 /// What is wrong, and where.
 pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
     let args: Vec<Arg> = args.iter().cloned().map(Arg::Ty).collect();
-    compile_function(source, &args, true)
+    compile_function(source, &args, true, Checks::default())
 }
 
 /// As [`compile`]; a function that is no kernel may return a value.
 ///
 /// # Errors
 /// What is wrong, and where.
-pub fn compile_function(source: &Source, args: &[Arg], kernel: bool) -> Result<ir::Module> {
-    let mut compiler = Compiler { source, instances: Vec::new(), constants: Vec::new(), depth: 0 };
+pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Checks) -> Result<ir::Module> {
+    let (instances, constants, faults) = (Vec::new(), Vec::new(), Vec::new());
+    let mut compiler = Compiler { source, instances, constants, checks, faults, depth: 0 };
     let function = &source.functions[0];
     let start = Pos { line: function.first_line, column: 0, end: 0 };
     let root = compiler.instance(0, args, start, 0)?;
@@ -149,6 +155,14 @@ impl<'a> Compiler<'a> {
         })
     }
 
+    /// The number of a place that may raise.
+    fn fault(&mut self, fault: Fault) -> usize {
+        self.faults.iter().position(|known| *known == fault).unwrap_or_else(|| {
+            self.faults.push(fault);
+            self.faults.len() - 1
+        })
+    }
+
     /// The functions that the kernel reaches, with numbers and names of their own.
     fn finish(self) -> ir::Module {
         let mut all: Vec<Option<ir::Function>> = self.instances.into_iter().map(|i| i.code).collect();
@@ -181,7 +195,15 @@ impl<'a> Compiler<'a> {
             names.push(function.name.clone());
         }
         writes::find(&mut functions);
-        let mut module = ir::Module { functions, constants: self.constants, barriers: false, dynamic_shared: false };
+        let mut module = ir::Module {
+            functions,
+            constants: self.constants,
+            barriers: false,
+            faults: self.faults,
+            reports: false,
+            dynamic_shared: false,
+        };
+        module.reports = module.functions.iter().any(|f| f.raises(true));
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
         module.barriers = module
             .functions

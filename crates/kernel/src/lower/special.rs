@@ -16,6 +16,10 @@ type Named<'n> = [(&'n str, Thing)];
 impl Walk<'_, '_> {
     /// Calls a special builtin; `None` where the name is none.
     pub(super) fn special(&mut self, name: &str, args: &[Thing], named: &Named) -> Result<Option<Thing>> {
+        if let Some((d, count)) = table::vector(name) {
+            self.no_keywords(name, named)?;
+            return self.vector(d, count, args).map(Some);
+        }
         if !table::SPECIAL.contains(&name) {
             return Ok(None);
         }
@@ -134,6 +138,18 @@ impl Walk<'_, '_> {
                     rows.into_iter().flatten().map(|row| self.row(row, vec![x.clone()])).collect::<Result<_>>()?
                 };
                 Thing::Expr(tuple(parts, None))
+            }
+            "cuda.fp16.hfma" => {
+                takes(3..=3)?;
+                self.half_fma(args)?
+            }
+            "cuda.fp16.hexp10" => {
+                takes(1..=1)?;
+                let x = self.value(args[0].clone())?;
+                let x = self.cast_dtype(x, DType::F32)?;
+                let ten = Expr::number(Number::Float(10.0), DType::F32);
+                let power = self.function(name, Fun::Power, Rule::Power, vec![ten, x])?;
+                Thing::Expr(self.cast_dtype(power, DType::F16)?)
             }
             "cmath.polar" => {
                 takes(1..=1)?;
@@ -273,7 +289,7 @@ impl Walk<'_, '_> {
         };
         let digits = self.value(digits.clone())?;
         let Some(n) = self.known_int(&digits) else {
-            return Err(self.typing("the number of digits of round must be known when the kernel is compiled"));
+            return self.round_to(x, digits);
         };
         if is_int {
             return match n {
@@ -288,6 +304,69 @@ impl Walk<'_, '_> {
         let scaled = self.binary(there, x, scale.clone())?;
         let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
         Ok(Thing::Expr(self.binary(back, whole, scale)?))
+    }
+
+    /// To a number of digits that is known when the kernel runs.
+    fn round_to(&mut self, x: Expr, digits: Expr) -> Result<Thing> {
+        if digits.ty == Ty::Unknown {
+            return Ok(Thing::Expr(digits));
+        }
+        if !digits.dtype().is_some_and(|d| d.is_int()) {
+            return Err(self.typing(format!("the number of digits of round must be an integer, not {}", digits.ty)));
+        }
+        let (x, digits) = (self.fixed("x", x), self.fixed("n", digits));
+        let size = self.function("abs", Fun::Absolute, Rule::Plain, vec![digits.clone()])?;
+        let ten = Expr::number(Number::Float(10.0), DType::F64);
+        let scale = self.function("**", Fun::Power, Rule::Power, vec![ten, size])?;
+        let scale = match x.dtype() {
+            Some(d) => self.cast_dtype(scale, d)?,
+            None => return Err(self.typing(format!("round is not defined for {}", x.ty))),
+        };
+        let scale = self.fixed("s", scale);
+        let ty = x.ty.clone();
+        let mut both = Vec::new();
+        for (there, back) in [(BinOp::Mult, BinOp::Div), (BinOp::Div, BinOp::Mult)] {
+            let scaled = self.binary(there, x.clone(), scale.clone())?;
+            let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
+            both.push(self.binary(back, whole, scale.clone())?);
+        }
+        let n = self.cast(digits, &INT)?;
+        let test = Expr::new(BOOL, Kind::Fun(Fun::GreaterEqual, DType::I64, vec![n, Expr::int(0)]));
+        let mut both = both.into_iter();
+        let (Some(up), Some(down)) = (both.next(), both.next()) else { return Ok(Thing::Expr(x)) };
+        Ok(Thing::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(up), Box::new(down)))))
+    }
+
+    /// `cuda.float32x3(…)`: numbers and other vectors, one after the other.
+    pub(super) fn vector(&mut self, d: DType, count: usize, args: &[Thing]) -> Result<Thing> {
+        let mut items = Vec::new();
+        for arg in args {
+            let value = self.value(arg.clone())?;
+            match &value.ty {
+                Ty::Unknown => return Ok(Thing::Expr(value)),
+                Ty::Tuple(..) => items.extend(self.items(value)),
+                _ => items.push(value),
+            }
+        }
+        if items.len() != count {
+            return Err(self.typing(format!("a vector of {count} {} is made of {} numbers", d.name(), items.len())));
+        }
+        let items = items.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
+        let names: Vec<String> = ["x", "y", "z", "w"].iter().take(count).map(|&n| n.to_owned()).collect();
+        Ok(Thing::Expr(tuple(items, Some(names.into()))))
+    }
+
+    /// `cuda.fp16.hfma`: once rounded from float32, in which the product is exact.
+    fn half_fma(&mut self, args: &[Thing]) -> Result<Thing> {
+        let mut values = Vec::new();
+        for arg in args {
+            let value = self.value(arg.clone())?;
+            let half = self.cast_dtype(value, DType::F16)?;
+            values.push(self.cast_dtype(half, DType::F32)?);
+        }
+        let Some(row) = table::row("cuda.fma") else { return Err(self.unsupported("fma is not supported")) };
+        let sum = self.row(row, values)?;
+        Ok(Thing::Expr(self.cast_dtype(sum, DType::F16)?))
     }
 
     /// The thread's place in the grid, or the grid's size: one number, or a tuple.
@@ -336,12 +415,12 @@ impl Walk<'_, '_> {
             return Err(self.typing(format!("{word} takes a shape and a dtype")));
         };
         let dtype = match &dtype {
-            Thing::Value(Value::Type(ty)) => ty.scalar(),
-            Thing::Value(Value::Str(name)) => DType::from_name(name),
+            Thing::Value(Value::Type(ty @ (Ty::Scalar(_) | Ty::Record(_)))) => Some(ty.clone()),
+            Thing::Value(Value::Str(name)) => DType::from_name(name).map(Ty::Scalar),
             Thing::Expr(e) if e.ty == Ty::Unknown => return Ok(dtype),
             _ => None,
         };
-        let Some(dtype) = dtype else {
+        let Some(elem) = dtype else {
             return Err(self.typing(format!("{word}: the dtype must be a type, such as float32")));
         };
         let shape = self.value(shape)?;
@@ -354,7 +433,7 @@ impl Walk<'_, '_> {
         };
         let extents: Option<Vec<i64>> = axes.iter().map(|e| self.known_int(e).filter(|&n| n >= 0)).collect();
         let Some(extents) = extents else {
-            let error = self.typing(format!("{word}: the shape must be known when the kernel is compiled"));
+            let error = self.typing(format!("{word}: the shape must be known when the kernel is compiled")).literal();
             return Err(match space {
                 Space::Local => error.hint("use a literal or a global constant"),
                 _ => error.hint(
@@ -375,13 +454,14 @@ impl Walk<'_, '_> {
         };
         let dynamic = space == Space::Shared && extents == [0];
         let (space, shape) = if dynamic { (Space::Dynamic, Vec::new()) } else { (space, extents) };
-        let bytes = shape.iter().try_fold(dtype.size() as i64, |n, &d| n.checked_mul(d));
+        let bytes = shape.iter().try_fold(elem.item_size() as i64, |n, &d| n.checked_mul(d));
         if bytes.is_none_or(|b| b > 1 << 24) {
             return Err(self.typing(format!("{word}: the array is too large")));
         }
         let ndim = shape.len().max(1);
-        self.arrays.push(ir::LocalArray { space, dtype, shape, align });
-        let ty = Ty::Array(ArrayTy::new(dtype, ndim, Order::C));
+        let ty = ArrayTy { elem: Box::new(elem.clone()), ndim: ndim as u8, order: Order::C, mutable: true };
+        self.arrays.push(ir::LocalArray { space, elem, shape, align });
+        let ty = Ty::Array(ty);
         Ok(Thing::Expr(Expr::new(ty, Kind::Declared(self.arrays.len() - 1))))
     }
 

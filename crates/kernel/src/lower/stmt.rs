@@ -3,6 +3,7 @@
 use super::walk::{Loop, Thing, Walk};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, StmtKind as Py, Value};
 use crate::diagnostic::Result;
+use crate::fault::FaultKind;
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::types::Ty;
 
@@ -12,7 +13,7 @@ impl Walk<'_, '_> {
         for stmt in body {
             self.pos = stmt.pos;
             self.stmt(stmt)?;
-            if matches!(stmt.kind, Py::Return(_) | Py::Break | Py::Continue | Py::Raise(_)) {
+            if matches!(stmt.kind, Py::Return(_) | Py::Break | Py::Continue | Py::Raise(..)) {
                 break;
             }
         }
@@ -57,13 +58,13 @@ impl Walk<'_, '_> {
                     test,
                     |_| Ok(()),
                     |walk| {
-                        walk.push(StmtKind::Raise(format!("AssertionError: {text}")));
+                        walk.raise(FaultKind::Assert(text), Vec::new());
                         Ok(())
                     },
                 )
             }
-            Py::Raise(text) => {
-                self.push(StmtKind::Raise(text.clone()));
+            Py::Raise(class, text) => {
+                self.raise(FaultKind::Raise(*class, text.clone()), Vec::new());
                 Ok(())
             }
             Py::Break => {
@@ -174,7 +175,19 @@ impl Walk<'_, '_> {
                 self.pos = target.pos;
                 self.store(array, index, value)
             }
-            ExprKind::Attribute { name, .. } => {
+            ExprKind::Attribute { value: base, name } => {
+                let value = self.value(value)?;
+                let base = self.eval_value(base)?;
+                self.pos = target.pos;
+                if base.ty == Ty::Unknown {
+                    return Ok(());
+                }
+                if let Ty::Array(a) = &base.ty
+                    && a.record().is_some()
+                {
+                    let field = self.field_view(base, name)?;
+                    return self.fill(field, value);
+                }
                 Err(self.unsupported(format!("the attribute {name:?} cannot be assigned to in a kernel")))
             }
             ExprKind::Unsupported { what, instead } => Err(self.lacks(what, instead.as_deref())),
@@ -218,7 +231,9 @@ impl Walk<'_, '_> {
     }
 
     fn aug_assign(&mut self, target: &Ast, op: BinOp, value: &Ast) -> Result<()> {
-        if let ExprKind::Subscript { value: array, index } = &target.kind {
+        if let ExprKind::Subscript { value: array, index } = &target.kind
+            && !self.is_field(index)
+        {
             // Array and indices are evaluated once.
             let (array, indices) = self.place(array, index)?;
             let Some((array, indices)) = array.zip(indices) else { return Ok(()) };

@@ -390,6 +390,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 let zero = Expr::number(convert(Number::Int(0), DType::I64, *d), *d);
                 Ok(Expr::new(BOOL, Kind::Fun(Fun::NotEqual, *d, vec![e, zero])))
             }
+            Ty::Record(_) => Err(self.typing("a record is no truth value")),
             Ty::None => Ok(Expr::bool(false)),
             Ty::Tuple(items, _) => Ok(Expr::bool(!items.is_empty())),
             Ty::Array(_) => Err(self

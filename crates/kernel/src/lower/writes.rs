@@ -43,6 +43,9 @@ fn written(function: &Function, all: &[Function]) -> Params {
         if let StmtKind::Store { array, .. } = &stmt.kind {
             writes.extend(memory(array, &shows));
         }
+        if let StmtKind::Copy { to, .. } = &stmt.kind {
+            writes.extend(memory(to, &shows));
+        }
     });
     ir::each_expr(&function.body, &mut |e| match &e.kind {
         Kind::Atomic { array, .. } => writes.extend(memory(array, &shows)),

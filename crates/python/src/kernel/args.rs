@@ -38,7 +38,7 @@ pub(super) enum Arg<'py> {
 pub(super) struct HostArray<'py> {
     pub(super) object: Bound<'py, PyAny>,
     address: u64,
-    dtype: DType,
+    pub(super) elem: Ty,
     shape: Vec<i64>,
     /// In bytes.
     strides: Vec<i64>,
@@ -47,7 +47,7 @@ pub(super) struct HostArray<'py> {
 
 impl HostArray<'_> {
     fn order(&self) -> Order {
-        order(&self.shape, &self.strides, self.dtype.size() as i64)
+        order(&self.shape, &self.strides, self.elem.item_size() as i64)
     }
 }
 
@@ -107,7 +107,7 @@ impl<'py> Arg<'py> {
 
     fn ours(array: Array, key: &mut Key) -> Arg<'py> {
         let layout = &array.layout;
-        key.push(array_key(layout.dtype, layout.ndim(), layout_order(layout), true));
+        key.push(number_array_key(layout.dtype, layout.ndim(), layout_order(layout), true));
         Arg::Array(array, true)
     }
 
@@ -160,7 +160,10 @@ impl<'py> Arg<'py> {
 
     fn host(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
         let dtype = object.getattr("dtype")?;
-        let d = numpy::dtype_of(&dtype)?;
+        let elem = match super::record::element(&dtype)? {
+            Some(record) => record,
+            None => Ty::Scalar(numpy::dtype_of(&dtype)?),
+        };
         if !dtype.getattr("isnative")?.extract::<bool>()? {
             return Err(PyTypeError::new_err("[cuda.jit] an array of foreign byte order; convert it with astype"));
         }
@@ -169,8 +172,8 @@ impl<'py> Arg<'py> {
         let data = object.getattr("__array_interface__")?.get_item("data")?;
         let (address, read_only): (u64, bool) = data.extract()?;
         let writable = !read_only;
-        let array = HostArray { object: object.clone(), address, dtype: d, shape, strides, writable };
-        key.push(array_key(d, array.shape.len(), array.order(), writable));
+        let array = HostArray { object: object.clone(), address, elem, shape, strides, writable };
+        array_key(&array.elem, array.shape.len(), array.order(), writable, key);
         Ok(Arg::Host(Box::new(array)))
     }
 
@@ -184,7 +187,8 @@ impl<'py> Arg<'py> {
                 Ty::Array(ArrayTy { mutable: *mutable, ..ty })
             }
             Arg::Host(a) => {
-                Ty::Array(ArrayTy { mutable: a.writable, ..ArrayTy::new(a.dtype, a.shape.len(), a.order()) })
+                let elem = Box::new(a.elem.clone());
+                Ty::Array(ArrayTy { elem, ndim: a.shape.len() as u8, order: a.order(), mutable: a.writable })
             }
             Arg::Tuple(items, names) => Ty::Tuple(items.iter().map(Arg::ty).collect(), names.clone()),
         }
@@ -216,21 +220,32 @@ fn names_key(names: &Names, key: &mut Key) {
     }
 }
 
-fn array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
+fn number_array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
     ARRAY | d as u32 | (ndim as u32) << 8 | (order as u32) << 16 | u32::from(mutable) << 18
+}
+
+/// An array of records has a second word.
+fn array_key(elem: &Ty, ndim: usize, order: Order, mutable: bool, key: &mut Key) {
+    match elem {
+        Ty::Record(record) => {
+            key.push(number_array_key(DType::Bool, ndim, order, mutable) | 1 << 19);
+            key.push(super::record::number(record));
+        }
+        elem => key.push(number_array_key(elem.scalar().unwrap_or(DType::F64), ndim, order, mutable)),
+    }
 }
 
 /// The key of a type, equal to that of arguments of exactly that type.
 pub(super) fn key_of(ty: &Ty, key: &mut Key) {
     match ty {
         Ty::Scalar(d) => key.push(SCALAR | *d as u32),
-        Ty::Array(a) => key.push(array_key(a.dtype().unwrap_or(DType::F64), a.ndim as usize, a.order, a.mutable)),
+        Ty::Array(a) => array_key(&a.elem, a.ndim as usize, a.order, a.mutable, key),
         Ty::Tuple(items, names) => {
             key.push(TUPLE | items.len() as u32);
             names_key(names, key);
             items.iter().for_each(|item| key_of(item, key));
         }
-        Ty::None | Ty::Unknown => key.push(NONE),
+        Ty::None | Ty::Unknown | Ty::Record(_) => key.push(NONE),
     }
 }
 
@@ -302,7 +317,7 @@ impl Packed {
             }
             (Ty::Array(wanted), Arg::Host(a)) => {
                 self.put(at, &a.address.to_ne_bytes());
-                wanted.dtype() == Some(a.dtype)
+                *wanted.elem == a.elem
                     && (a.writable || !wanted.mutable)
                     && (wanted.order == Order::A || wanted.order == a.order())
                     && self.extents(at + 8, wanted, &a.shape, &a.strides, 1)

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::Array;
+use cuprous_kernel::fault::{Checks, FaultKind, Record};
 use cuprous_kernel::lower::{Arg as Given, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
@@ -25,6 +26,8 @@ struct Overload {
     /// For each array among the arguments, whether it may be written.
     writes: Vec<bool>,
     module: Arc<Module>,
+    /// Classes of the exceptions that it raises.
+    classes: Arc<[Py<PyAny>]>,
     code: KernelRef,
 }
 
@@ -131,7 +134,8 @@ impl Kernel {
     }
 
     fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, types: Vec<Ty>) -> PyResult<Arc<Overload>> {
-        let module = Arc::new(self.module(py, &types, true)?);
+        let (module, classes) = self.module(py, &types, true)?;
+        let (module, classes) = (Arc::new(module), classes.into());
         let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
         let (starts, bytes) = abi::offsets(&types);
         let kernel = module.kernel();
@@ -139,7 +143,7 @@ impl Kernel {
         for (k, ty) in types.iter().enumerate() {
             arrays_in(ty, &mut |_| writes.push(kernel.writes.contains(&k)));
         }
-        Ok(Arc::new(Overload { engine: engine.id, types, starts, bytes, writes, module, code }))
+        Ok(Arc::new(Overload { engine: engine.id, types, starts, bytes, writes, module, classes, code }))
     }
 
     /// All overloads.
@@ -147,10 +151,11 @@ impl Kernel {
         self.lock().iter().map(|e| e.overload.clone()).collect()
     }
 
-    fn module(&self, py: Python<'_>, types: &[Ty], kernel: bool) -> PyResult<Module> {
-        let source = parse::translate(self.function.bind(py))?;
+    fn module(&self, py: Python<'_>, types: &[Ty], kernel: bool) -> PyResult<(Module, Vec<Py<PyAny>>)> {
+        let (source, classes) = parse::translate(self.function.bind(py))?;
         let given: Vec<Given> = types.iter().cloned().map(Given::Ty).collect();
-        compile_function(&source, &given, kernel).map_err(|e| raise(py, &e))
+        let module = compile_function(&source, &given, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
+        Ok((module, classes))
     }
 
     /// The overload for some arguments, compiled where there is none.
@@ -300,6 +305,11 @@ impl Kernel {
                 crate::numpy::to_numpy(py, copy.get(), Some(host))?;
             }
         }
+        if overload.module.reports
+            && let Some(record) = py.detach(|| overload.code.fault()).or_raise()?
+        {
+            return Err(overload.exception(py, &record));
+        }
         Ok(())
     }
 }
@@ -308,6 +318,25 @@ fn key_of_all(types: &[Ty]) -> Key {
     let mut key = Key::new();
     types.iter().for_each(|ty| key_of(ty, &mut key));
     key
+}
+
+impl Overload {
+    /// The exception that a kernel raised.
+    #[cold]
+    fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
+        let number = usize::try_from(record[0] - 1).unwrap_or(usize::MAX);
+        let Some(fault) = self.module.faults.get(number) else {
+            return PyRuntimeError::new_err("[cuda.jit] a kernel left a broken record of an exception");
+        };
+        let class = match &fault.kind {
+            FaultKind::Raise(Some(k), _) => self.classes.get(*k).map(|class| class.bind(py).clone()),
+            _ => py.import("builtins").and_then(|m| m.getattr(fault.class())).ok(),
+        };
+        match class.map(|class| class.call1((fault.message(record),))) {
+            Some(Ok(error)) => PyErr::from_value(error),
+            _ => PyRuntimeError::new_err(fault.message(record)),
+        }
+    }
 }
 
 /// For each of our arrays in an argument, whether it may be written.
@@ -336,6 +365,11 @@ fn to_device<'py>(
         Arg::Array(..) => *count += 1,
         Arg::Host(host) => {
             let writable = host.writable;
+            if matches!(host.elem, Ty::Record(_)) {
+                return Err(PyNotImplementedError::new_err(
+                    "[cuda.jit] an array of records is not copied to a GPU yet: pass its fields as arrays of their own",
+                ));
+            }
             let device = devices::name(engine);
             let copy = crate::numpy::from_numpy(py, &host.object, Some(&device))?;
             back.push((*count, host.object.clone()));
@@ -367,7 +401,8 @@ fn show(types: &[Ty]) -> String {
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false))]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false)))]
+    #[allow(clippy::too_many_arguments, reason = "the options of cuda.jit")]
     fn new(
         function: Py<PyAny>,
         params: Vec<(String, Vec<Py<PyAny>>)>,
@@ -376,10 +411,13 @@ impl Kernel {
         max_registers: Option<u32>,
         launch_bounds: Option<(u32, Option<u32>)>,
         lineinfo: bool,
+        checks: (bool, bool, bool),
     ) -> Kernel {
+        let (report, bounds, values) = checks;
+        let checks = Checks { report, bounds, values };
         Kernel {
             function,
-            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo },
+            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks },
             params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
             overloads: Mutex::default(),
             signatures: Mutex::default(),
@@ -453,7 +491,7 @@ impl Kernel {
     #[pyo3(signature = (keys, whole = false, kernel = true))]
     fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
-        let module = self.module(py, &types, kernel)?;
+        let (module, _) = self.module(py, &types, kernel)?;
         let code = cuprous_cuda::codegen::user::generate(&module, &self.options);
         Ok(if whole { code.source() } else { code.code })
     }

@@ -53,7 +53,11 @@ impl<'py> Translation<'py> {
             return Ok(Value::Builtin(name.extract()?));
         }
         if let Ok(key) = object.getattr("_kernel_type") {
-            return Ok(Value::Type(super::types::from_key(&key)?));
+            // A record by itself is an array without axes; as a dtype it is the element.
+            return Ok(Value::Type(match super::types::from_key(&key)? {
+                Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
+                ty => ty,
+            }));
         }
         if let Ok(class) = object.cast::<PyType>() {
             return self.class(class);
@@ -73,6 +77,11 @@ impl<'py> Translation<'py> {
         }
         if object.hasattr("__array_interface__")? {
             return self.host_array(object);
+        }
+        if object.is_instance(&py.import("numpy")?.getattr("dtype")?)?
+            && let Some(record) = super::record::element(object)?
+        {
+            return Ok(Value::Type(record));
         }
         if object.get_type().name()? == "dtype"
             || object.hasattr("dtype")? && object.get_type().name()?.to_str()?.ends_with("DType")

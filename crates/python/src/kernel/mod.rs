@@ -6,6 +6,7 @@ mod entity;
 mod names;
 mod parse;
 mod raw;
+mod record;
 mod types;
 
 use cuprous_kernel::Diagnostic;

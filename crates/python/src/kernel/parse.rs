@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use cuprous_kernel::ast::{Expr, ExprKind, Function, Name, Param, Pos, Source, Stmt, StmtKind, UnaryOp, Value};
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyType};
 
 use super::names::{binary, comparison, lookup, text_of, unparse};
 
@@ -22,6 +22,8 @@ pub(super) struct Translation<'py> {
     /// By the identity of Python's function; these are kept alive meanwhile.
     known: HashMap<usize, (usize, Node<'py>)>,
     pub(super) enum_class: Node<'py>,
+    /// Classes of exceptions that are raised.
+    classes: Vec<Node<'py>>,
     depth: usize,
 }
 
@@ -41,17 +43,19 @@ struct Scope<'py> {
     captured: Vec<String>,
 }
 
-/// Translates a function and what it calls.
-pub(super) fn translate(function: &Node<'_>) -> PyResult<Source> {
+/// Translates a function and what it calls; with the classes of the exceptions that it raises.
+pub(super) fn translate(function: &Node<'_>) -> PyResult<(Source, Vec<Py<PyAny>>)> {
     let py = function.py();
     let mut translation = Translation {
         source: Source::default(),
         known: HashMap::new(),
         enum_class: py.import("enum")?.getattr("Enum")?,
+        classes: Vec::new(),
         depth: 0,
     };
     translation.function(function)?;
-    Ok(translation.source)
+    let classes = translation.classes.into_iter().map(Bound::unbind).collect();
+    Ok((translation.source, classes))
 }
 
 /// The class of a node.
@@ -254,10 +258,7 @@ impl<'py> Translation<'py> {
                 let message = optional(node, "msg")?.map(|m| text_of(&m)).transpose()?.flatten();
                 StmtKind::Assert { test, message }
             }
-            "Raise" => StmtKind::Raise(match optional(node, "exc")? {
-                Some(exc) => unparse(&exc)?,
-                None => "an exception".into(),
-            }),
+            "Raise" => self.raise(optional(node, "exc")?, scope)?,
             "Break" => StmtKind::Break,
             "Continue" => StmtKind::Continue,
             "Pass" => StmtKind::Pass,
@@ -275,6 +276,31 @@ impl<'py> Translation<'py> {
             "Match" => lacks("match", Some("use if and elif")),
             other => lacks(other, None),
         }))
+    }
+
+    /// `raise Class` and `raise Class("…")`.
+    fn raise(&mut self, exception: Option<Node<'py>>, scope: &mut Scope<'py>) -> PyResult<StmtKind> {
+        let Some(exception) = exception else {
+            return Ok(lacks("raise without an exception", Some("name it: raise ValueError(\"…\")")));
+        };
+        let called = kind(&exception)? == "Call";
+        let class = if called { exception.getattr("func")? } else { exception.clone() };
+        let message = match called.then(|| list(&exception, "args")).transpose()?.as_deref() {
+            Some([text]) => match self.expr(text, scope)?.kind {
+                ExprKind::Value(Value::Str(text)) => text,
+                _ => unparse(text)?,
+            },
+            Some([]) | None => String::new(),
+            _ => unparse(&exception)?,
+        };
+        let Some(Ok(class)) = self.outside(&class, scope)? else {
+            return Ok(lacks("raise of what is no class of exceptions", None));
+        };
+        let number = self.classes.iter().position(|known| known.is(&class)).unwrap_or(self.classes.len());
+        if number == self.classes.len() {
+            self.classes.push(class);
+        }
+        Ok(StmtKind::Raise(Some(number), message))
     }
 
     /// A function inside another: a function of its own, to which calls pass what it captures.
@@ -386,6 +412,14 @@ impl<'py> Translation<'py> {
             },
             "Call" => self.call(node, scope)?,
             "Subscript" => {
+                // A member of an enum by its name: Color["red"].
+                if let Some(Ok(class)) = self.outside(&node.getattr("value")?, scope)?
+                    && let Ok(class) = class.cast::<PyType>()
+                    && class.is_subclass(&self.enum_class)?
+                    && let Some(name) = text_of(&node.getattr("slice")?)?
+                {
+                    return Ok(ExprKind::Value(self.value(&class.as_any().get_item(name)?)?));
+                }
                 ExprKind::Subscript { value: boxed(self, "value", scope)?, index: boxed(self, "slice", scope)? }
             }
             "Slice" => {
@@ -468,6 +502,11 @@ impl<'py> Translation<'py> {
         }
         Ok(match lookup(&scope.function, text)? {
             Some(object) => ExprKind::Value(self.value(&object)?),
+            // Compiled by its decorator, a function that calls itself has no name yet.
+            None if scope.function.getattr("__name__")?.extract::<String>()? == text => {
+                let function = scope.function.clone();
+                ExprKind::Value(Value::Function(self.function(&function)?))
+            }
             None => lacks_value(format!("the name {text:?}, which is not defined,"), None),
         })
     }

@@ -1,11 +1,14 @@
 //! Types between Python and the kernel crate: `("float32",)`, `("array", "float32", 2, "C")`, `("tuple", a, b)`.
 
+use std::sync::Arc;
+
 use cuprous_core::DType;
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::record;
 use crate::functions::dtype_argument;
 
 /// The type that `key` of a type object of `cuprous.cuda.types` says.
@@ -15,17 +18,25 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
     Ok(match kind.as_str() {
         "none" => Ty::None,
         "array" => {
-            let dtype = dtype_argument(&key.get_item(1)?.extract::<String>()?)?;
+            let elem = match key.get_item(1)?.extract::<String>() {
+                Ok(name) => Ty::Scalar(dtype_argument(&name)?),
+                Err(_) => Ty::Record(Arc::new(record::from_key(key.get_item(1)?.cast()?)?)),
+            };
             let order = match key.get_item(3)?.extract::<String>()?.as_str() {
                 "C" => Order::C,
                 "F" => Order::F,
                 _ => Order::A,
             };
-            Ty::Array(ArrayTy::new(dtype, key.get_item(2)?.extract()?, order))
+            Ty::Array(ArrayTy { elem: Box::new(elem), ndim: key.get_item(2)?.extract()?, order, mutable: true })
         }
         "tuple" => {
             let items = key.iter().skip(1).map(|item| from_key(&item)).collect::<PyResult<_>>()?;
             Ty::Tuple(items, None)
+        }
+        // By itself a record is an array without axes.
+        "record" => {
+            let elem = Ty::Record(Arc::new(record::from_key(key)?));
+            Ty::Array(ArrayTy { elem: Box::new(elem), ndim: 0, order: Order::C, mutable: true })
         }
         name => Ty::Scalar(dtype_argument(name)?),
     })
@@ -41,8 +52,11 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
                 Order::F => "F",
                 Order::A => "A",
             };
-            let dtype = a.dtype().map_or("?", DType::name);
-            ("array", dtype, a.ndim, order).into_pyobject(py)
+            match a.record() {
+                Some(record) if a.ndim == 0 => record::to_key(py, record),
+                Some(record) => ("array", record::to_key(py, record)?, a.ndim, order).into_pyobject(py),
+                None => ("array", a.dtype().map_or("?", DType::name), a.ndim, order).into_pyobject(py),
+            }
         }
         Ty::Tuple(items, _) => {
             let mut all = vec!["tuple".into_pyobject(py)?.into_any()];
@@ -51,6 +65,7 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
             }
             PyTuple::new(py, all)
         }
+        Ty::Record(record) => record::to_key(py, record),
         Ty::None | Ty::Unknown => PyTuple::new(py, ["none"]),
     }
 }

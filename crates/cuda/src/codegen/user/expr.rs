@@ -3,6 +3,7 @@
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 use cuprous_kernel::ir::{Expr, Index, Kind};
+use cuprous_kernel::libdevice;
 use cuprous_kernel::types::{Order, Ty};
 
 use super::Writer;
@@ -89,6 +90,9 @@ impl Writer<'_> {
                 if row.name.contains("frexp") || row.name.contains("ldexp") {
                     self.parts.add(Part::Math);
                 }
+                if let Some(signature) = libdevice::signature(row.name) {
+                    self.libdevice(&row.name["libdevice.".len()..], signature, &e.ty);
+                }
                 let args = self.arguments(args);
                 let text = fill(row.cuda, &args);
                 let hold =
@@ -116,8 +120,21 @@ impl Writer<'_> {
                 whole(format!("{name}{{{}}}", self.arguments(items).join(", ")))
             }
             Kind::Item(of, k) => whole(format!("{}.v{k}", self.operand(of, Hold::Whole))),
-            Kind::Load(array, indices) => whole(self.element(array, indices)),
+            Kind::Load(array, indices) => {
+                let place = self.element(array, indices);
+                whole(if is_loose(array) { format!("load_parts({place})") } else { place })
+            }
             Kind::View(array, indices) => whole(self.view(array, indices, &e.ty)),
+            Kind::Field(array, k) => {
+                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else { return whole(String::new()) };
+                let Some(field) = from.record().and_then(|record| record.fields.get(*k)) else {
+                    return whole(String::new());
+                };
+                let elem = self.ctype(&to.elem);
+                let base = self.expr(array);
+                let extents: String = field.shape.iter().map(|n| format!(", {n}")).collect();
+                whole(format!("field_of<{elem}, {}>({base}, {}{extents})", to.ndim, field.offset))
+            }
             Kind::Transpose(array) => {
                 let array = self.expr(array);
                 whole(format!("transposed({array})"))
@@ -138,6 +155,31 @@ impl Writer<'_> {
                 whole(format!("atomic_{name}(&{place}, {})", self.arguments(operands).join(", ")))
             }
         }
+    }
+
+    /// Declares a function of libdevice, which the compiler links, and what makes a tuple of its results.
+    fn libdevice(&mut self, name: &str, [ret, takes, writes]: [&str; 3], ty: &Ty) {
+        if self.tuples.iter().any(|(known, _)| known == name) {
+            return;
+        }
+        let c = |letter: char| if letter == 'v' { "void" } else { ctype(libdevice::letter(letter)) };
+        let takes: Vec<&str> = takes.chars().map(c).collect();
+        let pointers = writes.chars().map(|letter| format!("{}*", c(letter)));
+        let all: Vec<String> = takes.iter().map(|&t| t.to_owned()).chain(pointers).collect();
+        let ret = ret.chars().next().unwrap_or('v');
+        let mut text = format!("extern \"C\" __device__ {} __nv_{name}({});", c(ret), all.join(", "));
+        if !writes.is_empty() {
+            let tuple = self.ctype(ty);
+            let params: Vec<String> = takes.iter().enumerate().map(|(k, t)| format!("{t} x{k}")).collect();
+            let first = usize::from(ret != 'v');
+            let given = (0..takes.len()).map(|k| format!("x{k}"));
+            let given: Vec<String> = given.chain((0..writes.len()).map(|k| format!("&r.v{}", first + k))).collect();
+            let result = if first == 1 { "r.v0 = " } else { "" };
+            let (params, given) = (params.join(", "), given.join(", "));
+            text +=
+                &format!("\nDEV {tuple} nv_{name}({params}) {{ {tuple} r; {result}__nv_{name}({given}); return r; }}");
+        }
+        self.tuples.push((name.into(), text));
     }
 
     /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
@@ -292,6 +334,12 @@ impl Writer<'_> {
         }
         self.operand(e, hold)
     }
+}
+
+/// Whether complex elements may be aligned as their parts only: fields of records.
+pub(super) fn is_loose(array: &Expr) -> bool {
+    let complex = matches!(&array.ty, Ty::Array(a) if a.dtype().is_some_and(DType::is_complex));
+    complex && !matches!(&array.ty, Ty::Array(a) if a.order == Order::C)
 }
 
 /// Types that C++ has.

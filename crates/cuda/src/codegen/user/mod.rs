@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use cuprous_kernel::Options;
 use cuprous_kernel::ir::{Function, Module};
 use cuprous_kernel::size::Sizes;
-use cuprous_kernel::types::{ArrayTy, Order, Ty};
+use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
@@ -110,6 +110,9 @@ pub fn generate(module: &Module, options: &Options) -> UserCode {
     if writer.atomics {
         writer.parts.add(Part::UserAtomics);
     }
+    if module.reports {
+        writer.parts.add(Part::Fault);
+    }
     if writer.match_all {
         writer.parts.add(Part::MatchAll);
     }
@@ -137,9 +140,25 @@ impl Writer<'_> {
                 }
                 name
             }
+            Ty::Record(record) => {
+                let name = record_name(record);
+                if !self.tuples.iter().any(|(known, _)| *known == name) {
+                    let (size, align) = (record.size.max(1), ty.item_align());
+                    let align = if size.is_multiple_of(align) { align } else { 1 };
+                    let text = format!("struct __align__({align}) {name} {{ unsigned char bytes[{size}]; }};");
+                    self.tuples.push((name.clone(), text));
+                }
+                name
+            }
             Ty::None | Ty::Unknown => "none".into(),
         }
     }
+}
+
+/// A name for records of that layout: all that matters to code is size and alignment.
+fn record_name(record: &RecordTy) -> String {
+    let align = record.fields.iter().map(|f| f.elem.item_align()).max().unwrap_or(1);
+    format!("record_type_{}_{align}", record.size)
 }
 
 /// A type as part of a name.
@@ -150,6 +169,7 @@ fn mangled(ty: &Ty) -> String {
             format!("{}_{ndim}{}", mangled(elem), if *order == Order::C { 'c' } else { 'a' })
         }
         Ty::Tuple(items, _) => format!("of_{}_end", items.iter().map(mangled).collect::<Vec<_>>().join("_")),
+        Ty::Record(record) => record_name(record),
         Ty::None | Ty::Unknown => "none".into(),
     }
 }

@@ -7,7 +7,7 @@ use cuprous_kernel::ir::{Expr, Function, Kind, LocalArray, Printed, Space, Stmt,
 use cuprous_kernel::types::Ty;
 
 use super::Writer;
-use super::expr::exact;
+use super::expr::{exact, is_loose};
 use crate::codegen::text::Code;
 use crate::codegen::types::ctype;
 
@@ -160,11 +160,10 @@ impl Writer<'_> {
     }
 
     fn declare_array(&mut self, k: usize, array: &LocalArray, code: &mut Code) {
-        self.parts.dtype(array.dtype);
-        let (c, name) = (ctype(array.dtype), self.array_name(k));
+        let (c, name) = (self.ctype(&array.elem), self.array_name(k));
         if array.space == Space::Dynamic {
             code.line("extern __shared__ __align__(16) unsigned char dynamic_shared[];");
-            let count = format!("dynamic_shared_bytes() / {}", array.dtype.size());
+            let count = format!("dynamic_shared_bytes() / {}", array.elem.item_size().max(1));
             code.line(format!("const array<{c}, 1> {name} = {{({c}*)dynamic_shared, {{{count}}}}};"));
             return;
         }
@@ -210,7 +209,15 @@ impl Writer<'_> {
             StmtKind::Store { array, indices, value } => {
                 let place = self.element(array, indices);
                 let text = self.value(value);
-                code.line(format!("{place} = {text};"));
+                code.line(if is_loose(array) {
+                    format!("store_parts({place}, {text});")
+                } else {
+                    format!("{place} = {text};")
+                });
+            }
+            StmtKind::Copy { to, from } => {
+                let (to, from) = (self.expr(to), self.expr(from));
+                code.line(format!("{to}() = {from}();"));
             }
             StmtKind::Eval(value) => {
                 let text = self.expr(value);
@@ -257,9 +264,10 @@ impl Writer<'_> {
                 code.line(format!("return {text};"));
             }
             StmtKind::Print(parts) => self.print(parts, code),
-            StmtKind::Raise(text) => {
-                let text: String = text.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
-                code.line(format!("end_thread(); // {text}"));
+            StmtKind::Raise(None, _) => code.line("end_thread();"),
+            StmtKind::Raise(Some(fault), values) => {
+                let values: String = values.iter().map(|e| format!(", {}", self.argument(e))).collect();
+                code.line(format!("raise({fault}{values});"));
             }
         }
     }

@@ -1,0 +1,101 @@
+//! Places that may raise: what the program says, and what is looked for on request.
+
+use cuprous_core::{DType, Fun};
+
+use super::walk::Walk;
+use crate::diagnostic::Result;
+use crate::fault::{Fault, FaultKind, VALUES, WORDS};
+use crate::ir::{Expr, Kind, StmtKind};
+use crate::types::{BOOL, INT, Ty};
+
+impl Walk<'_, '_> {
+    /// Ends the thread here.
+    pub(super) fn raise(&mut self, kind: FaultKind, values: Vec<Expr>) {
+        let fault = self.compiler.checks.report.then(|| {
+            let (function, line) = (self.function, self.pos.line);
+            let text = function.line(line).to_owned();
+            let fault = Fault { kind, function: function.name.clone(), file: function.file.clone(), line, text };
+            self.compiler.fault(fault)
+        });
+        self.push(StmtKind::Raise(fault, if fault.is_some() { values } else { Vec::new() }));
+    }
+
+    fn raise_if(&mut self, test: Expr, kind: FaultKind, values: Vec<Expr>) -> Result<()> {
+        let ((), then) = self.block(|walk| {
+            walk.raise(kind, values);
+            Ok(())
+        })?;
+        self.push(StmtKind::If { test, then, orelse: Vec::new() });
+        Ok(())
+    }
+
+    /// Indices of an array, looked at before they are used; both may be written down twice afterwards.
+    pub(super) fn within(&mut self, array: Expr, indices: Vec<Expr>) -> Result<(Expr, Vec<Expr>)> {
+        let axes: Vec<usize> = (0..indices.len()).collect();
+        self.within_axes(array, indices, &axes)
+    }
+
+    /// The same for some of the axes.
+    pub(super) fn within_axes(&mut self, array: Expr, indices: Vec<Expr>, axes: &[usize]) -> Result<(Expr, Vec<Expr>)> {
+        let Ty::Array(ty) = &array.ty else { return Ok((array, indices)) };
+        let ndim = ty.ndim as usize;
+        if !self.compiler.checks.bounds || axes.is_empty() || 2 * ndim > WORDS - VALUES {
+            return Ok((array, indices));
+        }
+        let name = match &array.kind {
+            Kind::Var(v) => format!("array {:?}", self.vars[*v].name).replace('"', "'"),
+            _ => "an array".into(),
+        };
+        let array = self.fixed("a", array);
+        let indices: Vec<Expr> = indices.into_iter().map(|e| self.fixed("i", e)).collect();
+        let extent = |k: usize| Expr::new(INT, Kind::Extent(Box::new(array.clone()), k));
+        let extents: Vec<Expr> = (0..ndim).map(extent).collect();
+        let mut outside: Option<Expr> = None;
+        for (at, &axis) in indices.iter().zip(axes) {
+            let n = &extents[axis];
+            let test = |fun, a: Expr, b: Expr| Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![a, b]));
+            let least = Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![n.clone()]));
+            let mut tests = vec![test(Fun::GreaterEqual, at.clone(), n.clone())];
+            if !matches!(at.as_int(), Some(0..)) {
+                tests.push(test(Fun::Less, at.clone(), least));
+            }
+            for test in tests {
+                outside = Some(match outside {
+                    Some(so_far) => Expr::new(BOOL, Kind::Or(Box::new(so_far), Box::new(test))),
+                    None => test,
+                });
+            }
+        }
+        if let Some(test) = outside {
+            // Axes that are not indexed stand with a place that they have.
+            let place = |k| axes.iter().position(|&axis| axis == k).map_or(Expr::int(0), |at| indices[at].clone());
+            let values = (0..ndim).map(place).chain(extents).collect();
+            self.raise_if(test, FaultKind::Index(name), values)?;
+        }
+        Ok((array, indices))
+    }
+
+    /// A divisor that is not zero.
+    pub(super) fn divisor(&mut self, e: Expr) -> Result<Expr> {
+        let number = e.dtype().filter(|d| !d.is_complex() && *d != DType::Bool);
+        let (true, Some(d)) = (self.compiler.checks.values, number) else { return Ok(e) };
+        if e.as_int().is_some_and(|n| n != 0) {
+            return Ok(e);
+        }
+        let e = self.fixed("d", e);
+        let zero = Expr::number(super::walk::convert(cuprous_core::scalar::Number::Int(0), DType::I64, d), d);
+        let test = Expr::new(BOOL, Kind::Fun(Fun::Equal, d, vec![e.clone(), zero]));
+        self.raise_if(test, FaultKind::Zero, Vec::new())?;
+        Ok(e)
+    }
+
+    /// An index of a tuple of so many items.
+    pub(super) fn item_within(&mut self, at: &Expr, n: i64) -> Result<()> {
+        if !self.compiler.checks.values || at.ty != Ty::Scalar(DType::I64) {
+            return Ok(());
+        }
+        let test = |fun, m| Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![at.clone(), Expr::int(m)]));
+        let outside = Kind::Or(Box::new(test(Fun::GreaterEqual, n)), Box::new(test(Fun::Less, -n)));
+        self.raise_if(Expr::new(BOOL, outside), FaultKind::Item, Vec::new())
+    }
+}

@@ -1,0 +1,146 @@
+//! Records, which are arrays without axes, and assignments to parts of arrays.
+
+use super::walk::{Thing, Walk};
+use crate::ast::{Expr as Ast, ExprKind, Value};
+use crate::diagnostic::Result;
+use crate::ir::{Expr, Index, Kind, StmtKind};
+use crate::types::{ArrayTy, INT, Order, Ty};
+
+impl Walk<'_, '_> {
+    /// Whether a subscript may be the name of a field.
+    pub(super) fn is_field(&self, index: &Ast) -> bool {
+        matches!(&index.kind, ExprKind::Value(Value::Str(_)))
+    }
+
+    /// The name that a subscript is, where it is one.
+    pub(super) fn field_name(&mut self, index: &Ast) -> Result<Option<String>> {
+        if !matches!(index.kind, ExprKind::Value(_) | ExprKind::Name(_)) {
+            return Ok(None);
+        }
+        Ok(match self.eval(index)? {
+            Thing::Value(Value::Str(name)) => Some(name),
+            _ => None,
+        })
+    }
+
+    /// A field: a number, a record, or an array.
+    pub(super) fn field(&mut self, base: Expr, name: &str) -> Result<Expr> {
+        let view = self.field_view(base, name)?;
+        match &view.ty {
+            Ty::Array(a) if a.ndim == 0 && a.record().is_none() => self.load(view, Vec::new()),
+            _ => Ok(view),
+        }
+    }
+
+    /// A field as an array.
+    pub(super) fn field_view(&mut self, base: Expr, name: &str) -> Result<Expr> {
+        let Ty::Array(array) = &base.ty else { return Ok(Expr::unknown()) };
+        let Some(record) = array.record() else { return Ok(Expr::unknown()) };
+        let Some(k) = record.fields.iter().position(|f| f.name == name) else {
+            let names: Vec<&str> = record.fields.iter().map(|f| f.name.as_str()).collect();
+            let error = self.typing(format!("the record has no field {name:?}"));
+            return Err(error.hint(format!("its fields are {}", names.join(", "))));
+        };
+        let field = &record.fields[k];
+        let align = field.elem.item_align();
+        if !field.offset.is_multiple_of(align) || !record.size.is_multiple_of(align) {
+            let error = self.typing(format!("type {} is not aligned: field {name:?}", field.elem));
+            return Err(error.hint("make the dtype with align=True"));
+        }
+        let ndim = array.ndim + field.shape.len() as u8;
+        let elem = Box::new(field.elem.clone());
+        let ty = Ty::Array(ArrayTy { elem, ndim, order: Order::A, mutable: array.mutable });
+        Ok(Expr::new(ty, Kind::Field(Box::new(base), k)))
+    }
+
+    /// The part of an array, or the field, that an assignment goes to; `None` where it is one element.
+    pub(super) fn part(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
+        let list: &[Ast] = match &index.kind {
+            ExprKind::Tuple(items) => items,
+            _ => std::slice::from_ref(index),
+        };
+        let slices = list.iter().any(|i| {
+            matches!(i.kind, ExprKind::Slice { .. } | ExprKind::Value(Value::Ellipsis | Value::None | Value::Str(_)))
+        });
+        if !slices {
+            return Ok(None);
+        }
+        let base = self.eval_value(array)?;
+        if let (Ty::Array(a), ExprKind::Value(Value::Str(name))) = (&base.ty, &index.kind)
+            && a.record().is_some()
+        {
+            return self.field_view(base, name).map(Some);
+        }
+        let Thing::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
+        Ok(Some(view))
+    }
+
+    /// Writes a number, a record, or an array of as many elements over an array.
+    pub(super) fn fill(&mut self, to: Expr, value: Expr) -> Result<()> {
+        if to.ty == Ty::Unknown || value.ty == Ty::Unknown {
+            return Ok(());
+        }
+        let Ty::Array(target) = to.ty.clone() else {
+            return Err(self.typing(format!("{} cannot be assigned to", to.ty)));
+        };
+        if !target.mutable {
+            return Err(self.typing("this array is a constant and cannot be written to"));
+        }
+        let axes = |e: &Expr| match &e.ty {
+            Ty::Array(a) => a.ndim as usize,
+            _ => 0,
+        };
+        let (ndim, from) = (target.ndim as usize, axes(&value));
+        if from > ndim {
+            return Err(self.typing(format!("{} cannot be assigned to {}", value.ty, to.ty)));
+        }
+        if ndim == 0 {
+            return match (target.record(), &value.ty) {
+                (Some(record), Ty::Array(a)) if a.record() == Some(record) => {
+                    self.push(StmtKind::Copy { to, from: value });
+                    Ok(())
+                }
+                (Some(_), ty) => Err(self.typing(format!("{ty} cannot be stored in a {}", to.ty))),
+                (None, Ty::Array(_)) => {
+                    let value = self.load(value, Vec::new())?;
+                    self.store_element(to, Vec::new(), value)
+                }
+                (None, _) => self.store_element(to, Vec::new(), value),
+            };
+        }
+        let (to, value) = (self.fixed("to", to), self.fixed("from", value));
+        let mut counters = Vec::new();
+        self.fill_axis(&to, &value, ndim, from, &mut counters)
+    }
+
+    fn fill_axis(&mut self, to: &Expr, value: &Expr, ndim: usize, from: usize, counters: &mut Vec<Expr>) -> Result<()> {
+        let axis = counters.len();
+        if axis == ndim {
+            let value = if from > 0 || matches!(value.ty, Ty::Array(_)) {
+                self.load(value.clone(), counters[ndim - from..].to_vec())?
+            } else {
+                value.clone()
+            };
+            return self.store_element(to.clone(), counters.clone(), value);
+        }
+        let var = self.variable("k", INT);
+        counters.push(Expr::new(INT, Kind::Var(var)));
+        let ((), body) = self.block(|walk| walk.fill_axis(to, value, ndim, from, counters))?;
+        counters.pop();
+        let stop = Expr::new(INT, Kind::Extent(Box::new(to.clone()), axis));
+        self.push(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
+        Ok(())
+    }
+
+    /// `base[index]` of an array that is evaluated already.
+    fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Thing> {
+        if !matches!(base.ty, Ty::Array(_) | Ty::Unknown) {
+            return Err(self.typing(format!("{} cannot be assigned to", base.ty)));
+        }
+        let (base, index) = self.base_then_index(base, index)?;
+        let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
+        let Ty::Array(array) = base.ty.clone() else { return Ok(Thing::Expr(Expr::unknown())) };
+        let index: Vec<Index> = self.spread(index, array.ndim as usize)?;
+        Ok(Thing::Expr(if array.ndim == 0 { base } else { self.view(base, &array, index)? }))
+    }
+}

@@ -1,0 +1,95 @@
+//! NumPy's structured dtypes as records.
+
+use std::sync::{Arc, Mutex};
+
+use cuprous_core::DType;
+use cuprous_kernel::Ty;
+use cuprous_kernel::types::{Field, RecordTy};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Records that arguments of launches had; a number stands for one in keys.
+static KNOWN: Mutex<Vec<Arc<RecordTy>>> = Mutex::new(Vec::new());
+/// The same by NumPy's dtype.
+static BY_DTYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// The number of a record.
+pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
+    let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+    let at = known.iter().position(|r| r == record).unwrap_or_else(|| {
+        known.push(record.clone());
+        known.len() - 1
+    });
+    at as u32
+}
+
+/// The type of elements that a structured dtype says; `None` where it is none.
+pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
+    if dtype.getattr("names")?.is_none() {
+        return Ok(None);
+    }
+    let py = dtype.py();
+    let cache = BY_DTYPE.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(number) = cache.get_item(dtype)? {
+        let known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+        return Ok(known.get(number.extract::<usize>()?).map(|record| Ty::Record(record.clone())));
+    }
+    let record = Arc::new(parse(dtype)?);
+    cache.set_item(dtype, number(&record))?;
+    Ok(Some(Ty::Record(record)))
+}
+
+fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
+    let names: Vec<String> = dtype.getattr("names")?.extract()?;
+    let places = dtype.getattr("fields")?;
+    let mut fields = Vec::new();
+    for name in names {
+        let place = places.get_item(&name)?;
+        let (of, offset) = (place.get_item(0)?, place.get_item(1)?.extract::<usize>()?);
+        let (base, shape) = match of.getattr("subdtype")? {
+            pair if pair.is_none() => (of, Vec::new()),
+            pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),
+        };
+        let elem = match element(&base)? {
+            Some(record) => record,
+            None => match DType::from_name(&base.getattr("name")?.extract::<String>()?) {
+                Some(d) => Ty::Scalar(d),
+                None => {
+                    return Err(PyTypeError::new_err(format!(
+                        "[cuda.jit] the field {name:?} is of dtype {base}; fields are numbers, records and arrays of them"
+                    )));
+                }
+            },
+        };
+        fields.push(Field { name, offset, elem, shape });
+    }
+    Ok(RecordTy { size: dtype.getattr("itemsize")?.extract()?, fields })
+}
+
+/// `("record", size, ((name, offset, type, shape), …))`, from such a key.
+pub(super) fn from_key(key: &Bound<'_, PyTuple>) -> PyResult<RecordTy> {
+    let mut fields = Vec::new();
+    for item in key.get_item(2)?.try_iter()? {
+        let (name, offset, elem, shape): (String, usize, Bound<'_, PyAny>, Vec<i64>) = item?.extract()?;
+        // A record by itself is an array without axes; as a field it is the element.
+        let elem = match super::types::from_key(&elem)? {
+            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
+            ty => ty,
+        };
+        fields.push(Field { name, offset, elem, shape });
+    }
+    Ok(RecordTy { size: key.get_item(1)?.extract()?, fields })
+}
+
+/// The key of a record.
+pub(super) fn to_key<'py>(py: Python<'py>, record: &RecordTy) -> PyResult<Bound<'py, PyTuple>> {
+    let mut fields = Vec::new();
+    for field in &record.fields {
+        let elem = super::types::to_key(py, &field.elem)?;
+        let shape = PyTuple::new(py, &field.shape)?;
+        fields.push((field.name.as_str(), field.offset, elem, shape).into_pyobject(py)?);
+    }
+    ("record", record.size, PyTuple::new(py, fields)?).into_pyobject(py)
+}

@@ -1,0 +1,114 @@
+"""Records: fields read and written, nested, arrays as fields, whole records, parts of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuprous import cuda
+from cuprous.cuda import errors, float32, types
+
+INNER = np.dtype([("n", np.int16), ("w", np.float32, (2,))], align=True)
+RECORD = np.dtype([("a", np.float64), ("b", np.int32), ("c", np.complex64), ("in", INNER)], align=True)
+
+
+def run(function: Any, *args: Any) -> None:
+    """Runs a kernel on the CPU; its CUDA C++ is at least written."""
+    kernel = cuda.jit(function)
+    kernel[1, 1](*args)
+    assert "__global__" in kernel.cuda_source()
+
+
+def test_fields_are_read_and_written() -> None:
+    def fields(r, out):
+        for i in range(r.size):
+            out[i] = r[i].a + r[i]["b"]
+            r[i].b = i
+            r[i]["c"] = complex(i, 1)
+            r[i].a += 1
+
+    r = np.zeros(3, RECORD)
+    r["a"], r["b"] = [1, 2, 3], [10, 20, 30]
+    out = np.zeros(3)
+    run(fields, r, out)
+    assert out.tolist() == [11, 22, 33]
+    assert r["a"].tolist() == [2, 3, 4] and r["b"].tolist() == [0, 1, 2] and r["c"].tolist() == [1j, 1 + 1j, 2 + 1j]
+
+
+def test_nested_records_and_arrays_in_records() -> None:
+    def nested(r, out):
+        inner = inside(r[1])
+        out[0] = inner.n + inner.w[1]
+        inner.w[0] = 9
+        r["in"]["n"][2] = 5
+
+    @cuda.jit(device=True)
+    def inside(record):
+        return record["in"]
+
+    r = np.zeros(3, RECORD)
+    r["in"]["n"], r["in"]["w"] = 4, 0.5
+    out = np.zeros(1)
+    run(nested, r, out)
+    assert out[0] == 4.5 and r["in"]["w"][1].tolist() == [9, 0.5] and r["in"]["n"].tolist() == [4, 4, 5]
+
+
+def test_records_are_copied_and_are_arguments() -> None:
+    def copies(r, one, out):
+        r[0] = r[1]
+        r[2] = one
+        out[0] = one.a
+        one.b = 77
+
+    r = np.zeros(3, RECORD)
+    r["a"] = [1, 2, 3]
+    one = np.zeros(1, RECORD)[0]
+    one["a"] = 8
+    out = np.zeros(1)
+    run(copies, r, one, out)
+    assert r["a"].tolist() == [2, 2, 8] and out[0] == 8 and one["b"] == 77
+
+
+def test_shared_and_local_arrays_of_records() -> None:
+    def swap(a, out):
+        mine = cuda.local.array(2, INNER)
+        mine[0].n, mine[1].n = a[0], a[1]
+        mine[0].w[:] = 2.5
+        out[0] = mine[1].n - mine[0].n + mine[0].w[1]
+
+    out = np.zeros(1)
+    run(swap, np.array([3, 5], np.int16), out)
+    assert out[0] == 4.5
+
+
+def test_a_signature_says_records() -> None:
+    record = types.Record(INNER)
+    kernel = cuda.jit((record[:], float32[:]))(lambda r, out: None)
+    assert len(kernel.signatures) == 1
+
+
+def test_fields_that_are_not_there_or_not_aligned() -> None:
+    def wrong(r):
+        r[0].x = 1
+
+    with pytest.raises(errors.TypingError, match='the record has no field "x"'):
+        run(wrong, np.zeros(1, INNER))
+
+    def loose(r):
+        r[0].y = 1
+
+    with pytest.raises(errors.TypingError, match="type float64 is not aligned"):
+        run(loose, np.zeros(1, [("x", np.int8), ("y", np.float64)]))
+
+
+def test_parts_of_arrays_are_filled() -> None:
+    def fill(a, b):
+        a[1:3] = 7
+        a[4:] = b[:2]
+        b[...] = 0
+
+    a, b = np.zeros(6), np.array([1.0, 2.0, 3.0])
+    run(fill, a, b)
+    assert a.tolist() == [0, 7, 7, 0, 1, 2] and b.tolist() == [0, 0, 0]
