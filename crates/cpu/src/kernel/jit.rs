@@ -10,8 +10,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
-use cuprous_kernel::ir::Kind;
-use cuprous_kernel::lower::any_expr;
+use cuprous_kernel::ir::{Kind, any_expr};
 use cuprous_kernel::types::Ty;
 
 use super::code::Body;
