@@ -104,23 +104,11 @@ fn exponent(x: f64) -> f64 {
 }
 
 fn greatest(x: f64, y: f64) -> f64 {
-    if x.is_nan() || (y == 0.0 && x == 0.0 && y.is_sign_positive()) {
-        y
-    } else if y > x {
-        y
-    } else {
-        x
-    }
+    if y > x || x.is_nan() || (y == 0.0 && x == 0.0 && y.is_sign_positive()) { y } else { x }
 }
 
 fn least(x: f64, y: f64) -> f64 {
-    if x.is_nan() || (y == 0.0 && x == 0.0 && y.is_sign_negative()) {
-        y
-    } else if y < x {
-        y
-    } else {
-        x
-    }
+    if y < x || x.is_nan() || (y == 0.0 && x == 0.0 && y.is_sign_negative()) { y } else { x }
 }
 
 fn away(x: f64) -> f64 {
