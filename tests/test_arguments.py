@@ -59,6 +59,8 @@ HINTS = {
     "cuda._jit.__init__.options": "taken by __new__",
     "cuda._jit.jit.cache": "compiled code is always kept",
     "cuda._jit.jit.forceinline": "a choice between ways to one result",
+    "cuda._jit.jit.lto": "a choice between ways to one result",
+    "cuda._jit.jit.opt": "a choice between ways to one result",
     "cuda._jit.jit.inline": "a choice between ways to one result",
     "cuda._reduce.__call__.stream": _ORDERED,
     "cuda._stream.wait.stream": _ORDERED,
