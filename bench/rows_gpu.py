@@ -36,6 +36,21 @@ def small_ops(c: Context) -> None:
         c.time(peer, loop, lambda got: assert_close(got, expected, 1e-12), per=20 * times)
 
 
+def long_chain(c: Context) -> None:
+    """The chain of `small_ops` where bandwidth is the bound: one pass over memory."""
+    host = c.rng.random(c.size(100_000_000), dtype=np.float32)
+    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    expected = f.chain20(host[:10_000])
+
+    def setup(p: Peer) -> Callable[[], Any]:
+        x = p.asarray(host)
+        body = p.jit(f.chain20) if p.jit else f.chain20
+        return lambda: body(x)
+
+    for peer in ("cuprous", "cupy", "torch", "jax"):
+        c.time(peer, setup, lambda got: assert_close(got[:10_000], expected, 1e-5))
+
+
 def black_scholes(dtype: str) -> Callable[[Context], None]:
     def row(c: Context) -> None:
         n = c.size(10_000_000)

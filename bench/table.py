@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench import rows_cpu as cpu
 from bench import rows_gpu as gpu
 from bench import rows_linalg as linalg
+from bench import rows_routines as routines
 from bench import startup
 from bench.context import Context, Measured
 
@@ -51,6 +52,16 @@ def versus(**speedups: float) -> Target:
     return Target(", ".join(f"≥ {k:g} x {p}" for p, k in speedups.items()), met)
 
 
+def of_floor(share: float) -> Target:
+    """At least this share of what the hardware can do."""
+
+    def met(row: Measured) -> bool | None:
+        mine = ours(row)
+        return None if mine is None or row.floor_ms is None else row.floor_ms >= share * mine
+
+    return Target(f"≥ {share:.0%} of the floor", met)
+
+
 @dataclass(frozen=True)
 class Spec:
     name: str
@@ -82,6 +93,7 @@ def decompositions(
 
 GPU = [
     Spec("small", "20 chained ops on 1,000 elements, per op", gpu.small_ops, at_most(0.001, "µs")),
+    Spec("chain", "20 chained ops on 1e8 float32", gpu.long_chain, of_floor(0.9)),
     Spec("bs32", "Black-Scholes 1e7, float32", gpu.black_scholes("float32"), at_most(0.070)),
     Spec("bs64", "Black-Scholes 1e7, float64", gpu.black_scholes("float64"), at_most(0.190)),
     Spec("mc", "Monte Carlo 1e6 x 252, array code", gpu.monte_carlo, at_most(0.9)),
@@ -91,6 +103,7 @@ GPU = [
     Spec("cumsum", "cumsum of 1e8", gpu.cumsum, at_most(0.220)),
     Spec("normal", "1e8 normals", gpu.normals, at_most(0.200)),
     Spec("sort", "sort of 1e8 float32", gpu.sort, at_most(2.7)),
+    *(Spec(name, title, run, best_peer()) for name, (title, run) in routines.ROWS.items()),
     Spec("conv", "15 x 15 convolution of 4096²", gpu.convolve, at_most(0.5)),
     Spec("blur", "Gaussian blur (sigma 3) of 4096²", gpu.blur, at_most(0.10)),
     Spec("mm16", "matmul 8192³ bfloat16", gpu.matmul(8192, "bfloat16"), best_peer()),

@@ -268,6 +268,7 @@ from cuprous._sorting import (
     searchsorted,
     sort,
     sort_complex,
+    topk,
 )  # fmt: skip
 from cuprous._ufunc_pairs import divmod, frexp, modf
 from cuprous._ufuncs import (
@@ -438,10 +439,10 @@ __all__ = [
     "savez", "savez_compressed", "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape",
     "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
     "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
-    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid",
-    "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
-    "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
+    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose",
+    "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
+    "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
     "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 

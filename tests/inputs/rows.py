@@ -64,13 +64,6 @@ LINALG: dict[str, Call] = {
 }
 
 
-#: Of these what needs no decomposition.
-PRODUCTS = {
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
-    "tensordot", "trace", "vecdot", "vector_norm",
-}  # fmt: skip
-
-
 def _transforms() -> dict[str, Call]:
     """Every transform, and with what changes its lengths, its scale and its axes."""
     calls: dict[str, Call] = {}
@@ -168,11 +161,6 @@ NOT_IN_NUMPY: dict[str, tuple[Call, Call]] = {
 }
 
 CALLS: dict[str, Call] = {**TABLE, **ARRAYS, **LINALG, **FFT}
-
-
-#: What a GPU has no code for yet.
-CPU_ONLY = {"polyfit", "roots", *(name for name in LINALG if name.split()[0].removeprefix("linalg.") not in PRODUCTS)}
-CPU_ONLY |= {name for name in FFT if "shift" not in name}
 
 
 def public() -> list[str]:

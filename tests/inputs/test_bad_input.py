@@ -18,12 +18,10 @@ import pytest
 import cuprous as cp
 from tests.arrays.test_every_function import ACCIDENTS, BINARY
 from tests.conftest import DEVICE
-from tests.inputs.rows import CALLS, CPU_ONLY, ELSEWHERE, FFT, LINALG, NOT_IN_NUMPY, NUMBERS, Call, function, public
+from tests.inputs.rows import CALLS, ELSEWHERE, FFT, LINALG, NOT_IN_NUMPY, NUMBERS, Call, function, public
 from tests.support import compare, sample
 
 Array = np.ndarray[Any, Any]
-#: What a GPU has no code for yet.
-ON_CPU = pytest.mark.skipif(DEVICE != "cpu", reason="decompositions and transforms run on the CPU only")
 
 
 def every(cases: Iterable[tuple[Any, Callable[[], None]]]) -> None:
@@ -84,8 +82,6 @@ SOME = {0, 3} if DEVICE != "cpu" else set(range(6))
 
 @pytest.mark.parametrize("name", CALLS)
 def test_layouts(name: str) -> None:
-    if DEVICE != "cpu" and name in CPU_ONLY:
-        pytest.skip("decompositions and transforms run on the CPU only")
     accident = ACCIDENTS.get(name, ACCIDENTS.get(name.split()[0], lambda a: False))
     every(
         ((a.dtype.name, a.shape, i), same(CALLS[name], host, device, 1e-10 if DEVICE == "cpu" else 2e-5))
@@ -117,9 +113,6 @@ TWO = sorted({name.split()[0] for name in BINARY} | {
 TWO_ACCIDENTS: set[tuple[str, Any]] = {("polydiv", ((2, 3), (3, 2)))}  # polynomials are not 2-d
 
 
-HERE = [name for name in TWO if DEVICE == "cpu" or name not in CPU_ONLY]
-
-
 def _pair(name: str, a: Array, b: Array) -> Callable[[], None]:
     return lambda: compare(
         lambda: function(np, name)(a, b),
@@ -128,7 +121,7 @@ def _pair(name: str, a: Array, b: Array) -> Callable[[], None]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", TWO)
 def test_shapes_that_do_not_fit(name: str) -> None:
     dtype = "int64" if name in OF_INTEGERS else "float64"
     every(
@@ -138,7 +131,7 @@ def test_shapes_that_do_not_fit(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", TWO)
 def test_dtypes_that_differ(name: str) -> None:
     every(
         (dtypes, _pair(name, sample(dtypes[0], (3,), 1, 1, 4), sample(dtypes[1], (3,), 2, 1, 3)))
@@ -164,7 +157,6 @@ MATRIX_ACCIDENTS = {
 }
 
 
-@ON_CPU
 @pytest.mark.parametrize("kind", MATRICES)
 def test_matrices_that_do_not_fit(kind: str) -> None:
     every((name, same(call, MATRICES[kind])) for name, call in LINALG.items() if (name, kind) not in MATRIX_ACCIDENTS)
@@ -174,7 +166,6 @@ def test_matrices_that_do_not_fit(kind: str) -> None:
 BLIND = {"linalg.cross", "linalg.outer", "linalg.matrix_rank", "linalg.matrix_transpose", "linalg.diagonal"}
 
 
-@ON_CPU
 @pytest.mark.parametrize("name", LINALG)
 def test_matrices_that_are_not_finite(name: str) -> None:
     """They end: in LinAlgError, or in values; NaN comes out again."""
@@ -201,14 +192,12 @@ TRANSFORM_OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@ON_CPU
 @pytest.mark.parametrize("kind", LINES)
 def test_lines_that_do_not_fit(kind: str) -> None:
     calls = {name: call for name, call in FFT.items() if not (kind == "scalar" and "shift" in name)}
     every((name, same(call, LINES[kind])) for name, call in calls.items())  # NumPy unpacks the axes of a scalar
 
 
-@ON_CPU
 @pytest.mark.parametrize("name", sorted({name.split()[0] for name in FFT}))
 def test_options_of_transforms_that_do_not_fit(name: str) -> None:
     known = inspect.signature(function(cp, name)).parameters.keys()
