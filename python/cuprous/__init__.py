@@ -442,8 +442,8 @@ __all__ = [
     "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose",
     "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
     "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
-    "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot",
+    "vecdot", "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _clients.attach()  # last: a client may ask for any name above

@@ -158,6 +158,7 @@ NOT_IN_NUMPY: dict[str, tuple[Call, Call]] = {
     "in1d": (lambda xp, x: xp.in1d(x, x[:1]), lambda xp, x: xp.isin(x, x[:1]).ravel()),
     "row_stack": (lambda xp, x: xp.row_stack((x, x)), lambda xp, x: xp.vstack((x, x))),
     "rsqrt": (lambda xp, x: xp.rsqrt(x), lambda xp, x: 1 / xp.sqrt(x)),
+    "topk": (lambda xp, x: xp.topk(x, 2)[0], lambda xp, x: xp.sort(x)[..., :-3:-1]),
 }
 
 CALLS: dict[str, Call] = {**TABLE, **ARRAYS, **LINALG, **FFT}
