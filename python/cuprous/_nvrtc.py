@@ -50,12 +50,17 @@ def _library() -> ctypes.CDLL:
     raise RuntimeError(_MISSING)
 
 
+def _described(status: int) -> str:
+    describe = _library().nvrtcGetErrorString
+    describe.restype = ctypes.c_char_p
+    text: str = describe(status).decode()
+    return text
+
+
 def _call(name: str, *args: Any) -> None:
     status = getattr(_library(), name)(*args)
     if status:
-        describe = _library().nvrtcGetErrorString
-        describe.restype = ctypes.c_char_p
-        raise RuntimeError(f"{name}: {describe(status).decode()}")
+        raise RuntimeError(f"{name}: {_described(status)}")
 
 
 def version() -> tuple[int, int]:
@@ -114,7 +119,8 @@ def compile_source(
         failed = _library().nvrtcCompileProgram(program, len(arguments), encoded)
         log = _text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0\n").decode(errors="replace")
         if failed:
-            raise RuntimeError(f"[{name}] the source does not compile\n{log}\n{_excerpt(source, log, name)}".rstrip())
+            what = f"[{name}] the source does not compile ({_described(failed)})"
+            raise RuntimeError(f"{what}\n{log}\n{_excerpt(source, log, name)}".rstrip())
         names = {}
         for expression in expressions:
             lowered = ctypes.c_char_p()

@@ -24,14 +24,11 @@ ON_GPU = {**os.environ, "CUPROUS_TEST_DEVICE": "cuda", "PYTHONUNBUFFERED": "1"}
 CORES = os.cpu_count() or 1
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 FUZZ = [sys.executable, "-m", "tests.fuzz", "--device", "cuda"]
-# What runs under the sanitizers, each in a process of its own. Times mean nothing there.
-SANITIZED = {
-    **{
-        f", {path.stem}": [*PYTEST, f"tests/gpu/{path.name}", "-k", "not events_measure"]
-        for path in sorted((ROOT / "tests/gpu").glob("test_*.py"))
-    },
-    ", fuzz": [*FUZZ, "--programs", "100", "--processes", "1"],
-}
+# The sanitizers, and what they leave out: times mean nothing under them, and racecheck follows each access to shared
+# memory of a panel of elimination, which takes it minutes a system from a thousand equations on.
+SANITIZERS = {"memcheck": "not events_measure", "racecheck": "not events_measure and not 1030 and not 2080"}
+# Each file is a process of its own; test_driver has stand-ins for the driver, under which there is nothing to check.
+SANITIZED = [path for path in sorted((ROOT / "tests/gpu").glob("test_*.py")) if path.stem != "test_driver"]
 # NVIDIA's own kernels are left out: ten large products of cuBLAS take racecheck six minutes. A call of the driver that
 # fails because there is no memory is part of a test, no finding.
 LIBRARIES = ("gemm", "gemv", "cutlass", "cublas", "cudnn", "nvjet", "xmma", "cusolver", "splitK")
@@ -58,9 +55,11 @@ def main() -> int:
     lanes = [{"suite": suite, "fuzz": fuzz}]
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer:
-        for tool in ("memcheck", "racecheck"):
+        for tool, those in SANITIZERS.items():
             head = [sanitizer, "--tool", tool, *SANITIZER]
-            lanes += [{f"sanitizer {tool}{what}": [*head, *line]} for what, line in SANITIZED.items()]
+            lines = {path.stem: [*PYTEST, str(path), "-k", those] for path in SANITIZED}
+            lines["fuzz"] = [*FUZZ, "--programs", "100", "--processes", "1"]
+            lanes += [{f"sanitizer {tool}, {what}": [*head, *line]} for what, line in lines.items()]
     rows = run(alone, skip, logs)
     with ThreadPoolExecutor(len(lanes)) as pool:
         for lane in pool.map(lambda steps: run(steps, skip, logs), lanes):

@@ -6,6 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy
+
+from tests.conftest import DEVICE
+
 ACCIDENTS: dict[str, Any] = {}
 
 
@@ -110,3 +114,10 @@ _add("linalg.aslinearoperator", "scalar", "empty", prefix="sparse.")
 _add("linalg.gmres", "nan", "inf", prefix="sparse.")
 _add("linalg.minres", "complex64", prefix="sparse.")
 _add("linalg.eigsh", "scalar", "one by one", prefix="sparse.")
+
+# --- where it is run
+if DEVICE != "cpu":  # cuFFT carries NaN to the whole line
+    _add("hfft irfft", "nan", prefix="fft.")
+if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):  # ours follow 1.17
+    _add("euclidean minkowski sqeuclidean", "square", prefix="spatial.distance.")
+    _add("mannwhitneyu", "scalar", prefix="stats.")

@@ -119,7 +119,8 @@ def test_out_may_overlap(name: str) -> None:
     dtype = "int64" if name in OF_INTEGERS else "complex128" if name.startswith("fft.") else "float64"
     start = sample(dtype, (4, 4), 7, 1, 4)
     tried = 0
-    few = 2 if DEVICE != "cpu" else None  # on a GPU each view is a kernel of its own
+    # On a GPU each view is a kernel of its own, but for what a library does.
+    few = 2 if DEVICE != "cpu" and not name.startswith("fft.") else None
     for i, x in enumerate(list(_operands(start))[:few]):
         with np.errstate(all="ignore"):
             try:
