@@ -98,22 +98,6 @@ def test_dlpack_with_torch() -> None:
     assert torch.from_dlpack(cp.ones((2, 2)).T).shape == (2, 2)
 
 
-@on_cpu
-def test_dlpack_with_jax() -> None:
-    jax = pytest.importorskip("jax")
-    a = cp.arange(6, dtype="float32").reshape(2, 3)
-    shared = jax.dlpack.from_dlpack(a)
-    assert shared.unsafe_buffer_pointer() == a.data.ptr
-    assert shared.tolist() == a.tolist()
-    there = jax.numpy.arange(4.0) + 1
-    here = cp.from_dlpack(there)
-    assert here.data.ptr == there.unsafe_buffer_pointer()
-    for dtype in ("float16", "bfloat16", "int8", "uint8", "int32", "bool", "complex64"):
-        back = cp.from_dlpack(jax.numpy.ones((2, 3), dtype))
-        assert back.dtype_name == dtype
-        assert jax.dlpack.from_dlpack(back.copy()).dtype == jax.numpy.dtype(dtype)
-
-
 def test_buffers_and_array_objects() -> None:
     import array
 
