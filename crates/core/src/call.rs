@@ -290,27 +290,65 @@ pub fn sparse_starts(rows: i64) -> i64 {
     (rows + 1 + 31) / 32 * 32
 }
 
-type Interned = (HashMap<CallOp, u32>, Vec<CallOp>);
+/// A shared, interned operation. As long as somebody but the table holds it, its number is its own.
+pub type CallRef = Arc<CallOp>;
 
-/// Calls by number. A program uses few kinds, so they are kept for good.
-static CALLS: LazyLock<Mutex<Interned>> = LazyLock::new(Mutex::default);
+/// Operations by number. When the table has doubled since the last sweep, those that only it holds are dropped, and their
+/// numbers are given anew.
+#[derive(Debug, Default)]
+struct Interner {
+    numbers: HashMap<CallRef, u32>,
+    calls: Vec<Option<CallRef>>,
+    free: Vec<u32>,
+    sweep_at: usize,
+}
+
+/// Below this the table is not swept.
+const FIRST_SWEEP: usize = 1 << 10;
+
+static CALLS: LazyLock<Mutex<Interner>> = LazyLock::new(Mutex::default);
+
+impl Interner {
+    fn sweep(&mut self) {
+        let Interner { numbers, calls, free, .. } = self;
+        numbers.retain(|call, &mut number| {
+            // Held by `numbers` and by `calls`.
+            let used = Arc::strong_count(call) > 2;
+            if !used {
+                calls[number as usize] = None;
+                free.push(number);
+            }
+            used
+        });
+        self.sweep_at = (2 * self.numbers.len()).max(FIRST_SWEEP);
+    }
+}
 
 impl CallOp {
-    /// The number that stands for this operation in a node.
-    pub fn intern(self) -> u32 {
-        let mut calls = CALLS.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(&id) = calls.0.get(&self) {
-            return id;
+    /// The number that stands for this operation in nodes, for as long as the operation that comes with it is held.
+    pub fn intern(self) -> (u32, CallRef) {
+        let mut guard = CALLS.lock().unwrap_or_else(|e| e.into_inner());
+        let table = &mut *guard;
+        if let Some((call, &number)) = table.numbers.get_key_value(&self) {
+            return (number, call.clone());
         }
-        let id = calls.1.len() as u32;
-        calls.1.push(self.clone());
-        calls.0.insert(self, id);
-        id
+        if table.numbers.len() >= table.sweep_at.max(FIRST_SWEEP) {
+            table.sweep();
+        }
+        let call = Arc::new(self);
+        let number = table.free.pop().unwrap_or_else(|| {
+            table.calls.push(None);
+            table.calls.len() as u32 - 1
+        });
+        table.calls[number as usize] = Some(call.clone());
+        table.numbers.insert(call.clone(), number);
+        (number, call)
     }
 
-    /// The operation of that number.
-    pub fn interned(id: u32) -> CallOp {
-        CALLS.lock().unwrap_or_else(|e| e.into_inner()).1[id as usize].clone()
+    /// The operation of a number that is held.
+    pub fn interned(number: u32) -> CallRef {
+        let table = CALLS.lock().unwrap_or_else(|e| e.into_inner());
+        table.calls[number as usize].clone().unwrap_or_else(|| unreachable!("call {number} is held by what names it"))
     }
 
     /// What it costs on a GPU, in bytes of memory that are read or written in the same time. `moved` are the operands'
@@ -359,5 +397,21 @@ impl CallOp {
             CallOp::StepsBack(_) => "steps of an lstm backward",
             CallOp::SparseDot { .. } => "sparse dot",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_holds_are_given_anew() {
+        let select = |rank| CallOp::Select { rank };
+        let (number, held) = select(-1).intern();
+        let most = (0..100_000).map(|rank| select(rank).intern().0).max();
+        assert!(most < Some(4 * FIRST_SWEEP as u32), "{most:?}");
+        assert_eq!((*CallOp::interned(number)).clone(), select(-1));
+        assert_eq!(select(-1).intern().0, number);
+        drop(held);
     }
 }

@@ -19,7 +19,7 @@ pub mod tape;
 pub mod vjp;
 
 pub use array::Array;
-pub use call::{CallOp, LinalgOp, QrMode, ScanOp, Vectors};
+pub use call::{CallOp, CallRef, LinalgOp, QrMode, ScanOp, Vectors};
 pub use dtype::{DType, Kind};
 pub use error::{Error, Result};
 pub use layout::{Dims, Layout, LayoutRef};

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use crate::storage::Head;
-use crate::{Array, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
+use crate::{Array, CallRef, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
 
 /// The recorded nodes of one thread on one device, with all that they refer to.
 ///
 /// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
 /// nodes of the tape can read it; a node's operand is
 /// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
-/// by `layouts`; operands that are pending on another tape have been computed before they become leaves here.
+/// by `layouts`, every call's number by `calls`; operands that are pending on another tape have been computed before they become leaves here.
 #[derive(Debug)]
 pub struct Tape {
     /// This tape's place in the engine.
@@ -29,6 +29,8 @@ pub struct Tape {
     pub consts: Vec<Scalar>,
     /// Each layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
+    /// The operation of each call.
+    pub calls: Vec<CallRef>,
     /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
     /// [`ALWAYS`] says so.
     pub tracked: bool,
@@ -83,6 +85,7 @@ impl Tape {
             leaves: Vec::new(),
             consts: Vec::new(),
             layouts: Vec::new(),
+            calls: Vec::new(),
             tracked: ALWAYS.load(Relaxed),
             places: Vec::new(),
             contended: false,
@@ -252,6 +255,7 @@ impl Tape {
         self.leaves.clear();
         self.consts.clear();
         self.layouts.clear();
+        self.calls.clear();
         self.period = 0;
         self.places.clear();
         self.work = 0;

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, LayoutRef, Node, Result, Tape};
+use cuprous_core::{Buffer, CallRef, LayoutRef, Node, Result, Tape};
 
 use crate::device::{Executable, Listing};
 use crate::emit;
@@ -40,8 +40,8 @@ struct Entry {
     program: Arc<Program>,
     executable: Box<dyn Executable>,
     used: u64,
-    /// The layouts whose ids stand in the key: kept, so that the ids stay theirs.
-    _layouts: Vec<LayoutRef>,
+    /// The layouts and calls whose numbers stand in the key: kept, so that the numbers stay theirs.
+    _named: (Vec<LayoutRef>, Vec<CallRef>),
 }
 
 /// The programs of one device.
@@ -100,7 +100,7 @@ impl Programs {
             None => {
                 self.make_room();
                 let entry = self.plan(hash, tape, engine)?;
-                journal.planned(hash, &entry.key.nodes, &tape.places, &entry.program);
+                journal.planned(hash, tape, &entry.program);
                 // Should the next program be new as well, the journal can say which line made it so.
                 tape.track(true);
                 stats.planned += 1;
@@ -184,7 +184,14 @@ impl Programs {
         }
         let executable = engine.device.compile(&program)?;
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
-        Ok(Entry { hash, key, program, executable, used: self.clock, _layouts: tape.layouts.clone() })
+        Ok(Entry {
+            hash,
+            key,
+            program,
+            executable,
+            used: self.clock,
+            _named: (tape.layouts.clone(), tape.calls.clone()),
+        })
     }
 
     /// Plans a tape whose liveness has been taken.

@@ -270,7 +270,7 @@ impl Emit<'_> {
         let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
         let out = self.fusion.layout(node.out).clone();
         let buffer = self.buffers.of(self.fusion.input.storage_of[last as usize], &self.fusion.input);
-        let op = CallOp::interned(node.call_id());
+        let op = CallOp::clone(&CallOp::interned(node.call_id()));
         self.steps.push(Step::Call(Call { op, ins, out: (buffer, out), epilogue }));
     }
 

@@ -275,7 +275,8 @@ impl Engine {
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
         t.work += work;
         let waits = op == CallOp::Dot && work > BIG_PRODUCT;
-        let number = op.intern();
+        let (number, call) = op.intern();
+        t.calls.push(call);
         let mut name = [0; 2];
         if ins.len() < 3 {
             operands[2].src = Src(number);

@@ -41,7 +41,7 @@ const ROWS: [Row; 4] = [scaled, added, biased, assigned];
 
 /// The folds of a tape, no node in two of them.
 pub(crate) fn folds(input: &Input, needed: &[bool]) -> Vec<Fold> {
-    let is_product = |n: &Node| n.kind == NodeKind::Call && CallOp::interned(n.call_id()) == CallOp::Dot;
+    let is_product = |n: &Node| n.kind == NodeKind::Call && *CallOp::interned(n.call_id()) == CallOp::Dot;
     let products: Vec<u32> =
         (0..input.nodes.len() as u32).filter(|&n| needed[n as usize] && is_product(&input.nodes[n as usize])).collect();
     if products.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
 use cuprous_core::tape::spell;
-use cuprous_core::{Node, NodeKind};
+use cuprous_core::{CallRef, Node, NodeKind, Tape};
 
 use crate::program::{Program, Step};
 
@@ -22,8 +22,8 @@ pub(crate) struct Journal {
     events: VecDeque<Event>,
     /// The program that followed each program last time.
     expected: HashMap<u64, u64>,
-    /// Nodes of programs.
-    nodes: HashMap<u64, Vec<Node>>,
+    /// Nodes of programs, with the calls that they name.
+    nodes: HashMap<u64, (Vec<Node>, Vec<CallRef>)>,
     last: u64,
 }
 
@@ -45,15 +45,16 @@ impl Journal {
     }
 
     /// A program was seen for the first time.
-    pub(crate) fn planned(&mut self, hash: u64, nodes: &[Node], places: &[u32], program: &Program) {
+    pub(crate) fn planned(&mut self, hash: u64, tape: &Tape, program: &Program) {
+        let nodes = &tape.nodes;
         let why = match self.expected.get(&self.last).and_then(|next| self.nodes.get(next)) {
             None => "nothing was recorded after this point before".to_owned(),
-            Some(before) => difference(before, nodes, places),
+            Some((before, _)) => difference(before, nodes, &tape.places),
         };
         if self.nodes.len() > 256 {
             self.nodes.clear();
         }
-        self.nodes.insert(hash, nodes.to_vec());
+        self.nodes.insert(hash, (nodes.clone(), tape.calls.clone()));
         self.followed(self.last, hash);
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
