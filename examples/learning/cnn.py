@@ -26,19 +26,19 @@ class CNN(nn.Module):
 def train(setting: Setting) -> list[float]:
     """The losses, of batches of 32 in turn."""
     rng = np.random.RandomState(0)
-    labels = rng.randint(0, 10, 128)
+    labels = rng.randint(0, 10, 512)
     waves = np.sin(np.arange(28) * (labels[:, None] + 1) / 5)  # each kind has its own wave, seen through noise
-    images = waves[:, None, :, None] * waves[:, None, None, :] + 0.5 * rng.randn(128, 3, 28, 28)
+    images = waves[:, None, :, None] * waves[:, None, None, :] + 0.3 * rng.randn(512, 3, 28, 28)
     inputs, targets = setting.floats(images), setting.whole(labels)
     model = setting.model(CNN())
-    optimizer = optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    optimizer = optim.SGD(model.parameters(), lr=0.01, momentum=0.7)
 
     def loss_of(step: int):
-        batch = slice(step % 4 * 32, step % 4 * 32 + 32)
+        batch = slice(step % 16 * 32, step % 16 * 32 + 32)
         return nn.functional.cross_entropy(model(inputs[batch]), targets[batch])
 
     return descend(setting, optimizer, loss_of)
 
 
 if __name__ == "__main__":
-    run(train, 60, 0.7)
+    run(train, 100, 0.7)

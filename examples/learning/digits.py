@@ -1,4 +1,10 @@
-"""Handwritten digits (8x8, from scikit-learn if it is installed, otherwise drawn here), told apart by two layers."""
+"""Handwritten digits of 8 x 8 points, told apart by two layers.
+
+digits.csv.gz, 57 KB, is the set that scikit-learn comes with: 1,797 images of the UCI repository's "Optical Recognition
+of Handwritten Digits" (E. Alpaydin and C. Kaynak, 1998; CC BY 4.0), a line each, 64 points of 0 to 16 and the digit.
+"""
+
+from pathlib import Path
 
 import numpy as np
 from common import Setting, descend, nn, optim, run, torch
@@ -6,14 +12,8 @@ from common import Setting, descend, nn, optim, run, torch
 
 def digits():
     """1,797 images in [0, 1] with 64 points each, and their digits."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        rng = np.random.RandomState(1)
-        labels = rng.randint(0, 10, 1797)
-        return np.clip(rng.uniform(0, 1, (10, 64))[labels] + 0.3 * rng.randn(1797, 64), 0, 1), labels
-    found = load_digits()
-    return found.data / 16, found.target
+    table = np.loadtxt(Path(__file__).with_name("digits.csv.gz"), delimiter=",", dtype=int)
+    return table[:, :-1] / 16, table[:, -1]
 
 
 def train(setting: Setting) -> list[float]:
