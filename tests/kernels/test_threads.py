@@ -294,3 +294,30 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
     kernel[1, 2](np.array([1.5, 2.0]))
     cuda.synchronize()
     assert capfd.readouterr().out == "element 0 is 1.500000 True\nelement 1 is 2.000000 True\n"
+
+
+def test_a_shape_that_is_a_tuple_goes_through_calls() -> None:
+    @cuda.jit(device=True)
+    def mirrored(out, shape, kind):
+        tile = cuda.shared.array(shape, kind)
+        mine = cuda.local.array(shape[1], int32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        mine[y] = 10 * x + y
+        tile[x, y] = mine[y] + len(shape)
+        cuda.syncthreads()
+        out[x, y] = tile[shape[0] - 1 - x, shape[1] - 1 - y]
+
+    @cuda.jit(device=True)
+    def passed_on(out, shape, kind):
+        mirrored(out, shape, kind)
+
+    @cuda.jit
+    def kernel(a, b):
+        shape = (2, 3)
+        passed_on(a, shape, float64)
+        passed_on(b, (2, 3), int32)
+
+    a, b = np.zeros((2, 3)), np.zeros((2, 3), np.int32)
+    kernel[1, (2, 3)](a, b)
+    np.testing.assert_array_equal(a, [[14, 13, 12], [4, 3, 2]])
+    np.testing.assert_array_equal(b, a)

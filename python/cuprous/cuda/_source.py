@@ -8,6 +8,8 @@ import sys
 import textwrap
 from typing import Any
 
+from cuprous.cuda import _bytecode
+
 
 def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     """The function's node, its lines, the number of the first, its file, and how far it is indented.
@@ -22,9 +24,12 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         lines, first = _command(code), code.co_firstlineno
+    file = code.co_filename
+    if not lines:
+        lines, first, file = _bytecode.source(code) or [], 1, f"<{function.__name__}, rebuilt from its bytecode>"
     if not lines:
         raise UnsupportedError(
-            f"the source of {function.__name__!r} is not available, and kernels are compiled from source"
+            f"the source of {function.__name__!r} is not available, and its bytecode is not plain enough to do without"
             "\n  hint: write the function in a file, or in a notebook's cell"
         )
     text = textwrap.dedent("".join(lines))
@@ -46,7 +51,7 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
         raise UnsupportedError(f"the source of {function.__name__!r} is no function")
     node = found[0]
     ast.increment_lineno(tree, first - 1)
-    return node, [line.rstrip("\n") for line in lines], first, code.co_filename, indent
+    return node, [line.rstrip("\n") for line in lines], first, file, indent
 
 
 def _command(code: Any) -> list[str]:

@@ -333,12 +333,12 @@ impl Walk<'_, '_> {
         let (made, depth) = (self.compiler.instances.len(), self.compiler.depth);
         let mut callee = self.compiler.instance(index, &types, pos, caller);
         if callee.as_ref().is_err_and(|error| error.literal) {
-            // Once more, with integers that are known here known there too.
+            // Once more, with integers and tuples of them that are known here known there too.
             self.compiler.instances.truncate(made);
             self.compiler.depth = depth;
             for (arg, value) in types.iter_mut().zip(&mut values) {
-                if let (Arg::Ty(Ty::Scalar(d)), Some(n)) = (&*arg, self.known_int(value)) {
-                    *arg = Arg::Static(Value::Typed(Number::Int(n.into()), *d));
+                if let (Arg::Ty(_), Some(known)) = (&*arg, self.known_value(value)) {
+                    *arg = Arg::Static(known);
                     *value = Expr::new(Ty::None, Kind::Nothing);
                 }
             }

@@ -47,8 +47,8 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) vars: Vec<Var>,
     /// The variable of each web.
     var_of: Vec<VarId>,
-    /// Integers that variables assigned once are known to be, for the shapes of arrays.
-    pub(super) known: Vec<Option<i64>>,
+    /// Integers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
+    known: Vec<Option<Value>>,
     pub(super) arrays: Vec<ir::LocalArray>,
     /// Statements of the blocks that are open, innermost last.
     blocks: Vec<Vec<ir::Stmt>>,
@@ -278,7 +278,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             Bound::Static(_) => return Err(self.two_meanings(web)),
         };
         if self.webs.assignments[web] == 1 {
-            self.known[web] = self.known_int(&value);
+            self.known[web] = self.known_value(&value);
         }
         self.bounds[web] = Bound::Ty(ty.clone());
         let var = self.var_of[web];
@@ -309,8 +309,12 @@ impl<'c, 'a> Walk<'c, 'a> {
         match &e.kind {
             Kind::Var(v) => {
                 let web = self.var_of.iter().position(|&var| var == *v)?;
-                self.known[web]
+                integer(self.known[web].as_ref()?)
             }
+            Kind::Item(of, k) => match self.known_value(of)? {
+                Value::Tuple(items, _) => integer(items.get(*k)?),
+                _ => None,
+            },
             Kind::Cast(inner) => {
                 let constant = Expr::int(self.known_int(inner)?);
                 Expr::new(e.ty.clone(), Kind::Cast(Box::new(constant))).as_int()
@@ -320,6 +324,22 @@ impl<'c, 'a> Walk<'c, 'a> {
                 Expr::new(e.ty.clone(), Kind::Fun(*fun, *d, constants)).as_int()
             }
             _ => e.as_int(),
+        }
+    }
+
+    /// The integer or tuple of integers that an expression is known to be, with its types.
+    pub(super) fn known_value(&self, e: &Expr) -> Option<Value> {
+        match (&e.kind, &e.ty) {
+            (_, Ty::Scalar(d)) => Some(Value::Typed(Number::Int(self.known_int(e)?.into()), *d)),
+            (Kind::Tuple(items), Ty::Tuple(_, names)) => {
+                let items = items.iter().map(|item| self.known_value(item)).collect::<Option<_>>()?;
+                Some(Value::Tuple(items, names.clone()))
+            }
+            (Kind::Var(v), Ty::Tuple(..)) => {
+                let web = self.var_of.iter().position(|&var| var == *v)?;
+                self.known[web].clone()
+            }
+            _ => None,
         }
     }
 
@@ -453,6 +473,13 @@ impl<'c, 'a> Walk<'c, 'a> {
             things.push(thing);
         }
         Ok(things)
+    }
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Typed(Number::Int(n), _) => i64::try_from(*n).ok(),
+        _ => None,
     }
 }
 
