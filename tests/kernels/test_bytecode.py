@@ -23,6 +23,7 @@ PLAIN = [
     GRID + "    s = 0\n    for k in range(2, 9, 3):\n        s += a[k % 4] * k\n    out[i] = s\n",
     GRID + "    s = 1.5\n    while s < 20:\n        s *= 2\n    out[i] = s\n",
     GRID + "    m, w = math.modf(a[i] / 3)\n    out[i] = round(max(m, w), ndigits=2)\n",
+    "import math\n" + GRID + "    out[i] = math.sqrt(a[i])\n    if i == 2:\n        out[i] = math.exp(-a[i])\n",
     "def f(out, a):\n    for k in range(a.size):\n        if a[k] > 1:\n            out[k] = a[k]\n",
 ]
 

@@ -49,17 +49,21 @@ def source(code: CodeType) -> list[str] | None:
 
 
 def _facts(code: CodeType) -> tuple[Any, ...]:
-    """Everything by which one function differs from another, apart from where it stands."""
+    """Everything by which one function differs from another, apart from where it stands and how methods are called:
+    Python calls attributes of names that the same text imports in another way."""
+    listed = [i for i in dis.get_instructions(code) if i.opname != "PUSH_NULL"]
+    index = {i.offset: k for k, i in enumerate(listed)}
 
     def argument(i: dis.Instruction) -> Any:
         if i.opcode in dis.hasconst or i.opname == "KW_NAMES":
             value = code.co_consts[i.arg] if i.opname == "KW_NAMES" and i.arg is not None else i.argval
             return type(value), repr(value)
         if i.opcode in dis.hasname or i.opcode in dis.haslocal or i.opcode in dis.hasfree:
-            return i.argval, i.argrepr
-        return i.arg
+            return i.argval
+        return index[i.argval] if i.opcode in dis.hasjabs or i.opcode in dis.hasjrel else i.arg
 
-    instructions = [(i.opcode, argument(i)) for i in dis.get_instructions(code)]
+    same = {"LOAD_METHOD": "LOAD_ATTR", "CALL_METHOD": "CALL_FUNCTION"}
+    instructions = [(same.get(i.opname, i.opname), argument(i)) for i in listed]
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _KINDS
     table = getattr(code, "co_exceptiontable", b"")
     return instructions, counts, set(code.co_varnames), code.co_varnames[: sum(counts[::2])], code.co_freevars, table
