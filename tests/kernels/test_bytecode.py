@@ -73,7 +73,7 @@ def test_variables_around_it_and_its_place_in_messages() -> None:
 
 
 def test_another_program_is_never_taken_for_the_same() -> None:
-    facts = _bytecode._facts
+    facts = _bytecode.facts
     assert facts(made("def f(a):\n    a[0] = 1\n").__code__) != facts(made("def f(a):\n    a[0] = 1.0\n").__code__)
     assert facts(made("def f(a):\n    a[0] = 0.0\n").__code__) != facts(made("def f(a):\n    a[0] = -0.0\n").__code__)
     assert facts(made("def f(a):\n    a.x = 1\n").__code__) != facts(made("def f(a):\n    a.y = 1\n").__code__)

@@ -40,6 +40,9 @@ def test_views_and_words_of_numba() -> None:
     np.testing.assert_array_equal(out.copy_to_host(), np.arange(20.0).reshape(10, 2).sum(1))
     host = np.empty(10)
     assert cuda.device_array_like(out).shape == (10,)
+    fortran = np.zeros((2, 3), order="F")
+    for like in (cuda.device_array_like, cuda.pinned_array_like, cuda.mapped_array_like):
+        assert like(fortran).strides == fortran.strides
     out.copy_to_device(np.ones(10))
     out.copy_to_host(host, stream=cuda.stream())
     np.testing.assert_array_equal(host, np.ones(10))
@@ -131,7 +134,7 @@ def test_forall_and_facts() -> None:
     a, b, c = np.arange(1000.0), np.ones(1000), np.zeros(1000)
     add.forall(1000)(a, b, c)
     np.testing.assert_array_equal(c, a + 1)
-    assert add.get_max_threads_per_block() is not None
+    assert set(add.get_max_threads_per_block()) == set(add.signatures)
     assert "c(" in add.cuda_source() and "c[i] = a[i] + b[i]" in add.cuda_source()
 
 
@@ -321,3 +324,25 @@ def test_digits_of_round_by_name() -> None:
     out = np.array([2.26])
     kernel[1, 1](out)
     assert out[0] == 2.3
+
+
+def test_arrays_that_are_not_aligned() -> None:
+    @cuda.jit
+    def fill(a, b, pair):
+        i = cuda.grid(1)
+        a[i] += i * 10
+        cuda.atomic.add(b, 0, 2.5)
+        pair[0][i] = 1j
+
+    a = np.frombuffer(bytearray(17), np.uint8)[1:].view(np.int32)
+    packed = np.zeros(4, np.dtype([("x", "i1"), ("y", "f8")]))
+    z = np.zeros(33, np.uint8)[1:].view(np.complex64)
+    assert not a.flags.aligned and not packed["y"].flags.aligned
+    fill[1, 4](a, packed["y"], (z, 1))
+    np.testing.assert_array_equal(a, [0, 10, 20, 30])
+    np.testing.assert_array_equal(packed["y"], [10, 0, 0, 0])
+    np.testing.assert_array_equal(z, [1j] * 4)
+    a.flags.writeable = False
+    out = np.zeros(4, np.int32)
+    cuda.jit(lambda out, a: cuda.atomic.add(out, 0, a[1]))[1, 1](out, a)
+    assert out[0] == 10

@@ -46,6 +46,7 @@ const DRIVER: Library = Library {
         "cuFuncSetAttribute",
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         "cuLaunchKernel",
+        "cuLaunchCooperativeKernel",
         "cuMemAlloc_v2",
         "cuMemFree_v2",
         "cuMemHostAlloc",

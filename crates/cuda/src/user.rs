@@ -74,7 +74,12 @@ impl Loaded {
         Counters::add(&self.gpu.counters.launches, 1);
         // SAFETY: the arguments lie where the kernel's signature wants them, and the engine holds the arrays' memory; what
         // the user's code does with it is the user's.
-        unsafe { self.function.launch(&shape, &self.gpu.stream, pointers) }
+        unsafe {
+            match launch.cooperative {
+                true => self.function.launch_cooperative(&shape, &self.gpu.stream, pointers),
+                false => self.function.launch(&shape, &self.gpu.stream, pointers),
+            }
+        }
     }
 
     /// What is wrong with a launch's shape, before the driver says only that something is.
@@ -98,8 +103,27 @@ impl Loaded {
         Ok(())
     }
 
+    /// Refuses blocks that wait for one another and cannot all run at once.
+    fn check_cooperative(&self, launch: &Launch) -> cuprous_core::Result<()> {
+        self.gpu.context.make_current().map_err(translate)?;
+        let threads = launch.block.iter().product();
+        let each = self.function.max_blocks_per_sm(threads, launch.shared).map_err(translate)?;
+        let (most, blocks) = (u64::from(each) * u64::from(self.gpu.arch.sms), launch.blocks());
+        if blocks > most {
+            return Err(Error::value(format!(
+                "[{}] {blocks} blocks wait for one another > {most} that this GPU runs at once ({each} of {threads} \
+                 threads on each of {} multiprocessors); launch fewer, and let each do more in a loop",
+                self.name, self.gpu.arch.sms
+            )));
+        }
+        Ok(())
+    }
+
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
         self.check(launch)?;
+        if launch.cooperative {
+            self.check_cooperative(launch)?;
+        }
         self.submit(launch, args, starts).map_err(translate)
     }
 
@@ -140,6 +164,7 @@ pub(crate) struct CudaKernel {
     starts: Vec<u32>,
     bytes: usize,
     reports: bool,
+    cooperative: bool,
 }
 
 impl CudaKernel {
@@ -158,6 +183,7 @@ impl CudaKernel {
             code,
             bytes,
             reports: ir.reports,
+            cooperative: ir.cooperative,
         })
     }
 }
@@ -167,7 +193,8 @@ impl UserKernel for CudaKernel {
         if args.len() < self.bytes {
             return Err(Error::runtime("[kernel] a launch with too few arguments"));
         }
-        self.loaded.launch(launch, args, &self.starts)
+        let launch = Launch { cooperative: launch.cooperative || self.cooperative, ..*launch };
+        self.loaded.launch(&launch, args, &self.starts)
     }
 
     fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {

@@ -13,6 +13,8 @@ use crate::types::Ty;
 pub struct Source {
     /// The functions; [`Value::Function`] is an index of this list.
     pub functions: Vec<Function>,
+    /// The function that rounds floats to digits, where one of them does.
+    pub round_to: Option<usize>,
 }
 
 /// One function.
@@ -28,6 +30,8 @@ pub struct Function {
     pub first_line: u32,
     /// Parameters, in order. Those of variables of an enclosing function come last; calls name them.
     pub params: Vec<Param>,
+    /// The parameter that takes all further arguments by position: `*args`.
+    pub rest: Option<usize>,
     /// Statements.
     pub body: Vec<Stmt>,
     /// How many names occur: each [`Name::id`] is below.
@@ -185,6 +189,13 @@ pub enum ExprKind {
         step: Option<Box<Expr>>,
     },
     Tuple(Vec<Expr>),
+    /// `*tuple` among arguments.
+    Starred(Box<Expr>),
+    /// A function defined inside another that is passed on, with what it captures.
+    Closure {
+        function: usize,
+        captured: Vec<(String, Expr)>,
+    },
     /// Something the kernel language does not have.
     Unsupported {
         what: String,
@@ -213,6 +224,8 @@ pub enum Value {
     Builtin(String),
     /// A function of the same [`Source`].
     Function(usize),
+    /// One with values for its last parameters.
+    Closure(usize, Vec<(String, Value)>),
     /// A class of named tuples, by the names.
     NamedTuple(Arc<[String]>),
     /// An array of the host whose contents are copied into the code.
@@ -224,7 +237,15 @@ pub enum Value {
 impl Value {
     /// Whether it only means something to the compiler: no thread can hold it.
     pub fn is_static(&self) -> bool {
-        matches!(self, Value::Str(_) | Value::Type(_) | Value::Builtin(_) | Value::Function(_) | Value::NamedTuple(_))
+        matches!(
+            self,
+            Value::Str(_)
+                | Value::Type(_)
+                | Value::Builtin(_)
+                | Value::Function(_)
+                | Value::Closure(..)
+                | Value::NamedTuple(_)
+        )
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Module {
     pub constants: Vec<Arc<ConstArray>>,
     /// Whether threads of a block wait for one another, or lanes of a warp exchange values.
     pub barriers: bool,
+    /// Whether all blocks must run at once, because they wait for one another.
+    pub cooperative: bool,
     /// Where it may raise.
     pub faults: Vec<Fault>,
     /// Whether it reports that.
@@ -232,7 +234,8 @@ pub enum Kind {
     Load(Box<Expr>, Vec<Expr>),
     /// Part of an array: an entry for each axis of the array, and `New` for axes of length one.
     View(Box<Expr>, Vec<Index>),
-    /// A field of the elements of an array of records, as an array; axes of its own come last.
+    /// A field of the elements of an array of records, or the real (0) or imaginary (1) parts of complex numbers, as an
+    /// array; axes of its own come last.
     Field(Box<Expr>, usize),
     /// The axes in reverse order.
     Transpose(Box<Expr>),
@@ -254,7 +257,7 @@ pub enum Kind {
         array: Box<Expr>,
         /// One integer for each axis.
         indices: Vec<Expr>,
-        /// Operands of the element's type: one, or (old, new) for `Cas`.
+        /// Operands of the element's type: one, (old, new) for `Cas`, none for loads.
         operands: Vec<Expr>,
     },
 }
@@ -288,6 +291,16 @@ pub enum AtomicOp {
     Nanmax,
     Nanmin,
     Cas,
+    /// Loads and stores that say how the cache is to be used: `cuda.ldcg(a, i)`. No atomic operations, but made alike.
+    Ldca,
+    Ldcg,
+    Ldcs,
+    Ldlu,
+    Ldcv,
+    Stcg,
+    Stcs,
+    Stwb,
+    Stwt,
 }
 
 impl AtomicOp {
@@ -307,23 +320,50 @@ impl AtomicOp {
         ("nanmin", AtomicOp::Nanmin),
         ("cas", AtomicOp::Cas),
     ];
+    /// Loads and stores with a hint for the cache.
+    pub const HINTS: [(&'static str, AtomicOp); 9] = [
+        ("ldca", AtomicOp::Ldca),
+        ("ldcg", AtomicOp::Ldcg),
+        ("ldcs", AtomicOp::Ldcs),
+        ("ldlu", AtomicOp::Ldlu),
+        ("ldcv", AtomicOp::Ldcv),
+        ("stcg", AtomicOp::Stcg),
+        ("stcs", AtomicOp::Stcs),
+        ("stwb", AtomicOp::Stwb),
+        ("stwt", AtomicOp::Stwt),
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].0
+        Self::ALL.iter().chain(&Self::HINTS).find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it only reads.
+    pub const fn loads(self) -> bool {
+        matches!(self, AtomicOp::Ldca | AtomicOp::Ldcg | AtomicOp::Ldcs | AtomicOp::Ldlu | AtomicOp::Ldcv)
+    }
+
+    /// Whether it writes and gives nothing.
+    pub const fn stores(self) -> bool {
+        matches!(self, AtomicOp::Stcg | AtomicOp::Stcs | AtomicOp::Stwb | AtomicOp::Stwt)
     }
 
     /// Whether elements of that type may be the target.
     pub const fn allows(self, d: DType) -> bool {
         use DType::*;
         match self {
-            AtomicOp::Add | AtomicOp::Sub => matches!(d, I32 | U32 | I64 | U64 | F32 | F64 | C64 | C128),
+            AtomicOp::Add | AtomicOp::Sub => {
+                matches!(d, I16 | U16 | I32 | U32 | I64 | U64 | F16 | BF16 | F32 | F64 | C64 | C128)
+            }
             AtomicOp::Max | AtomicOp::Min | AtomicOp::Nanmax | AtomicOp::Nanmin => {
-                matches!(d, I32 | U32 | I64 | U64 | F32 | F64)
+                matches!(d, I16 | U16 | I32 | U32 | I64 | U64 | F16 | BF16 | F32 | F64)
             }
             AtomicOp::Inc | AtomicOp::Dec => matches!(d, U32 | U64),
-            AtomicOp::Exch | AtomicOp::Cas => matches!(d, I32 | U32 | I64 | U64 | F32 | F64),
-            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(d, I32 | U32 | I64 | U64),
+            AtomicOp::Exch | AtomicOp::Cas => {
+                matches!(d, I16 | U16 | I32 | U32 | I64 | U64 | F16 | BF16 | F32 | F64)
+            }
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(d, I16 | U16 | I32 | U32 | I64 | U64),
+            _ => !matches!(d, Bool | C64 | C128),
         }
     }
 }

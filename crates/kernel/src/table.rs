@@ -268,6 +268,7 @@ rows! {
     "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" waits;
     "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" waits;
     "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" waits;
+    "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" waits;
     "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" waits;
     "cuda.threadfence" () -> Nothing, &[], "__threadfence()", "@fence" effect;
     "cuda.threadfence_block" () -> Nothing, &[], "__threadfence_block()", "@fence" effect;
@@ -301,6 +302,9 @@ rows! {
     "math.frexp_exponent" (T) -> Is(I32), FLOATS, "frexp_exponent({0})", "frexp_exponent";
 }
 
+/// The row for which all blocks must run at once.
+pub const GRID_SYNC: &str = "cuda.cg.grid.sync";
+
 /// The row of that name.
 pub fn row(name: &str) -> Option<&'static Row> {
     static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
@@ -324,6 +328,7 @@ pub const SPECIAL: &[&str] = &[
     "np.where",
     "cuda.grid",
     "cuda.gridsize",
+    "cuda.cg.this_grid",
     "cuda.warpsize",
     "cuda.selp",
     "cuda.shared.array",
@@ -351,6 +356,7 @@ pub fn names() -> Vec<String> {
     let numpy = Fun::ALL.iter().filter(|f| !f.op().cuda.is_empty()).map(|f| format!("np.{}", f.op().name));
     let rows = ROWS.iter().map(|r| r.name.to_owned());
     let atomics = crate::ir::AtomicOp::ALL.iter().map(|(name, _)| format!("cuda.atomic.{name}"));
+    let hints = crate::ir::AtomicOp::HINTS.iter().map(|(name, _)| format!("cuda.{name}"));
     let libdevice = crate::libdevice::names().map(|n| format!("libdevice.{n}"));
     functions
         .chain(numpy)
@@ -358,6 +364,7 @@ pub fn names() -> Vec<String> {
         .chain(rows)
         .chain(SPECIAL.iter().map(|&s| s.to_owned()))
         .chain(atomics)
+        .chain(hints)
         .collect()
 }
 

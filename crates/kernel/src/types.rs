@@ -92,6 +92,18 @@ impl ArrayTy {
     pub fn dtype(&self) -> Option<DType> {
         self.elem.scalar()
     }
+
+    /// A field of its records, or the real or imaginary parts of its complex numbers.
+    pub fn field(&self, k: usize) -> Option<Field> {
+        match &*self.elem {
+            Ty::Record(record) => record.fields.get(k).cloned(),
+            Ty::Scalar(d) if d.is_complex() && k < 2 => {
+                let (name, part) = (["real", "imag"][k].to_owned(), d.component());
+                Some(Field { name, offset: k * part.size(), elem: Ty::Scalar(part), shape: Vec::new() })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Python's `int` and NumPy's default.

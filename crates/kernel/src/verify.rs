@@ -236,8 +236,7 @@ impl Place<'_> {
                 let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else {
                     return Err("a field of something else than records".into());
                 };
-                let field = from.record().and_then(|record| record.fields.get(*k));
-                let fits = field.is_some_and(|field| {
+                let fits = from.field(*k).is_some_and(|field| {
                     field.elem == *to.elem && to.ndim as usize == from.ndim as usize + field.shape.len()
                 });
                 rule(fits, || "a field that is not there".into())
@@ -274,7 +273,7 @@ impl Place<'_> {
                 let elem = self.place(array, indices)?;
                 rule(operands.iter().all(|o| o.ty == elem), || "an operand of another type than the element".into())?;
                 rule(elem.scalar().is_some_and(|d| op.allows(d)), || format!("{op:?} of {elem}"))?;
-                same(&elem)
+                same(if op.stores() { &Ty::None } else { &elem })
             }
         }
     }

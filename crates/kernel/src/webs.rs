@@ -117,7 +117,7 @@ fn names_in(e: &Expr, f: &mut dyn FnMut(&Name)) {
             names_in(left, f);
             names_in(right, f);
         }
-        ExprKind::Unary { operand, .. } => names_in(operand, f),
+        ExprKind::Unary { operand, .. } | ExprKind::Starred(operand) => names_in(operand, f),
         ExprKind::Bool { values, .. } | ExprKind::Tuple(values) => values.iter().for_each(|v| names_in(v, f)),
         ExprKind::Compare { left, rest } => {
             names_in(left, f);
@@ -129,6 +129,7 @@ fn names_in(e: &Expr, f: &mut dyn FnMut(&Name)) {
             args.iter().for_each(|v| names_in(v, f));
             keywords.iter().for_each(|(_, v)| names_in(v, f));
         }
+        ExprKind::Closure { captured, .. } => captured.iter().for_each(|(_, v)| names_in(v, f)),
         ExprKind::Attribute { value, .. } => names_in(value, f),
         ExprKind::Subscript { value, index } => {
             names_in(value, f);

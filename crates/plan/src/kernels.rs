@@ -22,6 +22,11 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
     /// Refuses a shape that no GPU takes, on every device alike; gives the number of threads of a block.
     ///
     /// # Errors

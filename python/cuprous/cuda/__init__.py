@@ -55,6 +55,8 @@ from cuprous.cuda.runtime import get_device_properties
 
 #: Names that cost more than this module: it imports their modules when somebody asks.
 _LAZY = {
+    "bf16": "",
+    "cg": "",
     "libdevice": "",
     "random": "",
     **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),

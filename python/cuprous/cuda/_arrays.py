@@ -36,9 +36,13 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
-    """An array on the default device of the shape and dtype of another, with arbitrary contents."""
-    c_order = getattr(ary, "ndim", 0) < 2 or ary.strides[0] >= ary.strides[-1]
-    return device_array(ary.shape, ary.dtype, order="C" if c_order else "F")
+    """An array on the default device of the shape, dtype and order of another, with arbitrary contents."""
+    return device_array(ary.shape, ary.dtype, order=order_of(ary))
+
+
+def order_of(ary: Any) -> str:
+    """C, or F where the first axis has the smallest strides."""
+    return "C" if len(ary.shape) < 2 or ary.strides[0] >= ary.strides[-1] else "F"
 
 
 def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
@@ -55,8 +59,8 @@ def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 
 
 def pinned_array_like(ary: Any) -> Any:
-    """A NumPy array of the shape and dtype of another: see `pinned_array`."""
-    return pinned_array(ary.shape, ary.dtype)
+    """A NumPy array of the shape, dtype and order of another: see `pinned_array`."""
+    return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
 
 
 @contextlib.contextmanager

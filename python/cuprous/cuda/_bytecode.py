@@ -41,14 +41,14 @@ def source(code: CodeType) -> list[str] | None:
             again = next(c for c in around.co_consts if isinstance(c, CodeType))
             if code.co_freevars:
                 again = next(c for c in again.co_consts if isinstance(c, CodeType))
-            if _facts(again) == _facts(code):
+            if facts(again) == facts(code):
                 return text.splitlines(True)[1 if code.co_freevars else 0 :]
     except (LookupError, TypeError, ValueError, AttributeError, SyntaxError, RecursionError, StopIteration):
         pass
     return None
 
 
-def _facts(code: CodeType) -> tuple[Any, ...]:
+def facts(code: CodeType) -> tuple[Any, ...]:
     """Everything by which one function differs from another, apart from where it stands and how methods are called:
     Python calls attributes of names that the same text imports in another way."""
     listed = [i for i in dis.get_instructions(code) if i.opname != "PUSH_NULL"]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cuprous import _core
-from cuprous.cuda._arrays import to_device
+from cuprous.cuda._arrays import order_of, to_device
 from cuprous.cuda._device import Device, is_available
 
 
@@ -62,8 +62,8 @@ def mapped_array(
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
-    """A `mapped_array` of the shape and dtype of another."""
-    return mapped_array(ary.shape, ary.dtype)
+    """A `mapped_array` of the shape, dtype and order of another."""
+    return mapped_array(ary.shape, ary.dtype, order=order_of(ary))
 
 
 def managed_array(

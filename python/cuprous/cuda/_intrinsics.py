@@ -39,6 +39,7 @@ class Dim3(_Group):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "x y z")
+        self._kernel_name = name
 
 
 threadIdx, blockIdx = Dim3("cuda.threadIdx"), Dim3("cuda.blockIdx")
@@ -98,6 +99,15 @@ FUNCTIONS = [
     "clz",
     "ffs",
     "selp",
+    "ldca",
+    "ldcg",
+    "ldcs",
+    "ldlu",
+    "ldcv",
+    "stcg",
+    "stcs",
+    "stwb",
+    "stwt",
     "fma",
     "cbrt",
     "rsqrt",

@@ -19,6 +19,13 @@ class Dispatcher(_core.Kernel):
     arguments are seen for the first time. Arrays of NumPy are copied there and back, those of a device used in place.
     """
 
+    #: Whether it is for the types of its decorator or of `specialize` only.
+    specialized: bool
+    #: What `specialize` made, by types.
+    specializations: dict[tuple[types.Type, ...], Dispatcher]
+    device: bool
+    _options: dict[str, Any]
+
     def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
         import inspect  # takes as long as all of the package
 
@@ -26,6 +33,9 @@ class Dispatcher(_core.Kernel):
         params = [(p.name, [] if p.default is p.empty else [p.default]) for p in parameters]
         self: Any = super().__new__(cls, function, params, **options)
         self.device = device
+        self.specialized = False
+        self.specializations = {}
+        self._options = options
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
@@ -36,7 +46,7 @@ class Dispatcher(_core.Kernel):
         pass
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.device:  # type: ignore[attr-defined]
+        if self.device:
             raise RuntimeError(f"{self.__name__} is a device function: kernels can call it")  # type: ignore[attr-defined]
         raise ValueError(
             "Kernel launch configuration was not specified. Use the syntax:\n\n"
@@ -64,33 +74,45 @@ class Dispatcher(_core.Kernel):
         found = types.signature_of(sig)
         args = found.args if isinstance(found, types.Signature) else found
         returns = isinstance(found, types.Signature) and found.return_type is not types.none
-        if returns and not self.device:  # type: ignore[attr-defined]
+        if returns and not self.device:
             raise TypeError("CUDA kernel must have void return type.")
-        self.compile_for([t.key for t in args], not self.device)  # type: ignore[attr-defined]
+        self.compile_for([t.key for t in args], not self.device)
 
     def specialize(self, *args: Any) -> Dispatcher:
-        """Compiles for the types of some arguments, and is the same kernel."""
-        self.compile(tuple(types.typeof(a) for a in args))
-        return self
+        """The kernel for these types of arguments (types, or values that have them) and no others.
+
+        Raises:
+            RuntimeError: if it is for some types only already.
+        """
+        if self.specialized:
+            raise RuntimeError("Dispatcher already specialized")
+        key = tuple(a if isinstance(a, types.Type) else types.typeof(a) for a in args)
+        if key not in self.specializations:
+            made = Dispatcher(self.py_func, self.device, **self._options)
+            made.compile(key)
+            made.specialized = True
+            self.specializations[key] = made
+        found: Dispatcher = self.specializations[key]
+        return found
 
     # --- what was made of it
 
     @property
     def signatures(self) -> list[tuple[types.Type, ...]]:
         """The types that it is compiled for."""
-        return [tuple(_type_of(key) for key in keys) for keys in self.compiled_types()]
+        return [tuple(types._from_key(key) for key in keys) for keys in self.compiled_types()]
 
     @property
     def overloads(self) -> dict[tuple[types.Type, ...], dict[str, int]]:
         """What a device says of each list of types that it is compiled for."""
-        return {tuple(map(_type_of, keys)): facts for keys, _, facts, _ in self.listing()}
+        return {tuple(map(types._from_key, keys)): facts for keys, _, facts, _ in self.listing()}
 
     def cuda_source(self, *signature: Any) -> str:
         """The CUDA C++ for a signature, or for what it is compiled for."""
         if signature:
             found = types.signature_of(signature[0] if len(signature) == 1 else signature)
             args = found.args if isinstance(found, types.Signature) else found
-            return self.cuda_code([t.key for t in args], False, not self.device)  # type: ignore[attr-defined]
+            return self.cuda_code([t.key for t in args], False, not self.device)
         return "\n".join(code for _, code, _, _ in self.listing())
 
     def native_code(self) -> str:
@@ -136,7 +158,8 @@ class Dispatcher(_core.Kernel):
         if signature is not None:
             found = types.signature_of(signature)
             return all_facts[found.args if isinstance(found, types.Signature) else found]
-        return next(iter(all_facts.values())) if len(all_facts) == 1 else all_facts
+        # As Numba: what was declared for some types has one answer, all others one for each list of types.
+        return next(iter(all_facts.values())) if self.specialized else all_facts
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
         """Registers of a thread; 0 on the CPU."""
@@ -159,19 +182,8 @@ class Dispatcher(_core.Kernel):
         return self._fact("constant", signature)
 
     def __repr__(self) -> str:
-        word = "device function" if self.device else "kernel"  # type: ignore[attr-defined]
+        word = "device function" if self.device else "kernel"
         return f"<cuda {word} {self.__name__}>"  # type: ignore[attr-defined]
-
-
-def _type_of(key: tuple[Any, ...]) -> types.Type:
-    if key[0] == "record":
-        return types.Type("Record", key)
-    if key[0] == "array":
-        elem = key[1] if isinstance(key[1], str) else _type_of(key[1])
-        return types.Array(elem, key[2], key[3])
-    if key[0] == "tuple":
-        return types.Tuple([_type_of(k) for k in key[1:]])
-    return types.none if key[0] == "none" else types.as_type(key[0])
 
 
 def jit(
@@ -218,7 +230,14 @@ def jit(
         raise NotImplementedError("[cuda.jit] link is not supported yet; leave it out")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")
-    bounds = (launch_bounds, None) if isinstance(launch_bounds, int) else launch_bounds
+    bounds: Any = (launch_bounds, None) if isinstance(launch_bounds, int) else launch_bounds
+    if bounds is not None and len(bounds) > 3:
+        raise ValueError(
+            f"Got {len(bounds)} launch bounds: {str(tuple(bounds))[1:-1]}. A maximum of three arguments are supported:"
+            " (max_threads_per_block, min_blocks_per_sm, max_blocks_per_cluster)"
+        )
+    if bounds is not None and len(bounds) == 3 and bounds[2]:
+        raise NotImplementedError("[cuda.jit] launch_bounds of clusters are not supported; leave the third one out")
     if bounds is not None:
         bounds = (int(bounds[0]), int(bounds[1]) if len(bounds) > 1 and bounds[1] is not None else None)
     options = {
@@ -232,6 +251,7 @@ def jit(
         kernel = Dispatcher(function, device, **options)
         for signature in signatures:
             kernel.compile(signature)
+        kernel.specialized = bool(signatures)
         return kernel
 
     signatures: list[Any] = []

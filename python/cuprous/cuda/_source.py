@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 import textwrap
+from types import CodeType
 from typing import Any
 
 from cuprous.cuda import _bytecode
@@ -54,12 +55,22 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     return node, [line.rstrip("\n") for line in lines], first, file, indent
 
 
-def _command(code: Any) -> list[str]:
+def _command(code: CodeType) -> list[str]:
     """The lines of a function of `python -c`, which only the command line has."""
     if code.co_filename != "<string>" or "-c" not in sys.orig_argv[:-1]:
         return []
-    lines = sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(True)
-    return inspect.getblock(lines[code.co_firstlineno - 1 :])
+    text = sys.orig_argv[sys.orig_argv.index("-c") + 1]
+    try:
+        left = [compile(text, "<string>", "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return []
+    # What `exec` makes has that file name too.
+    while left:
+        found = left.pop()
+        if found.co_firstlineno == code.co_firstlineno and _bytecode.facts(found) == _bytecode.facts(code):
+            return inspect.getblock(text.splitlines(True)[code.co_firstlineno - 1 :])
+        left.extend(constant for constant in found.co_consts if isinstance(constant, CodeType))
+    return []
 
 
 def _fragment(text: str) -> ast.AST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -23,6 +24,44 @@ class Type:
         import numpy as np
 
         return int(np.dtype(self.name).itemsize) * 8
+
+    def _of(self, kind: str) -> tuple[Any, ...]:
+        """The parts of an array's or a tuple's key."""
+        if self._kernel_type[0] != kind:
+            raise AttributeError(f"{self.name} is the type of no {kind}")
+        return self._kernel_type[1:]
+
+    @property
+    def dtype(self) -> Type:
+        """Of an array: the type of its elements."""
+        elem = self._of("array")[0]
+        return as_type(elem) if isinstance(elem, str) else Type("Record", elem)
+
+    @property
+    def ndim(self) -> int:
+        """Of an array: how many axes it has."""
+        return int(self._of("array")[1])
+
+    @property
+    def layout(self) -> str:
+        """Of an array: C, F, or A for any strides."""
+        return str(self._of("array")[2])
+
+    @property
+    def underlying_float(self) -> Type:
+        """Of complex numbers: the type of their parts."""
+        if self not in complex_domain:
+            raise AttributeError(f"{self.name} is no type of complex numbers")
+        return float32 if self == complex64 else float64
+
+    def __len__(self) -> int:
+        return len(self._of("tuple"))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Type]:
+        return iter([_from_key(key) for key in self._of("tuple")])
 
     def __getitem__(self, index: Any) -> Type:
         axes = index if isinstance(index, tuple) else (index,)
@@ -75,6 +114,16 @@ def Array(dtype: Any, ndim: int, layout: str = "A") -> Type:
         axes[0] = "::1"
     elem = item.key if item.key[0] == "record" else item.name
     return Type(f"array({item}, {ndim}d, {layout})", ("array", elem, ndim, layout))
+
+
+def _from_key(key: tuple[Any, ...]) -> Type:
+    if key[0] == "array":
+        return Array(key[1] if isinstance(key[1], str) else Type("Record", key[1]), key[2], key[3])
+    if key[0] == "tuple":
+        return Tuple([_from_key(part) for part in key[1:]])
+    if key[0] == "record":
+        return Type("Record", key)
+    return none if key[0] == "none" else as_type(key[0])
 
 
 def Record(dtype: Any) -> Type:
@@ -163,6 +212,14 @@ _SCALARS = (
     complex128,
 )  # fmt: skip
 _BY_NAME = {t.name: t for t in _SCALARS}
+
+#: Types by what they hold.
+signed_domain = frozenset([int8, int16, int32, int64])
+unsigned_domain = frozenset([uint8, uint16, uint32, uint64])
+integer_domain = signed_domain | unsigned_domain
+real_domain = frozenset([float32, float64])
+complex_domain = frozenset([complex64, complex128])
+number_domain = real_domain | integer_domain | complex_domain
 
 b1 = bool_ = boolean
 i1, i2, i4, i8 = int8, int16, int32, int64

@@ -193,10 +193,19 @@ impl Body<'_, '_, '_> {
 
     pub(super) fn atomic(&mut self, op: AtomicOp, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
         let place = self.element(array, indices)?;
-        let d = operands.first().and_then(Expr::dtype).unwrap_or(DType::I64);
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let d = ty.dtype().unwrap_or(DType::I64);
+        // Hints are for caches of GPUs.
+        if op.loads() {
+            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
+        }
         let mut values = Vec::new();
         for operand in operands {
             values.push(self.expr(operand)?);
+        }
+        if op.stores() {
+            self.b.ins().store(Self::trusted(), values[0][0], place, 0);
+            return Ok(Values::new());
         }
         if d.is_complex() {
             let (part, size) = (d.component(), d.component().size() as i64);
@@ -221,16 +230,20 @@ impl Body<'_, '_, '_> {
             AtomicOp::Exch => Some(AtomicRmwOp::Xchg),
             AtomicOp::Max | AtomicOp::Nanmax => Some(if signed { AtomicRmwOp::Smax } else { AtomicRmwOp::Umax }),
             AtomicOp::Min | AtomicOp::Nanmin => Some(if signed { AtomicRmwOp::Smin } else { AtomicRmwOp::Umin }),
-            AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Cas => None,
+            _ => None,
         };
         if let (Some(rmw), true) = (rmw, int) {
             return Ok(smallvec![self.b.ins().atomic_rmw(t, flags, rmw, place, value)]);
         }
         if op == AtomicOp::Cas {
-            let wide = if d.size() == 4 { types::I32 } else { types::I64 };
+            let wide = match d.size() {
+                2 => types::I16,
+                4 => types::I32,
+                _ => types::I64,
+            };
             let cast = |body: &mut Self, v: Value, to| {
                 let plain = cranelift_codegen::ir::MemFlagsData::new();
-                if int { v } else { body.b.ins().bitcast(to, plain, v) }
+                if int || d.size() == 2 { v } else { body.b.ins().bitcast(to, plain, v) }
             };
             let (old, new) = (cast(self, value, wide), cast(self, values[1][0], wide));
             let seen = self.b.ins().atomic_cas(flags, place, old, new);
@@ -240,6 +253,15 @@ impl Body<'_, '_, '_> {
     }
 
     fn atomic_call(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Result<Value> {
+        if matches!(d, DType::F16 | DType::BF16) {
+            // As words, whose upper halves C's calls leave open.
+            let letters = if d == DType::F16 { "f16" } else { "bf16" };
+            let word = self.b.ins().uextend(types::I32, value);
+            let name = format!("atomic_{}_{letters}", op.name());
+            let old = self.call_library(&name, &[place, word], Some(types::I32))?;
+            let old = old.ok_or_else(|| Error::runtime("[kernel] no old value"))?;
+            return Ok(self.b.ins().ireduce(types::I16, old));
+        }
         let letters = match d {
             DType::F32 => "f32",
             DType::F64 => "f64",

@@ -26,7 +26,7 @@ pub(super) struct Request {
 }
 
 /// The operations, by the names that rows of the table of builtins give; the first four are the block's.
-pub(super) const OPS: [&str; 16] = [
+pub(super) const OPS: [&str; 17] = [
     "@syncthreads",
     "@syncthreads_count",
     "@syncthreads_and",
@@ -43,7 +43,10 @@ pub(super) const OPS: [&str; 16] = [
     "@match_any_sync",
     "@match_all_sync",
     "@match_all_sync_mask",
+    "@grid_sync",
 ];
+/// The grid's.
+const OF_GRID: i32 = 16;
 /// Operations of the whole block.
 const OF_BLOCK: i32 = 4;
 
@@ -51,6 +54,11 @@ const OF_BLOCK: i32 = 4;
 const WARP: usize = 32;
 /// A thread's stack without its arrays.
 const STACK: usize = 64 << 10;
+
+/// Stacks that are kept: those of one block.
+const MOST_FREE: usize = 1024;
+/// Threads of a grid that may wait for one another: each has a stack.
+const MAX_GRID: usize = 1 << 16;
 
 type Thread = Coroutine<u64, Request, (), DefaultStack>;
 
@@ -86,55 +94,119 @@ fn stack(bytes: usize) -> Result<DefaultStack> {
     }
 }
 
+/// A block whose threads are on their way.
+struct Running {
+    block: Box<Block>,
+    threads: Vec<Thread>,
+    states: Vec<State>,
+    /// A thread finds its yielder again where it was before it waited.
+    yielders: Vec<*const Yielder<u64, Request>>,
+    fault: Option<Error>,
+}
+
+impl Running {
+    /// The threads of a block before they run. The environment stays where it is until they are done.
+    fn new(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<Running> {
+        let block = Box::new(Block { yielder: Cell::new(std::ptr::null()) });
+        env.fibers = &raw const *block;
+        let [x, y, z] = env.dims;
+        let environment = std::ptr::from_mut(env) as usize;
+        let shared = &raw const *block as usize;
+        let (function, start) = (code.entry(), args.as_ptr() as usize);
+        let mut threads: Vec<Thread> = Vec::new();
+        for place in 0..x * y * z {
+            let (tx, ty, tz) = (place % x, place / x % y, place / x / y);
+            let bytes = (STACK + 2 * local).next_multiple_of(1 << 16);
+            threads.push(Coroutine::with_stack(stack(bytes)?, move |yielder, _| {
+                // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
+                unsafe {
+                    (*(shared as *const Block)).yielder.set(yielder);
+                    function(start as *const u8, environment as *mut Env, tx, ty, tz);
+                }
+            }));
+        }
+        let states = vec![State::Ready(0); threads.len()];
+        let yielders = vec![std::ptr::null(); threads.len()];
+        Ok(Running { block, threads, states, yielders, fault: None })
+    }
+
+    /// Runs until all threads are done, or those that are not wait for the grid: whether these are any.
+    fn advance(&mut self) -> bool {
+        loop {
+            for (k, thread) in self.threads.iter_mut().enumerate() {
+                if let State::Ready(answer) = self.states[k] {
+                    self.block.yielder.set(self.yielders[k]);
+                    self.states[k] = match thread.resume(answer) {
+                        CoroutineResult::Yield(request) => State::Waits(request),
+                        CoroutineResult::Return(()) => State::Done,
+                    };
+                    self.yielders[k] = self.block.yielder.get();
+                }
+            }
+            if self.states.iter().all(|s| matches!(s, State::Done)) {
+                return false;
+            }
+            if self.states.iter().all(|s| s.parked()) {
+                return true;
+            }
+            if !answer(&mut self.states) {
+                self.fault.get_or_insert_with(|| {
+                    Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
+                });
+                // They must come to an end: each gets an answer as if it were alone.
+                self.go_on();
+            }
+        }
+    }
+
+    /// Lets all who wait go on.
+    fn go_on(&mut self) {
+        self.states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
+    }
+
+    fn end(self, env: &mut Env) -> Result<()> {
+        env.fibers = std::ptr::null();
+        STACKS.with_borrow_mut(|(_, free)| {
+            free.extend(self.threads.into_iter().map(Thread::into_stack));
+            free.truncate(MOST_FREE);
+        });
+        self.fault.map_or(Ok(()), Err)
+    }
+}
+
 /// Runs the threads of a block.
 pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<()> {
-    let block = Block { yielder: Cell::new(std::ptr::null()) };
-    env.fibers = &raw const block;
-    let [x, y, z] = env.dims;
-    let environment = std::ptr::from_mut(env) as usize;
-    let shared = std::ptr::from_ref(&block) as usize;
-    let (function, start) = (code.entry(), args.as_ptr() as usize);
-    let mut threads: Vec<Thread> = Vec::new();
-    for place in 0..x * y * z {
-        let (tx, ty, tz) = (place % x, place / x % y, place / x / y);
-        let bytes = (STACK + 2 * local).next_multiple_of(1 << 16);
-        threads.push(Coroutine::with_stack(stack(bytes)?, move |yielder, _| {
-            // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
-            unsafe {
-                (*(shared as *const Block)).yielder.set(yielder);
-                function(start as *const u8, environment as *mut Env, tx, ty, tz);
-            }
-        }));
+    let mut running = Running::new(code, args, env, local)?;
+    while running.advance() {
+        running.go_on();
     }
-    let mut states: Vec<State> = vec![State::Ready(0); threads.len()];
-    // A thread finds its yielder again where it was before it waited.
-    let mut yielders: Vec<*const Yielder<u64, Request>> = vec![std::ptr::null(); threads.len()];
-    let mut fault = None;
+    running.end(env)
+}
+
+/// Runs blocks that wait for one another, in turn.
+pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
+    let threads = envs.iter().map(|env| env.dims.iter().product::<i32>() as usize).sum::<usize>();
+    if threads > MAX_GRID {
+        return Err(Error::value(format!(
+            "[kernel] {threads} threads wait for one another > {MAX_GRID} that may on the CPU; launch fewer blocks, and \
+             let each do more in a loop"
+        )));
+    }
+    let mut all = Vec::new();
+    for env in &mut *envs {
+        all.push(Running::new(code, args, env, local)?);
+    }
     loop {
-        for (k, thread) in threads.iter_mut().enumerate() {
-            if let State::Ready(answer) = states[k] {
-                block.yielder.set(yielders[k]);
-                states[k] = match thread.resume(answer) {
-                    CoroutineResult::Yield(request) => State::Waits(request),
-                    CoroutineResult::Return(()) => State::Done,
-                };
-                yielders[k] = block.yielder.get();
-            }
+        let mut waiting = false;
+        for block in &mut all {
+            waiting |= block.advance();
         }
-        if states.iter().all(|s| matches!(s, State::Done)) {
+        if !waiting {
             break;
         }
-        if !answer(&mut states) {
-            fault.get_or_insert_with(|| {
-                Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
-            });
-            // They must come to an end: each gets an answer as if it were alone.
-            states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
-        }
+        all.iter_mut().for_each(Running::go_on);
     }
-    env.fibers = std::ptr::null();
-    STACKS.with_borrow_mut(|(_, free)| free.extend(threads.into_iter().map(Thread::into_stack)));
-    fault.map_or(Ok(()), Err)
+    all.into_iter().zip(envs).map(|(block, env)| block.end(env)).fold(Ok(()), |so_far, one| so_far.and(one))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +215,17 @@ enum State {
     Ready(u64),
     Waits(Request),
     Done,
+}
+
+impl State {
+    /// Whether it waits for the grid, or for nothing any more.
+    fn parked(self) -> bool {
+        match self {
+            State::Waits(request) => request.op == OF_GRID,
+            State::Done => true,
+            State::Ready(_) => false,
+        }
+    }
 }
 
 /// Answers those who can go on; false where nobody can.
@@ -180,7 +263,7 @@ fn answer_warp(warp: &mut [State]) -> bool {
     let mut moved = false;
     for lane in 0..warp.len() {
         let State::Waits(first) = warp[lane] else { continue };
-        if first.op < OF_BLOCK {
+        if first.op < OF_BLOCK || first.op == OF_GRID {
             continue;
         }
         let takes_part = |k: usize| first.mask >> k & 1 == 1 && !matches!(warp[k], State::Done);

@@ -113,6 +113,18 @@ macro_rules! f32s {
         swapped!($p, AtomicU32, f32::to_bits, f32::from_bits, |$old| $next)
     };
 }
+macro_rules! f16s {
+    ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
+        let $new = half::f16::from_bits($x as u16);
+        u32::from(swapped!($p, AtomicU16, half::f16::to_bits, half::f16::from_bits, |$old| $next).to_bits())
+    }};
+}
+macro_rules! bf16s {
+    ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
+        let $new = half::bf16::from_bits($x as u16);
+        u32::from(swapped!($p, AtomicU16, half::bf16::to_bits, half::bf16::from_bits, |$old| $next).to_bits())
+    }};
+}
 macro_rules! u64s {
     ($p:ident, |$old:ident| $next:expr) => {
         swapped!($p, AtomicU64, |x: u64| x, |x: u64| x, |$old| $next)
@@ -243,6 +255,20 @@ functions! {
     atomic_min_f32(p: *mut u8, x: f32) -> f32 { f32s!(p, |old| (x < old).then_some(x)) }
     atomic_nanmax_f32(p: *mut u8, x: f32) -> f32 { f32s!(p, |old| (x > old || (old.is_nan() && !x.is_nan())).then_some(x)) }
     atomic_nanmin_f32(p: *mut u8, x: f32) -> f32 { f32s!(p, |old| (x < old || (old.is_nan() && !x.is_nan())).then_some(x)) }
+    atomic_add_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| Some(old + x)) }
+    atomic_sub_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| Some(old - x)) }
+    atomic_exch_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |_old, x| Some(x)) }
+    atomic_max_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| (x > old).then_some(x)) }
+    atomic_min_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| (x < old).then_some(x)) }
+    atomic_nanmax_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| (x > old || (old.is_nan() && !x.is_nan())).then_some(x)) }
+    atomic_nanmin_f16(p: *mut u8, x: u32) -> u32 { f16s!(p, x, |old, x| (x < old || (old.is_nan() && !x.is_nan())).then_some(x)) }
+    atomic_add_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| Some(old + x)) }
+    atomic_sub_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| Some(old - x)) }
+    atomic_exch_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |_old, x| Some(x)) }
+    atomic_max_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| (x > old).then_some(x)) }
+    atomic_min_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| (x < old).then_some(x)) }
+    atomic_nanmax_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| (x > old || (old.is_nan() && !x.is_nan())).then_some(x)) }
+    atomic_nanmin_bf16(p: *mut u8, x: u32) -> u32 { bf16s!(p, x, |old, x| (x < old || (old.is_nan() && !x.is_nan())).then_some(x)) }
     atomic_inc_u32(p: *mut u8, most: u32) -> u32 { u32s!(p, |old| Some(if old >= most { 0 } else { old + 1 })) }
     atomic_inc_u64(p: *mut u8, most: u64) -> u64 { u64s!(p, |old| Some(if old >= most { 0 } else { old + 1 })) }
     atomic_dec_u32(p: *mut u8, most: u32) -> u32 { u32s!(p, |old| Some(if old == 0 || old > most { most } else { old - 1 })) }

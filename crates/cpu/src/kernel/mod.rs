@@ -33,6 +33,8 @@ pub(crate) struct CpuKernel {
     code: jit::Code,
     /// Whether the code is that of one thread.
     waits: bool,
+    /// Whether all blocks run at once.
+    cooperative: bool,
     /// Bytes of static shared memory, and of a thread's own arrays.
     shared: usize,
     local: usize,
@@ -60,10 +62,35 @@ impl CpuKernel {
         Ok(Arc::new(CpuKernel {
             code,
             waits: module.barriers,
+            cooperative: module.cooperative,
             shared: bytes(Space::Shared),
             local,
             fault: Mutex::new(None),
         }))
+    }
+}
+
+impl CpuKernel {
+    /// Blocks that wait for one another: each has memory of its own, and one core runs them in turn.
+    fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
+        let [gx, gy, _] = launch.grid.map(|n| n as usize);
+        let dynamic = launch.shared as usize;
+        let blocks = launch.blocks() as usize;
+        let mut memory: Vec<Vec<u128>> = (0..blocks).map(|_| shared_memory(self.shared + dynamic + 128)).collect();
+        let mut envs: Vec<Env> = Vec::new();
+        for (block, memory) in memory.iter_mut().enumerate() {
+            let shared = (memory.as_mut_ptr() as usize).next_multiple_of(128);
+            let after = (shared + self.shared).next_multiple_of(128);
+            let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+            env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+            envs.push(env);
+        }
+        let result = fibers::run_grid(&self.code, args, &mut envs, self.local);
+        if let Some((k, env)) = envs.iter().enumerate().find(|(_, env)| env.fault[0] != 0) {
+            *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((k, env.fault));
+            return Ok(());
+        }
+        result
     }
 }
 
@@ -78,6 +105,9 @@ impl UserKernel for CpuKernel {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
         let blocks = gx * gy * gz;
         let dynamic = launch.shared as usize;
+        if self.cooperative {
+            return self.launch_grid(launch, args);
+        }
         // Several tasks a core even out blocks that take longer.
         let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = Mutex::new(None);

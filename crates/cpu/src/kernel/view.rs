@@ -45,7 +45,7 @@ impl Body<'_, '_, '_> {
     pub(super) fn field(&mut self, array: &Expr, k: usize) -> Result<Values> {
         let values = self.expr(array)?;
         let Ty::Array(from) = &array.ty else { return Ok(values) };
-        let Some(field) = from.record().and_then(|record| record.fields.get(k)) else { return Ok(values) };
+        let Some(field) = from.field(k) else { return Ok(values) };
         let ndim = from.ndim as usize;
         let mut shape: Values = values[1..1 + ndim].into();
         let mut steps: Values = self.strides(from, &values)[..ndim].into();

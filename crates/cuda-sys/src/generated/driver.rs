@@ -117,9 +117,7 @@ impl CUfunction_attribute_enum {
         CUfunction_attribute_enum(14);
     pub const CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUfunction_attribute_enum =
         CUfunction_attribute_enum(15);
-    pub const CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED: CUfunction_attribute_enum = CUfunction_attribute_enum(16);
-    pub const CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE: CUfunction_attribute_enum = CUfunction_attribute_enum(17);
-    pub const CU_FUNC_ATTRIBUTE_MAX: CUfunction_attribute_enum = CUfunction_attribute_enum(18);
+    pub const CU_FUNC_ATTRIBUTE_MAX: CUfunction_attribute_enum = CUfunction_attribute_enum(16);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -402,6 +400,21 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
+    pub cuLaunchCooperativeKernel: Result<
+        unsafe extern "C" fn(
+            f: CUfunction,
+            gridDimX: ::std::os::raw::c_uint,
+            gridDimY: ::std::os::raw::c_uint,
+            gridDimZ: ::std::os::raw::c_uint,
+            blockDimX: ::std::os::raw::c_uint,
+            blockDimY: ::std::os::raw::c_uint,
+            blockDimZ: ::std::os::raw::c_uint,
+            sharedMemBytes: ::std::os::raw::c_uint,
+            hStream: CUstream,
+            kernelParams: *mut *mut ::std::os::raw::c_void,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
     pub cuGraphCreate: Result<
         unsafe extern "C" fn(phGraph: *mut CUgraph, flags: ::std::os::raw::c_uint) -> CUresult,
         ::libloading::Error,
@@ -561,6 +574,7 @@ impl DriverApi {
         let cuFuncGetAttribute = __library.get(b"cuFuncGetAttribute\0").map(|sym| *sym);
         let cuFuncSetAttribute = __library.get(b"cuFuncSetAttribute\0").map(|sym| *sym);
         let cuLaunchKernel = __library.get(b"cuLaunchKernel\0").map(|sym| *sym);
+        let cuLaunchCooperativeKernel = __library.get(b"cuLaunchCooperativeKernel\0").map(|sym| *sym);
         let cuGraphCreate = __library.get(b"cuGraphCreate\0").map(|sym| *sym);
         let cuGraphAddKernelNode_v2 = __library.get(b"cuGraphAddKernelNode_v2\0").map(|sym| *sym);
         let cuGraphAddMemcpyNode = __library.get(b"cuGraphAddMemcpyNode\0").map(|sym| *sym);
@@ -624,6 +638,7 @@ impl DriverApi {
             cuFuncGetAttribute,
             cuFuncSetAttribute,
             cuLaunchKernel,
+            cuLaunchCooperativeKernel,
             cuGraphCreate,
             cuGraphAddKernelNode_v2,
             cuGraphAddMemcpyNode,

@@ -58,6 +58,8 @@ parts! {
     Fault "fault.cuh",
     /// A warp's vote on a value.
     MatchAll "match_all.cuh",
+    /// A barrier of the grid.
+    GridSync "grid_sync.cuh",
 }
 
 /// The parts that a kernel needs.

@@ -213,6 +213,28 @@ impl Function {
     }
 }
 
+impl Function {
+    /// As [`Function::launch`], with all blocks running at once.
+    ///
+    /// # Errors
+    /// Not all of them fit on the device.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn launch_cooperative(
+        self,
+        shape: &LaunchShape,
+        stream: &Stream,
+        args: &mut [*mut c_void],
+    ) -> Result<()> {
+        let api = api()?;
+        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared } = *shape;
+        let args = args.as_mut_ptr();
+        // SAFETY: the caller vouches for the arguments; the handles are valid by their types' rules.
+        unsafe { call!(api, cuLaunchCooperativeKernel(self.raw, gx, gy, gz, bx, by, bz, shared, stream.raw(), args)) }
+    }
+}
+
 /// The values of a kernel's arguments, owned. Each starts on 8 bytes; the driver takes each by its own pointer, so
 /// the gaps do not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -22,14 +22,34 @@ impl Walk<'_, '_> {
             self.eval(star)?;
         }
         let all = args.iter().chain(keywords.iter().map(|(_, e)| e));
-        let things = self.in_order(all, |walk, e| walk.eval(e))?;
+        let things = self.in_order(all, |walk, e| match &e.kind {
+            ExprKind::Starred(tuple) => walk.eval(tuple),
+            _ => walk.eval(e),
+        })?;
         self.pos = pos;
         let mut things = things.into_iter();
-        let given: Vec<Thing> = things.by_ref().take(args.len()).collect();
+        let mut given = Vec::new();
+        for (arg, thing) in args.iter().zip(things.by_ref()) {
+            if !matches!(arg.kind, ExprKind::Starred(_)) {
+                given.push(thing);
+                continue;
+            }
+            let value = self.value(thing)?;
+            match &value.ty {
+                Ty::Tuple(..) => given.extend(self.items(value).into_iter().map(Thing::Expr)),
+                Ty::Unknown => return Ok(Thing::Expr(value)),
+                ty => return Err(self.typing(format!("* takes a tuple, not {ty}"))),
+            }
+        }
         let named: Vec<(&str, Thing)> = keywords.iter().map(|(name, _)| name.as_str()).zip(things).collect();
         match callee {
             Thing::Value(Value::Builtin(name)) => self.builtin(&name, given, named),
             Thing::Value(Value::Function(function)) => self.call_function(function, given, named),
+            Thing::Value(Value::Closure(function, captured)) => {
+                let mut named = named;
+                named.extend(captured.iter().map(|(name, value)| (name.as_str(), Thing::Value(value.clone()))));
+                self.call_function(function, given, named)
+            }
             Thing::Value(Value::NamedTuple(names)) => self.named_tuple(names, given, named),
             Thing::Value(Value::Type(ty)) => {
                 self.no_keywords(&ty.to_string(), &named)?;
@@ -83,12 +103,12 @@ impl Walk<'_, '_> {
         if let Some(result) = self.special(name, &args, &named)? {
             return Ok(result);
         }
-        if let Some(op) = name.strip_prefix("cuda.atomic.") {
-            let found = AtomicOp::ALL.iter().find(|(n, _)| *n == op);
-            if let Some((_, op)) = found {
-                self.no_keywords(name, &named)?;
-                return self.atomic(*op, args);
-            }
+        let atomic = name.strip_prefix("cuda.atomic.").map(|op| (op, &AtomicOp::ALL[..]));
+        if let Some((op, all)) = atomic.or_else(|| Some((name.strip_prefix("cuda.")?, &AtomicOp::HINTS)))
+            && let Some((_, op)) = all.iter().find(|(n, _)| *n == op)
+        {
+            self.no_keywords(name, &named)?;
+            return self.atomic(name, *op, args);
         }
         if let Some(row) = table::row(name) {
             self.no_keywords(name, &named)?;
@@ -98,7 +118,10 @@ impl Walk<'_, '_> {
         if let Some((fun, rule)) = table::function(name) {
             self.no_keywords(name, &named)?;
             let mut args = self.values(args)?;
-            // log(x, base), and an output array for a universal function.
+            if rule == Rule::Ufunc && args.len() == fun.op().arity as usize + 1 {
+                return self.into_array(name, fun, args).map(Thing::Expr);
+            }
+            // log(x, base).
             if fun == Fun::Log && args.len() == 2 && rule != Rule::Ufunc {
                 let base = args.pop().into_iter().collect();
                 let base = self.function(name, fun, rule, base)?;
@@ -177,16 +200,19 @@ impl Walk<'_, '_> {
         Ok(self.settle(value))
     }
 
-    fn atomic(&mut self, op: AtomicOp, args: Vec<Thing>) -> Result<Thing> {
-        let name = format!("cuda.atomic.{}", op.name());
-        let wanted = if op == AtomicOp::Cas { 4 } else { 3 };
+    fn atomic(&mut self, name: &str, op: AtomicOp, args: Vec<Thing>) -> Result<Thing> {
+        let wanted = match op {
+            AtomicOp::Cas => 4,
+            op if op.loads() => 2,
+            _ => 3,
+        };
         let args = self.values(args)?;
         if args.len() != wanted {
             return Err(self.typing(format!("{name} takes {wanted} arguments, {} given", args.len())));
         }
         let mut args = args.into_iter();
         let (Some(array), Some(index)) = (args.next(), args.next()) else { return Ok(Thing::Expr(Expr::unknown())) };
-        self.atomic_at(op, &name, array, index, args.collect()).map(Thing::Expr)
+        self.atomic_at(op, name, array, index, args.collect()).map(Thing::Expr)
     }
 
     pub(super) fn atomic_at(
@@ -222,13 +248,15 @@ impl Walk<'_, '_> {
         let indices = indices.into_iter().map(|i| self.atomic_index(name, i)).collect::<Result<Vec<_>>>()?;
         let operands = operands.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
         let (array, indices) = self.within(array, indices)?;
-        let value = Expr::new(Ty::Scalar(d), Kind::Atomic { op, array: Box::new(array), indices, operands });
+        let ty = if op.stores() { Ty::None } else { Ty::Scalar(d) };
+        let value = Expr::new(ty, Kind::Atomic { op, array: Box::new(array), indices, operands });
         Ok(self.settle(value))
     }
 
     fn atomic_index(&mut self, name: &str, index: Expr) -> Result<Expr> {
         if !index.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) {
-            return Err(self.typing(format!("{name}: an index must be an integer, not {}", index.ty)));
+            // A choice that is made when the kernel is compiled may leave the integer.
+            return Err(self.typing(format!("{name}: an index must be an integer, not {}", index.ty)).literal());
         }
         self.cast(index, &crate::types::INT)
     }
@@ -288,11 +316,27 @@ impl Walk<'_, '_> {
     }
 
     /// A function of the user: arguments by position and name, and defaults.
-    fn call_function(&mut self, index: usize, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+    pub(super) fn call_function(
+        &mut self,
+        index: usize,
+        given: Vec<Thing>,
+        named: Vec<(&str, Thing)>,
+    ) -> Result<Thing> {
         let source = self.compiler.source;
         let function = &source.functions[index];
         let own = function.params.len();
-        if given.len() > own {
+        let mut given = given;
+        if let Some(rest) = function.rest {
+            // `*args` is a tuple.
+            let items = given.split_off(rest.min(given.len()));
+            let items = self.values(items)?;
+            if items.iter().any(|e| e.ty.is_unknown()) {
+                return Ok(Thing::Expr(Expr::unknown()));
+            }
+            if given.len() == rest {
+                given.push(Thing::Expr(tuple(items, None)));
+            }
+        } else if given.len() > own {
             let plural = if own == 1 { "" } else { "s" };
             return Err(self.typing(format!("{} takes {own} argument{plural}, {} given", function.name, given.len())));
         }

@@ -88,8 +88,34 @@ impl Walk<'_, '_> {
             ExprKind::Subscript { value, index } => return self.subscript(value, index),
             ExprKind::Slice { .. } => return Err(self.unsupported("a slice can only stand in a subscript")),
             ExprKind::Tuple(items) => tuple(self.eval_all(items)?, None),
+            ExprKind::Closure { function, captured } => return self.closure(*function, captured),
+            ExprKind::Starred(_) => {
+                return Err(self.lacks("* outside of a call's arguments", Some("write the items one by one")));
+            }
             ExprKind::Unsupported { what, instead } => return Err(self.lacks(what, instead.as_deref())),
         }))
+    }
+
+    /// A function that is passed on takes along what is known of the variables around it.
+    fn closure(&mut self, function: usize, captured: &[(String, Ast)]) -> Result<Thing> {
+        let mut values = Vec::new();
+        for (name, e) in captured {
+            let value = match self.eval(e)? {
+                Thing::Value(value) => Some(value),
+                Thing::Expr(e) if e.ty.is_unknown() => return Ok(Thing::Expr(Expr::unknown())),
+                Thing::Expr(e) => self.known_value(&e),
+                _ => None,
+            };
+            let Some(value) = value else {
+                return Err(self
+                    .typing(format!(
+                        "a function that is passed on cannot capture {name:?}, which only the thread knows"
+                    ))
+                    .hint("give it a parameter for that"));
+            };
+            values.push((name.clone(), value));
+        }
+        Ok(Thing::Value(Value::Closure(function, values)))
     }
 
     /// Something known when the kernel is compiled; some names are values of the thread.
@@ -98,6 +124,16 @@ impl Walk<'_, '_> {
             && let Some(row) = crate::table::row(name).filter(|row| row.place)
         {
             return self.row(row, Vec::new()).map(Thing::Expr);
+        }
+        if let Value::Builtin(name) = &value
+            && let Some(first) = crate::table::row(&format!("{name}.x")).filter(|row| row.place)
+        {
+            // A place in three directions: cuda.threadIdx.
+            let mut items = vec![self.row(first, Vec::new())?];
+            for row in ["y", "z"].iter().filter_map(|axis| crate::table::row(&format!("{name}.{axis}"))) {
+                items.push(self.row(row, Vec::new())?);
+            }
+            return Ok(Thing::Expr(tuple(items, Some(["x", "y", "z"].map(str::to_owned).into()))));
         }
         Ok(Thing::Value(value))
     }

@@ -39,6 +39,16 @@ impl Walk<'_, '_> {
                 {
                     return self.field(base, &name).map(Thing::Expr);
                 }
+                // A field of a record by its number.
+                if let (Some(record), 0) = (a.record().cloned(), a.ndim) {
+                    let at = self.eval_value(index)?;
+                    let n = record.fields.len() as i64;
+                    let known = self.known_int(&at).map(|k| if k < 0 { k + n } else { k });
+                    return match known.and_then(|k| record.fields.get(usize::try_from(k).ok()?)) {
+                        Some(field) => self.field(base, &field.name).map(Thing::Expr),
+                        None => Err(self.typing(format!("the number of one of the record's {n} fields is wanted"))),
+                    };
+                }
                 let (base, index) = self.base_then_index(base, index)?;
                 self.pos = pos;
                 let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
@@ -374,6 +384,18 @@ impl Walk<'_, '_> {
                     "strides" => {
                         let stride = |k| Expr::new(INT, Kind::Stride(Box::new(base.clone()), k));
                         tuple((0..ndim).map(stride).collect(), None)
+                    }
+                    "real" | "imag" if a.dtype().is_some_and(DType::is_complex) => {
+                        let k = usize::from(name == "imag");
+                        let elem = a.field(k).map_or(Ty::Unknown, |field| field.elem);
+                        let ty = ArrayTy { elem: Box::new(elem), order: Order::A, ..a.clone() };
+                        Expr::new(Ty::Array(ty), Kind::Field(Box::new(base.clone()), k))
+                    }
+                    "real" if a.dtype().is_some() => base.clone(),
+                    "ctypes" => {
+                        return Err(self
+                            .unsupported("an array's address (.ctypes) is not given to kernels")
+                            .hint("index the array, or take part of it: a[i:]"));
                     }
                     "ndim" => Expr::int(ndim as i64),
                     "size" => size(self)?,

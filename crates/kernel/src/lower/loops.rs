@@ -3,10 +3,28 @@
 use cuprous_core::{DType, Fun};
 
 use super::walk::{Loop, Thing, Walk};
-use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, Value};
+use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, StmtKind as Py, Value};
 use crate::diagnostic::Result;
 use crate::ir::{self, Expr, Kind, StmtKind};
 use crate::types::{INT, Ty};
+
+/// Whether the items of a tuple are of different types.
+fn several_types(ty: &Ty) -> bool {
+    match ty {
+        Ty::Tuple(items, _) if !ty.is_unknown() => items.iter().any(|item| *item != items[0]),
+        _ => false,
+    }
+}
+
+/// Whether a statement leaves the loop around it, or its turn.
+fn jumps(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        Py::Break | Py::Continue => true,
+        Py::If { body, orelse, .. } => body.iter().chain(orelse).any(jumps),
+        Py::While { orelse, .. } | Py::For { orelse, .. } => orelse.iter().any(jumps),
+        _ => false,
+    }
+}
 
 impl Walk<'_, '_> {
     /// The body of a loop, with what `break` has to say to an `else`.
@@ -84,6 +102,23 @@ impl Walk<'_, '_> {
                     walk.body(body)
                 };
                 self.turn(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
+            }
+            // No turn, and no type that an item would have.
+            Thing::Expr(Expr { ty: Ty::Tuple(items, _), .. }) if items.is_empty() => self.body(orelse),
+            Thing::Expr(e) if several_types(&e.ty) => {
+                if body.iter().any(jumps) {
+                    return Err(self.unsupported("break and continue in a loop over items of several types"));
+                }
+                // A turn for each item, with code of its own.
+                let items: Vec<Expr> = self.items(e).into_iter().map(|item| self.fixed("item", item)).collect();
+                for item in items {
+                    match &target.kind {
+                        ExprKind::Name(name) => self.rebind(name, item),
+                        _ => self.assign(target, Thing::Expr(item))?,
+                    }
+                    self.body(body)?;
+                }
+                self.body(orelse)
             }
             over => {
                 let Some(count) = self.count(&over)? else { return self.walk_unknown(body, orelse) };

@@ -14,6 +14,7 @@ mod record;
 mod special;
 mod stmt;
 mod walk;
+mod whole;
 mod writes;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::ast::{ConstArray, Pos, Source, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
 use crate::fault::{Checks, Fault};
 use crate::ir;
+use crate::table;
 use crate::types::Ty;
 use crate::verify;
 use crate::webs::webs;
@@ -199,16 +201,18 @@ impl<'a> Compiler<'a> {
             functions,
             constants: self.constants,
             barriers: false,
+            cooperative: false,
             faults: self.faults,
             reports: false,
             dynamic_shared: false,
         };
         module.reports = module.functions.iter().any(|f| f.raises(true));
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
-        module.barriers = module
-            .functions
-            .iter()
-            .any(|f| ir::any_expr(&f.body, &mut |e| matches!(&e.kind, ir::Kind::Builtin(row, _) if row.waits)));
+        let calls = |test: &dyn Fn(&table::Row) -> bool| {
+            let found = |e: &ir::Expr| matches!(&e.kind, ir::Kind::Builtin(row, _) if test(row));
+            module.functions.iter().any(|f| ir::any_expr(&f.body, &mut |e| found(e)))
+        };
+        (module.barriers, module.cooperative) = (calls(&|row| row.waits), calls(&|row| row.name == table::GRID_SYNC));
         module
     }
 }

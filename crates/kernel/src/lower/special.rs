@@ -104,6 +104,10 @@ impl Walk<'_, '_> {
                 takes(1..=1)?;
                 self.grid(name, args)?
             }
+            "cuda.cg.this_grid" => {
+                takes(0..=0)?;
+                Thing::Value(Value::Builtin("cuda.cg.grid".into()))
+            }
             "cuda.warpsize" => Thing::Value(Value::Typed(Number::Int(32), DType::I32)),
             "cuda.shared.array" => self.array(Space::Shared, args, named)?,
             "cuda.local.array" => self.array(Space::Local, args, named)?,
@@ -273,68 +277,33 @@ impl Walk<'_, '_> {
         if e.is_simple() { e } else { self.hold(name, e) }
     }
 
-    /// `round(x)` gives an integer, `round(x, digits)` a float; halves go to the even neighbour.
+    /// `round(x)` gives an integer; halves go to the even neighbour. To digits is `cuprous.cuda._library.round_to`.
     fn round(&mut self, x: &Thing, digits: Option<&Thing>) -> Result<Thing> {
         let x = self.value(x.clone())?;
         if x.ty == Ty::Unknown {
             return Ok(Thing::Expr(x));
         }
         let is_int = x.dtype().is_some_and(|d| d.is_int());
-        let Some(digits) = digits else {
-            if is_int {
-                return Ok(Thing::Expr(x));
-            }
-            let whole = self.function("round", Fun::Rint, Rule::Math, vec![x])?;
-            return Ok(Thing::Expr(self.cast(whole, &INT)?));
-        };
-        let digits = self.value(digits.clone())?;
-        let Some(n) = self.known_int(&digits) else {
-            return self.round_to(x, digits);
-        };
-        if is_int {
-            return match n {
-                0.. => Ok(Thing::Expr(x)),
-                _ => Err(self.unsupported("round of an integer to tens is not supported in kernels")),
+        if let Some(digits) = digits {
+            let digits = self.value(digits.clone())?;
+            return match (is_int, self.known_int(&digits), self.compiler.source.round_to) {
+                (true, Some(0..), _) => Ok(Thing::Expr(x)),
+                (true, ..) => Err(self.unsupported("round of an integer to tens is not supported in kernels")),
+                _ if digits.ty == Ty::Unknown => Ok(Thing::Expr(digits)),
+                _ if !digits.dtype().is_some_and(DType::is_int) => {
+                    Err(self.typing(format!("the number of digits of round must be an integer, not {}", digits.ty)))
+                }
+                (false, _, Some(function)) => {
+                    self.call_function(function, vec![Thing::Expr(x), Thing::Expr(digits)], Vec::new())
+                }
+                _ => Err(self.unsupported("round to digits is not supported here")),
             };
         }
-        let d = x.dtype().unwrap_or(DType::F64);
-        let power = 10f64.powi(n.unsigned_abs().min(400) as i32);
-        let scale = Expr::number(super::walk::convert(Number::Float(power), DType::F64, d), d);
-        let (there, back) = if n >= 0 { (BinOp::Mult, BinOp::Div) } else { (BinOp::Div, BinOp::Mult) };
-        let scaled = self.binary(there, x, scale.clone())?;
-        let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
-        Ok(Thing::Expr(self.binary(back, whole, scale)?))
-    }
-
-    /// To a number of digits that is known when the kernel runs.
-    fn round_to(&mut self, x: Expr, digits: Expr) -> Result<Thing> {
-        if digits.ty == Ty::Unknown {
-            return Ok(Thing::Expr(digits));
+        if is_int {
+            return Ok(Thing::Expr(x));
         }
-        if !digits.dtype().is_some_and(|d| d.is_int()) {
-            return Err(self.typing(format!("the number of digits of round must be an integer, not {}", digits.ty)));
-        }
-        let (x, digits) = (self.fixed("x", x), self.fixed("n", digits));
-        let size = self.function("abs", Fun::Absolute, Rule::Plain, vec![digits.clone()])?;
-        let ten = Expr::number(Number::Float(10.0), DType::F64);
-        let scale = self.function("**", Fun::Power, Rule::Power, vec![ten, size])?;
-        let scale = match x.dtype() {
-            Some(d) => self.cast_dtype(scale, d)?,
-            None => return Err(self.typing(format!("round is not defined for {}", x.ty))),
-        };
-        let scale = self.fixed("s", scale);
-        let ty = x.ty.clone();
-        let mut both = Vec::new();
-        for (there, back) in [(BinOp::Mult, BinOp::Div), (BinOp::Div, BinOp::Mult)] {
-            let scaled = self.binary(there, x.clone(), scale.clone())?;
-            let whole = self.function("round", Fun::Rint, Rule::Math, vec![scaled])?;
-            both.push(self.binary(back, whole, scale.clone())?);
-        }
-        let n = self.cast(digits, &INT)?;
-        let test = Expr::new(BOOL, Kind::Fun(Fun::GreaterEqual, DType::I64, vec![n, Expr::int(0)]));
-        let mut both = both.into_iter();
-        let (Some(up), Some(down)) = (both.next(), both.next()) else { return Ok(Thing::Expr(x)) };
-        Ok(Thing::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(up), Box::new(down)))))
+        let whole = self.function("round", Fun::Rint, Rule::Math, vec![x])?;
+        Ok(Thing::Expr(self.cast(whole, &INT)?))
     }
 
     /// `cuda.float32x3(…)`: numbers and other vectors, one after the other.
@@ -477,26 +446,38 @@ impl Walk<'_, '_> {
                 continue;
             }
             let value = self.value(arg.clone())?;
-            let values = match &value.ty {
-                Ty::Unknown => continue,
-                Ty::Scalar(_) => vec![value],
-                Ty::Tuple(items, _) if items.iter().all(|t| t.scalar().is_some()) => self.items(value),
-                ty => {
-                    return Err(self
-                        .typing(format!("{ty} cannot be printed from a kernel"))
-                        .hint("print its elements"));
-                }
-            };
-            for (k, value) in values.into_iter().enumerate() {
-                if k > 0 {
-                    parts.push(Printed::Text(" ".into()));
-                }
-                let value = self.fixed("t", value);
-                parts.push(Printed::Value(value));
-            }
+            self.printed(value, &mut parts)?;
         }
         self.push(StmtKind::Print(parts));
         Ok(Thing::Value(Value::None))
+    }
+
+    /// A number, or a tuple as Python writes it.
+    fn printed(&mut self, value: Expr, parts: &mut Vec<Printed>) -> Result<()> {
+        match &value.ty {
+            Ty::Unknown => {}
+            Ty::Scalar(_) => {
+                let value = self.fixed("t", value);
+                parts.push(Printed::Value(value));
+            }
+            Ty::None => parts.push(Printed::Text("None".into())),
+            Ty::Tuple(..) => {
+                let items = self.items(value);
+                let single = items.len() == 1;
+                parts.push(Printed::Text("(".into()));
+                for (k, item) in items.into_iter().enumerate() {
+                    if k > 0 {
+                        parts.push(Printed::Text(", ".into()));
+                    }
+                    self.printed(item, parts)?;
+                }
+                parts.push(Printed::Text(if single { ",)" } else { ")" }.into()));
+            }
+            ty => {
+                return Err(self.typing(format!("{ty} cannot be printed from a kernel")).hint("print its elements"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) vars: Vec<Var>,
     /// The variable of each web.
     var_of: Vec<VarId>,
-    /// Integers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
+    /// Numbers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
     known: Vec<Option<Value>>,
     pub(super) arrays: Vec<ir::LocalArray>,
     /// Statements of the blocks that are open, innermost last.
@@ -288,6 +288,15 @@ impl<'c, 'a> Walk<'c, 'a> {
         Ok(())
     }
 
+    /// Makes a name stand for another value from here on, of a type that may be another one.
+    pub(super) fn rebind(&mut self, name: &Name, value: Expr) {
+        let Some(web) = self.webs.of(name) else { return };
+        let var = self.variable(&name.text, value.ty.clone());
+        (self.bounds[web], self.var_of[web]) = (Bound::Ty(value.ty.clone()), var);
+        self.known[web] = None;
+        self.push(StmtKind::Assign(var, value));
+    }
+
     /// Makes a web another name for something known.
     pub(super) fn bind_static(&mut self, web: usize, value: Value) -> Result<()> {
         match &self.bounds[web] {
@@ -327,17 +336,18 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
     }
 
-    /// The integer or tuple of integers that an expression is known to be, with its types.
+    /// The number or tuple of numbers that an expression is known to be, with its types.
     pub(super) fn known_value(&self, e: &Expr) -> Option<Value> {
         match (&e.kind, &e.ty) {
+            (Kind::Const(n), Ty::Scalar(d)) => Some(Value::Typed(*n, *d)),
+            (Kind::Var(v), Ty::Scalar(_) | Ty::Tuple(..)) => {
+                let web = self.var_of.iter().position(|&var| var == *v)?;
+                self.known[web].clone()
+            }
             (_, Ty::Scalar(d)) => Some(Value::Typed(Number::Int(self.known_int(e)?.into()), *d)),
             (Kind::Tuple(items), Ty::Tuple(_, names)) => {
                 let items = items.iter().map(|item| self.known_value(item)).collect::<Option<_>>()?;
                 Some(Value::Tuple(items, names.clone()))
-            }
-            (Kind::Var(v), Ty::Tuple(..)) => {
-                let web = self.var_of.iter().position(|&var| var == *v)?;
-                self.known[web].clone()
             }
             _ => None,
         }
@@ -514,7 +524,7 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Tuple(..) => "a tuple".into(),
         Value::Type(ty) => format!("the type {ty}"),
         Value::Builtin(name) => format!("the function {name}"),
-        Value::Function(_) => "a function".into(),
+        Value::Function(_) | Value::Closure(..) => "a function".into(),
         Value::NamedTuple(_) => "a class of named tuples".into(),
         Value::Array(_) => "an array".into(),
         Value::Other(what) => what.clone(),

@@ -49,6 +49,11 @@ impl HostArray<'_> {
     fn order(&self) -> Order {
         order(&self.shape, &self.strides, self.elem.item_size() as i64)
     }
+
+    fn is_aligned(&self) -> bool {
+        let align = self.elem.item_align() as u64;
+        self.address.is_multiple_of(align) && self.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(align))
+    }
 }
 
 /// How elements lie, by their strides in bytes.
@@ -192,6 +197,32 @@ impl<'py> Arg<'py> {
             }
             Arg::Tuple(items, names) => Ty::Tuple(items.iter().map(Arg::ty).collect(), names.clone()),
         }
+    }
+
+    /// Replaces arrays of the host whose elements are not aligned, as in views of bytes and packed records, by copies;
+    /// `back` gets what is written again after the launch.
+    #[allow(clippy::type_complexity, reason = "an array and its copy")]
+    pub(super) fn align(&mut self, back: &mut Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>) -> PyResult<()> {
+        match self {
+            Arg::Host(host) if !host.is_aligned() => {
+                let (object, writable) = (host.object.clone(), host.writable);
+                let copy = object.call_method1("copy", ("K",))?;
+                *self = Arg::new(&copy, &mut Key::new())?;
+                if let Arg::Host(host) = self {
+                    host.writable = writable;
+                }
+                if writable {
+                    back.push((object, copy));
+                }
+            }
+            Arg::Tuple(items, _) => {
+                for item in items {
+                    item.align(back)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The arrays in it, in order.

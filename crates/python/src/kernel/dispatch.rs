@@ -255,8 +255,16 @@ impl Kernel {
             Some(array) => devices::of(array),
             None => devices::default_engine().or_raise()?,
         };
-        let mut back = Vec::new();
-        if engine.id != 0 {
+        let (mut back, mut unaligned) = (Vec::new(), Vec::new());
+        if engine.id == 0 {
+            for arg in &mut list {
+                arg.align(&mut unaligned)?;
+            }
+            if !unaligned.is_empty() {
+                key.clear();
+                list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
+            }
+        } else {
             let mut count = 0;
             for arg in &mut list {
                 to_device(py, engine, arg, &mut count, &mut back)?;
@@ -304,6 +312,9 @@ impl Kernel {
                 let copy = Py::new(py, crate::array::PyArray::own((*array).clone()))?;
                 crate::numpy::to_numpy(py, copy.get(), Some(host))?;
             }
+        }
+        for (array, copy) in unaligned {
+            array.set_item(py.Ellipsis(), copy)?;
         }
         if overload.module.reports
             && let Some(record) = py.detach(|| overload.code.fault()).or_raise()?

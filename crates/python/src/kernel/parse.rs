@@ -41,6 +41,8 @@ struct Scope<'py> {
     /// Names of the functions around, which are captured where they are used.
     outer: Vec<HashSet<String>>,
     captured: Vec<String>,
+    /// Whether it is the kernel itself.
+    root: bool,
 }
 
 /// Translates a function and what it calls; with the classes of the exceptions that it raises.
@@ -129,6 +131,7 @@ impl<'py> Translation<'py> {
             indent,
             outer: Vec::new(),
             captured: Vec::new(),
+            root: number == 0,
         };
         let defaults = self.defaults(function)?;
         let mut made = Function { file, lines, first_line, ..Function::default() };
@@ -164,6 +167,10 @@ impl<'py> Translation<'py> {
         let args = node.getattr("args")?;
         let mut params = list(&args, "posonlyargs")?;
         params.extend(list(&args, "args")?);
+        // What a launch passes has names: only functions that kernels call take further arguments.
+        let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
+        made.rest = rest.as_ref().map(|_| params.len());
+        params.extend(rest);
         params.extend(list(&args, "kwonlyargs")?);
         for param in &params {
             let text: String = param.getattr("arg")?.extract()?;
@@ -172,6 +179,7 @@ impl<'py> Translation<'py> {
             made.params.push(Param { name: scope.name(text), default });
         }
         let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
+        let starred = starred && (made.rest.is_none() || optional(&args, "kwarg")?.is_some());
         let lambda = kind(node)? == "Lambda";
         let statements = if lambda { Vec::new() } else { list(node, "body")? };
         assigned(&statements, &mut scope.locals)?;
@@ -317,6 +325,7 @@ impl<'py> Translation<'py> {
             indent: scope.indent,
             outer,
             captured: Vec::new(),
+            root: false,
         };
         // It may call itself.
         inner.inner.insert(name.clone(), (number, Vec::new()));
@@ -342,7 +351,7 @@ impl<'py> Translation<'py> {
             }
         }
         self.body(node, &mut inner, &mut made, defaults)?;
-        let own = params.len() + list(&args, "kwonlyargs")?.len();
+        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(made.rest.is_some());
         let captured = made.params[own..].iter().map(|p| p.name.text.clone()).collect();
         self.source.functions[number] = made;
         scope.inner.insert(name, (number, captured));
@@ -439,12 +448,9 @@ impl<'py> Translation<'py> {
             "Lambda" => {
                 let hidden = format!("lambda_{}", self.source.functions.len());
                 self.nested(hidden.clone(), node, scope)?;
-                match scope.inner.get(&hidden) {
-                    Some((number, captured)) if captured.is_empty() => ExprKind::Value(Value::Function(*number)),
-                    _ => lacks_value(
-                        "a lambda that captures variables and is not named",
-                        Some("give it a name: f = lambda …"),
-                    ),
+                match scope.inner.get(&hidden).cloned() {
+                    Some((function, captured)) => self.passed(function, captured, scope)?,
+                    None => lacks_value("a lambda here", Some("give it a name: f = lambda …")),
                 }
             }
             "ListComp" | "SetComp" | "DictComp" | "GeneratorExp" => {
@@ -452,7 +458,7 @@ impl<'py> Translation<'py> {
             }
             "Dict" | "Set" => lacks_value("a dict or set", Some("use arrays")),
             "JoinedStr" => lacks_value("an f-string", Some("print takes several arguments: print(\"i\", i)")),
-            "Starred" => lacks_value("*", Some("write the arguments one by one")),
+            "Starred" => ExprKind::Starred(boxed(self, "value", scope)?),
             "NamedExpr" => lacks_value(":=", Some("assign in a statement of its own")),
             "Yield" | "YieldFrom" | "Await" => lacks_value("yield and await", None),
             other => lacks_value(other, None),
@@ -483,13 +489,53 @@ impl<'py> Translation<'py> {
                 return Ok(ExprKind::Call { func, args, keywords });
             }
         }
+        if let Some(library) = self.library(&func, args.len() + keywords.len(), scope)? {
+            let pos = scope.pos(&func)?;
+            let func = Box::new(Expr { pos, kind: ExprKind::Value(Value::Function(library)) });
+            return Ok(ExprKind::Call { func, args, keywords });
+        }
         Ok(ExprKind::Call { func: Box::new(self.expr(&func, scope)?), args, keywords })
+    }
+
+    /// The function of our own that stands for one of Python or NumPy which is called: see `cuprous.cuda._library`.
+    fn library(&mut self, func: &Node<'py>, given: usize, scope: &Scope<'py>) -> PyResult<Option<usize>> {
+        let Some(Ok(object)) = self.outside(func, scope)? else { return Ok(None) };
+        if !object.is_callable() || object.hasattr("__code__")? || object.is_instance_of::<PyType>() {
+            return Ok(None);
+        }
+        let known = object.py().import("cuprous.cuda._library")?.getattr("FUNCTIONS")?;
+        // What has no hash is none of them.
+        let Ok(found) = known.get_item(&object) else { return Ok(None) };
+        let (count, function): (usize, Node<'py>) = found.extract()?;
+        if given < count {
+            return Ok(None);
+        }
+        let function = self.function(&function)?;
+        // Of integers it is something else.
+        if count > 1 {
+            self.source.round_to = Some(function);
+            return Ok(None);
+        }
+        Ok(Some(function))
+    }
+
+    /// A function defined inside, where it is not called.
+    fn passed(&mut self, function: usize, captured: Vec<String>, scope: &mut Scope<'py>) -> PyResult<ExprKind> {
+        if captured.is_empty() {
+            return Ok(ExprKind::Value(Value::Function(function)));
+        }
+        let mut all = Vec::new();
+        for text in captured {
+            let kind = self.name(&text, scope)?;
+            all.push((text, Expr { pos: Pos::default(), kind }));
+        }
+        Ok(ExprKind::Closure { function, captured: all })
     }
 
     /// A name: local, captured from a function around, or known now.
     fn name(&mut self, text: &str, scope: &mut Scope<'py>) -> PyResult<ExprKind> {
-        if let Some((number, _)) = scope.inner.get(text) {
-            return Ok(ExprKind::Value(Value::Function(*number)));
+        if let Some((function, captured)) = scope.inner.get(text).cloned() {
+            return self.passed(function, captured, scope);
         }
         if scope.locals.contains(text) {
             return Ok(ExprKind::Name(scope.name(text.into())));

@@ -3,8 +3,8 @@
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 use cuprous_kernel::ir::{Expr, Index, Kind};
-use cuprous_kernel::libdevice;
 use cuprous_kernel::types::{Order, Ty};
+use cuprous_kernel::{libdevice, table};
 
 use super::Writer;
 use crate::codegen::prelude::Part;
@@ -87,6 +87,9 @@ impl Writer<'_> {
                 if row.name == "cuda.match_all_sync" {
                     self.match_all = true;
                 }
+                if row.name == table::GRID_SYNC {
+                    self.parts.add(Part::GridSync);
+                }
                 if row.name.contains("frexp") || row.name.contains("ldexp") {
                     self.parts.add(Part::Math);
                 }
@@ -127,9 +130,7 @@ impl Writer<'_> {
             Kind::View(array, indices) => whole(self.view(array, indices, &e.ty)),
             Kind::Field(array, k) => {
                 let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else { return whole(String::new()) };
-                let Some(field) = from.record().and_then(|record| record.fields.get(*k)) else {
-                    return whole(String::new());
-                };
+                let Some(field) = from.field(*k) else { return whole(String::new()) };
                 let elem = self.ctype(&to.elem);
                 let base = self.expr(array);
                 let extents: String = field.shape.iter().map(|n| format!(", {n}")).collect();
@@ -152,7 +153,23 @@ impl Writer<'_> {
                 self.parts.add(Part::Arith);
                 let place = self.element(array, indices);
                 let name = op.name().trim_end_matches('_');
-                whole(format!("atomic_{name}(&{place}, {})", self.arguments(operands).join(", ")))
+                let given = self.arguments(operands);
+                let low = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
+                // Of 16-bit floats the hints know the bits.
+                match (op.loads(), op.stores(), &given[..]) {
+                    (true, ..) if low => {
+                        let c = self.ctype(&e.ty);
+                        return whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"));
+                    }
+                    (_, true, [value]) if low => {
+                        return whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))"));
+                    }
+                    (true, ..) => return whole(format!("__{name}(&{place})")),
+                    (_, true, [value]) => return whole(format!("__{name}(&{place}, {value})")),
+                    _ => {}
+                }
+                let given: String = given.iter().map(|a| format!(", {a}")).collect();
+                whole(format!("atomic_{name}(&{place}{given})"))
             }
         }
     }

@@ -281,7 +281,7 @@ impl Writer<'_> {
     }
 
     fn print(&mut self, parts: &[Printed], code: &mut Code) {
-        let (mut format, mut args) = (String::new(), Vec::new());
+        let (mut format, mut args) = (String::new(), Vec::<String>::new());
         for part in parts {
             match part {
                 Printed::Text(text) => {
@@ -308,6 +308,12 @@ impl Writer<'_> {
                         }
                         _ => ("%f", vec![format!("cast<double>({text})")]),
                     };
+                    // CUDA's printf takes 32 values; more of them are a line in parts.
+                    if args.len() + all.len() > 32 {
+                        let given: String = args.drain(..).map(|a| format!(", {a}")).collect();
+                        code.line(format!("printf(\"{format}\"{given});"));
+                        format.clear();
+                    }
                     format.push_str(spec);
                     args.extend(all);
                 }
