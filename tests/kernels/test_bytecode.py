@@ -32,7 +32,7 @@ PLAIN = [
 REFUSED = [
     "def f(out, a):\n    out[0] = sum([x for x in a])\n",
     "def f(out, a):\n    try:\n        out[0] = a[0]\n    except ValueError:\n        pass\n",
-    "def f(out, *a):\n    out[0] = a[0]\n",
+    "def f(out, a):\n    global kept\n    kept = a[0]\n",
 ]
 
 

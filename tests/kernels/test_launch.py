@@ -136,6 +136,37 @@ def test_forall_and_facts() -> None:
     np.testing.assert_array_equal(c, a + 1)
     assert set(add.get_max_threads_per_block()) == set(add.signatures)
     assert "c(" in add.cuda_source() and "c[i] = a[i] + b[i]" in add.cuda_source()
+    table = np.arange(3)
+
+    @cuda.jit("void(float64[::1])")
+    def shares(a):
+        part = cuda.shared.array(5, cuda.float32)
+        part[0] = a[0]
+        a[1] = part[0] + table[1]
+
+    assert shares.specialized and shares.get_shared_mem_per_block() == 20
+    if not cuda.is_available():
+        assert shares.get_const_mem_size() == 24
+
+
+def test_kernels_for_some_types_only() -> None:
+    @cuda.jit
+    def fill(a):
+        a[cuda.grid(1)] = 7
+
+    single, same = fill.specialize(cuda.float32[::1]), fill.specialize(np.zeros(3, np.float32))
+    assert single is same and single.specialized and not fill.specialized
+    assert len(fill.specializations) == 1
+    out = np.zeros(3, np.float32)
+    single[1, 3](out)
+    assert out.tolist() == [7, 7, 7]
+    assert isinstance(single.get_max_threads_per_block(), int)
+    with pytest.raises(RuntimeError, match="already specialized"):
+        single.specialize(cuda.int32[::1])
+    with pytest.raises(TypeError, match="No matching definition"):
+        single[1, 3](np.zeros(3))
+    with pytest.raises(ValueError, match="Got 4 launch bounds"):
+        cuda.jit(launch_bounds=(1, 2, 3, 4))
 
 
 def test_errors_name_cause_place_and_cure() -> None:
@@ -344,5 +375,10 @@ def test_arrays_that_are_not_aligned() -> None:
     np.testing.assert_array_equal(z, [1j] * 4)
     a.flags.writeable = False
     out = np.zeros(4, np.int32)
-    cuda.jit(lambda out, a: cuda.atomic.add(out, 0, a[1]))[1, 1](out, a)
+
+    @cuda.jit
+    def read(out, a):
+        out[0] = a[1]
+
+    read[1, 1](out, a)
     assert out[0] == 10

@@ -155,7 +155,7 @@ def test_further_arguments_and_tuples_as_arguments() -> None:
         out[0] = 1
 
     with pytest.raises(cuda.errors.UnsupportedError, match=r"\*args"):
-        run(further, out, 1)
+        run(further, out)
 
 
 def test_functions_inside_are_passed_on_with_what_they_capture() -> None:

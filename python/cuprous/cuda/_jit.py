@@ -30,7 +30,11 @@ class Dispatcher(_core.Kernel):
         import inspect  # takes as long as all of the package
 
         parameters = inspect.signature(function).parameters.values()
-        params = [(p.name, [] if p.default is p.empty else [p.default]) for p in parameters]
+        params = [
+            (p.name, [] if p.default is p.empty else [p.default])
+            for p in parameters
+            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
         self: Any = super().__new__(cls, function, params, **options)
         self.device = device
         self.specialized = False

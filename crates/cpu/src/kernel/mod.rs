@@ -38,6 +38,8 @@ pub(crate) struct CpuKernel {
     /// Bytes of static shared memory, and of a thread's own arrays.
     shared: usize,
     local: usize,
+    /// Bytes of shared and constant memory without gaps, as they are told.
+    told: [u64; 2],
     /// What went wrong in the last launch, of the first of the tasks where something did.
     fault: Mutex<Option<(usize, Record)>>,
 }
@@ -58,6 +60,11 @@ impl CpuKernel {
                 "[kernel] the arrays of a thread take {local} bytes; on the CPU they may take {MAX_LOCAL}"
             )));
         }
+        let shared = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == Space::Shared);
+        let told = [
+            shared.map(|a| a.shape.iter().product::<i64>().unsigned_abs() * a.elem.item_size() as u64).sum(),
+            module.constants.iter().map(|array| array.bytes.len() as u64).sum(),
+        ];
         let code = jit::compile(module)?;
         Ok(Arc::new(CpuKernel {
             code,
@@ -65,6 +72,7 @@ impl CpuKernel {
             cooperative: module.cooperative,
             shared: bytes(Space::Shared),
             local,
+            told,
             fault: Mutex::new(None),
         }))
     }
@@ -151,10 +159,10 @@ impl UserKernel for CpuKernel {
     fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
-            ("static_shared", self.shared as u64),
+            ("static_shared", self.told[0]),
             ("local", self.local as u64),
             ("max_threads", 1024),
-            ("constant", 0),
+            ("constant", self.told[1]),
             ("code_bytes", self.code.bytes as u64),
         ])
     }

@@ -72,6 +72,10 @@ impl Walk<'_, '_> {
     }
 
     pub(super) fn for_loop(&mut self, target: &Ast, over: Thing, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        let over = match over {
+            Thing::Value(tuple @ Value::Tuple(..)) => Thing::Expr(self.value(Thing::Value(tuple))?),
+            other => other,
+        };
         match over {
             Thing::Range(range) => {
                 let [start, stop, step] = *range;
