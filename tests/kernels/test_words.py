@@ -53,6 +53,21 @@ def test_folds_of_arrays(name: str, shape: tuple[int, ...]) -> None:
             np.testing.assert_allclose(out[0], fold(a), rtol=1e-12)
 
 
+def test_folds_of_nothing() -> None:
+    def kernel(a, out):
+        out[0], out[1], out[2] = np.sum(a), np.prod(a), np.all(a)
+
+    out = np.zeros(3)
+    run(kernel, np.zeros((0, 3)), out)
+    assert out.tolist() == [0, 1, 1]
+
+    def least(a, out):
+        out[0] = np.min(a)
+
+    with pytest.raises(ValueError, match="no identity"):
+        run(least, np.zeros(0), out)
+
+
 def test_loops_over_items_of_several_types() -> None:
     rows, line, pair = np.arange(6.0).reshape(2, 3), np.arange(4), (1, 2.5)
 

@@ -44,6 +44,8 @@ def np_prod(a: Any) -> Any:
 
 
 def first(a: Any) -> Any:
+    if a.size == 0:
+        raise ValueError("zero-size array to reduction operation which has no identity")
     return a[0] if a.ndim == 1 else first(a[0])
 
 
