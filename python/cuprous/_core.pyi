@@ -572,6 +572,8 @@ class Kernel:
     def compiled_types(self) -> list[tuple[tuple[Any, ...], ...]]: ...
     def listing(self) -> list[tuple[tuple[tuple[Any, ...], ...], str, dict[str, int], str]]:
         """Types, CUDA C++, what the device says, and the code that runs, of each overload."""
+    def resident_blocks(self, overload: int, threads: int, shared: int) -> int:
+        """How many blocks may wait for one another, of the overload with that place in the listing."""
     def cuda_code(self, keys: Sequence[tuple[Any, ...]], whole: bool = False, kernel: bool = True) -> str: ...
 
 class Launcher:

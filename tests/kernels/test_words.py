@@ -53,6 +53,19 @@ def test_folds_of_arrays(name: str, shape: tuple[int, ...]) -> None:
             np.testing.assert_allclose(out[0], fold(a), rtol=1e-12)
 
 
+def test_truth_of_complex_numbers_and_floats_from_text() -> None:
+    def kernel(z, out, x):
+        np.logical_not(z, out)
+        x[0] = float("inf") + x[1]
+        x[1] = float32("nan")
+
+    float32 = cuda.float32
+    z, out, x = np.array([0, 1j, 2 + 0j, complex(0, np.nan)]), np.zeros(4, bool), np.ones(2)
+    run(kernel, z, out, x)
+    np.testing.assert_array_equal(out, np.logical_not(z))
+    np.testing.assert_array_equal(x, [np.inf, np.nan])
+
+
 def test_folds_of_nothing() -> None:
     def kernel(a, out):
         out[0], out[1], out[2] = np.sum(a), np.prod(a), np.all(a)
@@ -302,6 +315,8 @@ def test_a_barrier_of_the_grid() -> None:
     m = np.zeros((9, 256), np.int32)
     rows[8, 32](m)
     np.testing.assert_array_equal(m, np.broadcast_to(np.arange(9)[:, None], m.shape))
+    (facts,) = rows.overloads.values()
+    assert facts.max_cooperative_grid_blocks((8, 4)) >= 8
     code = rows.cuda_source(cuda.int32[:, ::1])
     assert "grid_sync()" in code
     if not cuda.is_available():

@@ -105,18 +105,22 @@ impl Loaded {
 
     /// Refuses blocks that wait for one another and cannot all run at once.
     fn check_cooperative(&self, launch: &Launch) -> cuprous_core::Result<()> {
-        self.gpu.context.make_current().map_err(translate)?;
         let threads = launch.block.iter().product();
-        let each = self.function.max_blocks_per_sm(threads, launch.shared).map_err(translate)?;
-        let (most, blocks) = (u64::from(each) * u64::from(self.gpu.arch.sms), launch.blocks());
+        let (most, blocks) = (self.resident_blocks(threads, launch.shared)?, launch.blocks());
         if blocks > most {
             return Err(Error::value(format!(
-                "[{}] {blocks} blocks wait for one another > {most} that this GPU runs at once ({each} of {threads} \
-                 threads on each of {} multiprocessors); launch fewer, and let each do more in a loop",
-                self.name, self.gpu.arch.sms
+                "[{}] {blocks} blocks wait for one another > {most} of {threads} threads that this GPU runs at once; \
+                 launch fewer, and let each do more in a loop",
+                self.name
             )));
         }
         Ok(())
+    }
+
+    fn resident_blocks(&self, threads: u32, shared: u32) -> cuprous_core::Result<u64> {
+        self.gpu.context.make_current().map_err(translate)?;
+        let each = self.function.max_blocks_per_sm(threads, shared).map_err(translate)?;
+        Ok(u64::from(each) * u64::from(self.gpu.arch.sms))
     }
 
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
@@ -199,6 +203,10 @@ impl UserKernel for CudaKernel {
 
     fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
         Ok(self.loaded.facts())
+    }
+
+    fn resident_blocks(&self, threads: u32, shared: u32) -> cuprous_core::Result<u64> {
+        self.loaded.resident_blocks(threads, shared)
     }
 
     fn fault(&self) -> cuprous_core::Result<Option<Record>> {

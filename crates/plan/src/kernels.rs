@@ -70,6 +70,12 @@ pub trait UserKernel: Send + Sync {
     /// The device failed.
     fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
 
+    /// How many blocks of so many threads, with so many bytes of dynamic shared memory, may wait for one another.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn resident_blocks(&self, threads: u32, shared: u32) -> Result<u64>;
+
     /// The exception that was raised since this was last asked, where the kernel reports such things. Waits for it.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from types import FunctionType
@@ -107,9 +108,10 @@ class Dispatcher(_core.Kernel):
         return [tuple(types._from_key(key) for key in keys) for keys in self.compiled_types()]
 
     @property
-    def overloads(self) -> dict[tuple[types.Type, ...], dict[str, int]]:
+    def overloads(self) -> dict[tuple[types.Type, ...], Facts]:
         """What a device says of each list of types that it is compiled for."""
-        return {tuple(map(types._from_key, keys)): facts for keys, _, facts, _ in self.listing()}
+        listing = enumerate(self.listing())
+        return {tuple(map(types._from_key, keys)): Facts(facts, self, k) for k, (keys, _, facts, _) in listing}
 
     def cuda_source(self, *signature: Any) -> str:
         """The CUDA C++ for a signature, or for what it is compiled for."""
@@ -188,6 +190,19 @@ class Dispatcher(_core.Kernel):
     def __repr__(self) -> str:
         word = "device function" if self.device else "kernel"
         return f"<cuda {word} {self.__name__}>"  # type: ignore[attr-defined]
+
+
+class Facts(dict[str, int]):
+    """What a device says of a kernel that it compiled, by names such as `registers`."""
+
+    def __init__(self, facts: dict[str, int], kernel: Dispatcher, place: int) -> None:
+        super().__init__(facts)
+        self._kernel, self._place = kernel, place
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """How many blocks of such a shape run at once, so that they may wait for one another."""
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
+        return self._kernel.resident_blocks(self._place, threads, dynsmemsize)
 
 
 def jit(

@@ -58,7 +58,7 @@ const STACK: usize = 64 << 10;
 /// Stacks that are kept: those of one block.
 const MOST_FREE: usize = 1024;
 /// Threads of a grid that may wait for one another: each has a stack.
-const MAX_GRID: usize = 1 << 16;
+pub(super) const MAX_GRID: usize = 1 << 16;
 
 type Thread = Coroutine<u64, Request, (), DefaultStack>;
 

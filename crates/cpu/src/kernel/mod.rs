@@ -167,6 +167,10 @@ impl UserKernel for CpuKernel {
         ])
     }
 
+    fn resident_blocks(&self, threads: u32, _shared: u32) -> Result<u64> {
+        Ok(fibers::MAX_GRID as u64 / u64::from(threads.max(1)))
+    }
+
     fn fault(&self) -> Result<Option<Record>> {
         Ok(self.fault.lock().unwrap_or_else(|e| e.into_inner()).take().map(|(_, record)| record))
     }

@@ -263,6 +263,13 @@ impl Walk<'_, '_> {
 
     /// `float32(x)`, `int(x)`.
     fn convert(&mut self, ty: &Ty, args: Vec<Thing>) -> Result<Thing> {
+        // float("nan"), float("inf").
+        if let ([Thing::Value(Value::Str(text))], Ty::Scalar(d)) = (&args[..], ty)
+            && d.is_float()
+            && let Ok(number) = text.trim().parse::<f64>()
+        {
+            return Ok(Thing::Expr(Expr::number(super::walk::convert(Number::Float(number), DType::F64, *d), *d)));
+        }
         let mut args = self.values(args)?;
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Thing::Expr(Expr::unknown()));

@@ -157,7 +157,13 @@ impl Walk<'_, '_> {
                 false => error,
             });
         };
-        let args = args.into_iter().map(|a| self.cast_dtype(a, compute)).collect::<Result<Vec<_>>>()?;
+        let args = args
+            .into_iter()
+            .map(|a| match a.dtype() {
+                Some(d) if d.is_complex() && compute == DType::Bool => self.truth(a),
+                _ => self.cast_dtype(a, compute),
+            })
+            .collect::<Result<Vec<_>>>()?;
         // Of no operation, the operand is left.
         if fun == Fun::Positive || (matches!(fun, Fun::Floor | Fun::Ceil | Fun::Trunc) && !compute.is_float()) {
             return args.into_iter().next().ok_or_else(|| self.typing("an operand is wanted"));

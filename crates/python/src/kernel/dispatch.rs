@@ -498,6 +498,14 @@ impl Kernel {
             .collect()
     }
 
+    /// How many blocks may wait for one another, of the overload with that place in the listing.
+    fn resident_blocks(&self, overload: usize, threads: u32, shared: u32) -> PyResult<u64> {
+        match self.all().get(overload) {
+            Some(found) => found.code.resident_blocks(threads, shared).or_raise(),
+            None => Err(PyValueError::new_err("the kernel has no such overload any more")),
+        }
+    }
+
     /// The CUDA C++ for types, with the prelude where `whole` is set; nothing is compiled by a device.
     #[pyo3(signature = (keys, whole = false, kernel = true))]
     fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
