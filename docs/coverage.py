@@ -1,16 +1,18 @@
 """Writes docs/coverage.md: every function of NumPy's, whether it is here, and what it does not do; and what there is of
 SciPy's. (`make coverage`)
 
-    PYTHONPATH=python python docs/coverage.py
+    PYTHONPATH=python python docs/coverage.py [--print]
 
 Nothing is kept by hand but the few remarks below: names come from NumPy, presence from the package, missing arguments
-from comparing signatures, and what is refused from the `NotImplementedError`s in the sources.
+from comparing signatures, what is refused from the `NotImplementedError`s in the sources, and what is done on the host
+of a GPU from calls (`docs/transfers.py`).
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +30,7 @@ Owner: TypeAlias = "ModuleType | type"
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "coverage.md"
 SOURCES = Path(str(cp.__file__)).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # of what is measured, and of the tables of calls
 
 #: Parameters of NumPy's that say nothing about arrays on devices, or that are an accident of how it is built.
 IGNORED = {"like", "object", "start_or_stop", "einsum_call"}
@@ -38,15 +41,7 @@ REMARKS = {
     "array_equiv": "returns a 0-d array",
     "argpartition": "sorts throughout on a GPU",
     "partition": "sorts throughout on a GPU",
-    "genfromtxt": "parsed on the host",
-    "loadtxt": "parsed on the host",
-    "savetxt": "formatted on the host",
     "finfo": "numbers are Python's",
-    **dict.fromkeys(
-        (f"{owner}.{name}" for owner in ("random", "Generator") for name in ("hypergeometric", "vonmises", "zipf")),
-        "waits for the device",
-    ),
-    "Generator.multivariate_hypergeometric": "waits for the device",
     "random.get_state": "a dict",
 }
 STREAMS = dict.fromkeys(
@@ -104,6 +99,16 @@ def missing(theirs: Any, ours: Any) -> list[str]:
     return [p.name for p in asked if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in have]
 
 
+def on_gpus() -> dict[str, str]:
+    """What functions do where their arrays are on a GPU."""
+    return dict(import_module("transfers").words())
+
+
+def marks(full: str, there: bool) -> str:
+    """The columns of the two devices."""
+    return f"yes | {on_gpus().get(full, 'yes')}" if there else "no | no"
+
+
 def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     """The last column."""
     if isinstance(ours, Unsupported):
@@ -131,9 +136,8 @@ def section(title: str, theirs: Owner, ours: Owner | None, refused: dict[str, li
         there = mine is not None and not isinstance(mine, Unsupported)
         done += there
         full = f"{prefix}.{name}" if prefix else name
-        mark = "yes" if there else "no"
         text = note(full, function, mine, refused.get(full, []))
-        rows.append(f"| {name} | {mark} | {mark} | {text} |")
+        rows.append(f"| {name} | {marks(full, there)} | {text} |")
     head = [f"## {title}", "", f"{done} of {len(rows)}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
@@ -157,8 +161,8 @@ def scipy_section(name: str) -> list[str]:
             continue
         there = not isinstance(mine, Unsupported)
         done += there
-        mark = "yes" if there else "no"
-        rows.append(f"| {function} | {mark} | {mark} | {note(function, other, mine, refused.get(function, []))} |")
+        text = note(function, other, mine, refused.get(function, []))
+        rows.append(f"| {function} | {marks(f'scipy.{name}.{function}', there)} | {text} |")
     head = [f"## `scipy.{name}`", "", f"{done} of {total}.", "", "| function | CPU | GPU | note |", "|---|---|---|---|"]
     return [*head, *rows, ""]
 
@@ -182,9 +186,16 @@ def page() -> str:
     lines = [
         "# NumPy's functions",
         "",
-        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. Most functions",
-        "are composed of operations that both devices have. A name that is not here raises `NotImplementedError` when",
-        "called; its note is the reason.",
+        f"Written by `docs/coverage.py` from the package itself beside NumPy {version()}; do not edit. A name that is",
+        "not here raises `NotImplementedError` when called; its note is the reason. Both devices have code for every",
+        "operation that functions are composed of; on GPUs",
+        "",
+        "- **yes**: all is recorded, and the call returns before it is computed;",
+        "- **waits**: a few numbers are looked at on the way, such as the length of the result or whether a matrix was",
+        "  singular, so that the call waits for the device;",
+        "- **host**: the elements themselves go to the host or come from it.",
+        "",
+        "Two words, where it depends on the arguments. On the CPU there is nothing to wait for.",
         "[Differences](differences.md) are what names and arguments do not show.",
         "",
         *section("`numpy`", np, cp, refused),
@@ -203,5 +214,8 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(page(), encoding="utf-8")
-    print(f"wrote {TABLE}")
+    if "--print" in sys.argv:
+        sys.stdout.write(page())
+    else:
+        TABLE.write_text(page(), encoding="utf-8")
+        print(f"wrote {TABLE}")

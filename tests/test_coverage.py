@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +37,10 @@ def test_page_is_fresh() -> None:
     pytest.importorskip("scipy")
     if f"beside SciPy {coverage.scipy_version()}." not in text:
         pytest.skip("the page was written beside another version of SciPy")
-    assert text == coverage.page(), "run `make coverage`"
+    # In a process of its own: everywhere else the kernels of thousands of calls would be compiled for GPUs as well.
+    env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
+    run = subprocess.run([sys.executable, PAGE, "--print"], env=env, capture_output=True, text=True, check=True)
+    assert text == run.stdout, "run `make coverage`"
 
 
 @pytest.mark.parametrize("name", sorted({*np.__all__} - {"__version__"}))
@@ -67,3 +74,45 @@ def test_nothing_is_called_unsupported_and_there() -> None:
 def test_numpys_dispatch_names_the_alternative() -> None:
     with pytest.raises(NotImplementedError, match="keep them in NumPy"):
         np.is_busday(cp.arange(3))
+
+
+#: Heading and function in the table: what is done on the host of a GPU.
+ON_GPUS = {
+    ("numpy", "sum"): "yes", ("numpy", "zeros_like"): "yes", ("numpy", "einsum"): "yes", ("numpy", "nonzero"): "waits",
+    ("numpy", "repeat"): "yes or waits", ("numpy", "savetxt"): "host", ("numpy.fft", "fft"): "yes",
+    ("numpy.linalg", "solve"): "waits", ("numpy.random.Generator", "normal"): "yes",
+    ("numpy.random.Generator", "zipf"): "waits", ("scipy.ndimage", "generic_filter"): "host",
+    ("scipy.ndimage", "gaussian_filter"): "yes", ("scipy.ndimage", "label"): "waits",
+    ("scipy.signal", "lfilter"): "yes", ("scipy.sparse.linalg", "cg"): "waits",
+}  # fmt: skip
+
+
+def test_what_is_said_of_gpus() -> None:
+    found, heading = {}, ""
+    for line in script().TABLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            heading = line[3:].strip("`")
+        elif line.startswith("| "):
+            name, _, gpu = line[2:].split(" | ")[:3]
+            found[heading, name] = gpu
+    assert {key: found[key] for key in ON_GPUS} == ON_GPUS
+
+
+def test_what_measures_leaves_nothing_behind() -> None:
+    script()
+    transfers = importlib.import_module("transfers")
+    before = dict(vars(cp.ndarray)), cp.get_device()
+    with transfers.elsewhere(), transfers.counted() as count:
+        assert cp.nonzero(cp.ones(3))[0].device_name != "cpu"
+        assert count.down == 1
+    assert (dict(vars(cp.ndarray)), cp.get_device()) == before
+
+
+def test_numbers_are_filled_in_without_a_look_at_the_device() -> None:
+    """It would wait for a GPU."""
+    for value, dtype in ((300, "uint8"), (-1, "uint16"), (2**63, "int64"), (2**2000, "float64")):
+        for xp in (np, cp):
+            with pytest.raises(OverflowError):
+                xp.full(3, value, dtype)
+    for value, dtype in ((5, "bool"), (2**63, "uint64"), (2**24 + 1, "float32"), (7, "complex64"), (2**70, "float64")):
+        np.testing.assert_array_equal(cp.full(3, value, dtype).get(), np.full(3, value, dtype))

@@ -43,12 +43,17 @@ def _forbid_copy(copy: bool | None) -> None:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
 
 
+def check_range(x: int, name: str) -> None:
+    """Raises as NumPy does for a Python integer outside a dtype of integers."""
+    if _dtypes.kind(name) in "iu" and not _dtypes.lowest(name) <= x <= _dtypes.highest(name):
+        raise OverflowError(f"Python integer {x} out of bounds for {name}")
+
+
 def _from_scalar(x: Any, scalar: str, name: str | None) -> ndarray:
     if scalar == "int64" and name is None and not -(1 << 63) <= x < 1 << 63:
         name = "uint64"
-    bounded = scalar == "int64" and name is not None and _dtypes.kind(name) in "iu"
-    if bounded and not _dtypes.lowest(str(name)) <= x <= _dtypes.highest(str(name)):
-        raise OverflowError(f"Python integer {x} out of bounds for {name}")
+    if scalar == "int64" and name is not None:
+        check_range(x, name)
     if scalar == "complex128" and name is not None and _dtypes.kind(name) in "iuf":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
     return _core.full((), x, name or scalar)

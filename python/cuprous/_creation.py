@@ -21,7 +21,7 @@ from cuprous._args import (
     order_letter,
 )  # fmt: skip
 from cuprous._args import with_order as _with_order
-from cuprous._convert import convert
+from cuprous._convert import check_range, convert
 
 
 def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
@@ -61,18 +61,13 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
         if dtype is None:
             dtype = convert(fill_value).dtype_name
         if not hasattr(fill_value, "dtype"):
-            return _on_device(_filled(shape, _fit(fill_value, dtype), dtype, order), device)
+            if type(fill_value) is int:
+                check_range(fill_value, _dtypes.name_of(dtype))
+            return _on_device(_filled(shape, fill_value, dtype, order), device)
     source = convert(fill_value)
     result = empty(shape, source.dtype_name if dtype is None else dtype, order)
     _core.update(result, source)
     return _on_device(result, device)
-
-
-def _fit(value: Any, dtype: Any) -> Any:
-    """Raises as NumPy does for a Python integer outside the dtype."""
-    if isinstance(value, int):
-        return convert(value, dtype).item() if dtype is not None and not isinstance(value, bool) else value
-    return value
 
 
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:

@@ -92,6 +92,11 @@ def _labels(sp: Any, x: Any) -> Any:
     return sp.np.asarray(np.arange(x.size).reshape(x.shape) % 3)
 
 
+def _differences(line: Any, result: Any) -> None:
+    """A filter of a line, which `generic_filter1d` calls."""
+    result[:] = line[2:] - line[:-2]
+
+
 NDIMAGE: dict[str, Call] = {
     **given("ndimage", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
             more=(1.5,)),
@@ -107,6 +112,13 @@ NDIMAGE: dict[str, Call] = {
     **plain("ndimage", "binary_closing", "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss",
             "binary_opening", "binary_propagation"),
     **plain("ndimage", "distance_transform_bf", "distance_transform_cdt", "distance_transform_edt"),
+    **{f"ndimage.{name} indices": lambda sp, x, name=name: getattr(sp.ndimage, name)(x, return_indices=True)[1]
+       for name in ("distance_transform_bf", "distance_transform_edt")},
+    "ndimage.generic_filter": lambda sp, x: sp.ndimage.generic_filter(x, np.ptp, 3),
+    "ndimage.generic_filter1d": lambda sp, x: sp.ndimage.generic_filter1d(x, _differences, 3),
+    "ndimage.vectorized_filter": lambda sp, x: sp.ndimage.vectorized_filter(x, sp.np.sum, size=3),
+    "ndimage.geometric_transform": lambda sp, x: sp.ndimage.geometric_transform(
+        x, lambda place: tuple(0.75 * i for i in place), order=1),
     **plain("ndimage", "center_of_mass", "extrema", "maximum", "maximum_position", "mean", "median", "minimum",
             "minimum_position", "standard_deviation", "sum", "sum_labels", "variance", "label"),
     **{f"ndimage.{name} labels": lambda sp, x, name=name: getattr(sp.ndimage, name)(x, _labels(sp, x), [0, 2])
@@ -330,3 +342,6 @@ ELSEWHERE = {
     "sparse.linalg.LinearOperator": "test_sparse_linalg.py",
     "special.SpecialFunction": "test_special.py",
 }  # fmt: skip
+if not hasattr(THEIRS.ndimage, "vectorized_filter"):  # new in SciPy 1.16
+    del CALLS["ndimage.vectorized_filter"]
+    ELSEWHERE["ndimage.vectorized_filter"] = "test_generic_filters.py"

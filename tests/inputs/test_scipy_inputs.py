@@ -160,11 +160,22 @@ _SIZE = (
     "median_filter", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "black_tophat", "white_tophat",
     "morphological_gradient", "morphological_laplace",
 )  # fmt: skip
+
+
+def _doubled(line: Any, result: Any) -> None:
+    result[:] = 2 * line
+
+
+def _moved(place: tuple[int, ...]) -> tuple[float, ...]:
+    return tuple(0.9 * i for i in place)
+
+
 FILTERS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_SIGMA, (1.5,)), **dict.fromkeys(_SIZE, (3,)), "percentile_filter": (30, 3),
     "rank_filter": (1, 3), "convolve1d": ([0.5, 1, 0.25],),
     "correlate1d": ([0.5, 1, 0.25],), "convolve": (np.ones((3, 3)),), "correlate": (np.ones((3, 3)),),
     "affine_transform": (np.eye(2) * 0.9,),
+    "generic_filter": (np.ptp, 3), "generic_filter1d": (_doubled, 1), "geometric_transform": (_moved,),
     **dict.fromkeys(("laplace", "prewitt", "sobel", "spline_filter", "spline_filter1d", "binary_closing",
                      "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss", "binary_opening",
                      "binary_propagation"), ()),

@@ -112,7 +112,6 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (lambda a: ndimage.rotate(a[0], 3), ValueError, "at least 2D"),
     (lambda a: ndimage.rotate(a, 3, axes=(0, 2)), ValueError, "plane"),
     (lambda a: ndimage.rotate(a, 3, axes=(0,)), ValueError, "exactly two"),
-    (lambda a: ndimage.geometric_transform(a, lambda c: c), NotImplementedError, "map_coordinates"),
 ]
 
 

@@ -149,6 +149,51 @@ def test_distances_without_a_zero() -> None:
     assert ndimage.distance_transform_edt(cp.zeros((0, 3))).shape == (0, 3)
 
 
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.3, 0.9, 0.99]))
+def test_indices_of_distances(seed: int, ndim: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    image = rng.random(rng.integers(1, 20 if ndim < 3 else 8, ndim)) < density
+    image.flat[-1] = False
+    array = cp.asarray(image)
+    for name, metric, the_same in (
+        ("edt", None, True), ("edt", 2.5, True), ("bf", "euclidean", True), ("bf", "taxicab", True),
+        ("bf", "chessboard", False), ("cdt", "taxicab", False), ("cdt", "chessboard", False),
+    ):  # fmt: skip
+        name = f"distance_transform_{name}"
+        far, near = getattr(scipy_ndimage, name)(image, metric, return_indices=True)
+        ours_far, ours = (a.get() for a in getattr(ndimage, name)(array, metric, return_indices=True))
+        assert (ours_far.dtype, ours.dtype, ours.shape) == (far.dtype, near.dtype, near.shape)
+        np.testing.assert_allclose(ours_far, far, rtol=1e-14)
+        if the_same:
+            np.testing.assert_array_equal(ours, near)
+        assert not image[tuple(ours)].any()
+        steps = np.abs(ours - np.indices(image.shape))
+        if "taxicab" in str(metric):
+            np.testing.assert_array_equal(steps.sum(axis=0), far)
+        elif metric == "chessboard":
+            np.testing.assert_array_equal(steps.max(axis=0), far)
+
+
+def test_indices_alone_and_into_arrays() -> None:
+    image = cp.asarray(np.random.default_rng(3).random((6, 7)) < 0.8)
+    for function in (ndimage.distance_transform_edt, ndimage.distance_transform_cdt, ndimage.distance_transform_bf):
+        far, near = function(image, return_indices=True)
+        np.testing.assert_array_equal(function(image, return_indices=True, return_distances=False).get(), near.get())
+        distances, indices = cp.zeros(far.shape, far.dtype), cp.zeros(near.shape, "int32")
+        assert function(image, return_indices=True, distances=distances, indices=indices) is None
+        np.testing.assert_array_equal(distances.get(), far.get())
+        np.testing.assert_array_equal(indices.get(), near.get())
+        alone = function(image, return_indices=True, distances=distances)
+        np.testing.assert_array_equal(alone.get(), near.get())
+    ones = np.ones((2, 3))
+    np.testing.assert_array_equal(
+        ndimage.distance_transform_cdt(cp.asarray(ones), return_indices=True)[1].get(),
+        scipy_ndimage.distance_transform_cdt(ones, return_indices=True)[1],
+    )
+    assert ndimage.distance_transform_edt(cp.ones(0), return_indices=True)[1].shape == (1, 0)
+
+
 MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (lambda a: ndimage.binary_erosion(a * 1j), TypeError, "Complex"),
     (lambda a: ndimage.binary_erosion(a, np.ones(3)), RuntimeError, "dimensionality"),
@@ -159,13 +204,17 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (lambda a: ndimage.grey_erosion(a), ValueError, "must be specified"),
     (lambda a: ndimage.grey_dilation(a), ValueError, "must be specified"),
     (lambda a: ndimage.grey_erosion(a, structure=np.ones(3)), RuntimeError, "must match"),
-    (lambda a: ndimage.distance_transform_edt(a, return_indices=True), NotImplementedError, "return_indices"),
+    (lambda a: ndimage.distance_transform_edt(a, indices=cp.zeros((2, 4, 5), "i4")), RuntimeError, "return_indices"),
+    (lambda a: ndimage.distance_transform_edt(a, None, True, True, None, cp.zeros((2, 4, 5))), RuntimeError, "int32"),
+    (lambda a: ndimage.distance_transform_bf(a, "taxicab", None, True, True, None, a), RuntimeError, "wrong shape"),
+    (lambda a: ndimage.distance_transform_cdt(a, "taxicab", True, True, None, a), ValueError, "wrong shape"),
+    (lambda a: ndimage.distance_transform_edt(a, None, True, True, None, np.zeros(2)), TypeError, "asarray"),
     (lambda a: ndimage.distance_transform_edt(a, return_distances=False), RuntimeError, "at least one"),
     (lambda a: ndimage.distance_transform_edt(a, distances=cp.ones(2)), RuntimeError, "wrong shape"),
     (lambda a: ndimage.distance_transform_cdt(a, "euclidean"), ValueError, "metric"),
     (lambda a: ndimage.distance_transform_bf(a, "none"), RuntimeError, "metric"),
     (lambda a: ndimage.distance_transform_bf(a, "taxicab", 2.0), NotImplementedError, "sampling"),
-    (lambda a: ndimage.generic_filter(a, np.mean, 3), NotImplementedError, "compose"),
+    (lambda a: ndimage.watershed_ift(a, a), NotImplementedError, "label"),
 ]
 
 

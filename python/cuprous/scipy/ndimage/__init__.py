@@ -36,6 +36,12 @@ from cuprous.scipy.ndimage._gaussian import (
     prewitt,
     sobel,
 )
+from cuprous.scipy.ndimage._generic import (
+    generic_filter,
+    generic_filter1d,
+    geometric_transform,
+    vectorized_filter,
+)
 from cuprous.scipy.ndimage._grey import (
     black_tophat,
     grey_closing,
@@ -100,14 +106,9 @@ from cuprous.scipy.ndimage._structures import (
     iterate_structure,
 )
 
-_EACH = "functions are not called once an element: compose it of the other filters"
 #: The nearest alternative to every function of SciPy's that there is none of here.
 ALTERNATIVES = {
-    "generic_filter": _EACH,
-    "generic_filter1d": _EACH,
-    "geometric_transform": "compute the coordinates of all elements and use map_coordinates",
-    "vectorized_filter": "use lib.stride_tricks.sliding_window_view on the padded array",
-    "watershed_ift": "use scipy.ndimage's on array.get()",
+    "watershed_ift": "use scipy.ndimage's on array.get(), or label where the regions do not touch",
 }
 
 
@@ -144,8 +145,11 @@ __all__ = [
     "gaussian_gradient_magnitude",
     "gaussian_laplace",
     "generate_binary_structure",
+    "generic_filter",
+    "generic_filter1d",
     "generic_gradient_magnitude",
     "generic_laplace",
+    "geometric_transform",
     "grey_closing",
     "grey_dilation",
     "grey_erosion",
@@ -184,6 +188,7 @@ __all__ = [
     "uniform_filter1d",
     "value_indices",
     "variance",
+    "vectorized_filter",
     "white_tophat",
     "zoom",
 ]

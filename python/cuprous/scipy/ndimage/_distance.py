@@ -3,16 +3,20 @@
 Along an axis each element takes, over the elements of its line, the least of "how far that one is from a zero by the
 axes before" combined with the steps to it; that is exact for each of the three metrics (P. Felzenszwalb and
 D. Huttenlocher, Theory of Computing 8 (2012), for squares). Steps are taken as long as one that is still to come could
-shorten the greatest distance: the work grows with it, and the device is waited for now and then.
+shorten the greatest distance: the work grows with it, and the device is waited for now and then. Where indices are
+asked for, the number of the zero goes along, counted so that the lowest of equally near ones is SciPy's choice.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous._args import is_numpy_array, unsupported
+from cuprous._index_routines import split_index
+from cuprous._joining import stack
 from cuprous.scipy.ndimage._structures import host, neighbours
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 
@@ -28,114 +32,173 @@ _JOIN: dict[str, Callable[[Any, float], ndarray]] = {
 _NAMES = {"euclidean": "euclidean", "chessboard": "chessboard"} | dict.fromkeys(
     ("taxicab", "cityblock", "manhattan"), "taxicab"
 )
+#: Distances, and the numbers of the zeros.
+Found = tuple[ndarray, "ndarray | None"]
 
 
-def _distances(input: ArrayLike, metric: str, sampling: Any) -> ndarray:
-    """float64, squared for the Euclidean metric; inf where there is no zero."""
-    a = source(input)
+def _numbers(shape: tuple[int, ...], count: str) -> ndarray:
+    """A number for each element: in C order ("rows"), in Fortran's ("columns"), or in C order from the end ("back")."""
+    if count == "columns":
+        strides, first = [math.prod(shape[:i]) for i in range(len(shape))], 0
+    else:
+        strides, first = [math.prod(shape[i + 1 :]) for i in range(len(shape))], 0
+    if count == "back":
+        strides, first = [-s for s in strides], math.prod(shape) - 1
+    return _core.cast(_core.iota(shape, strides, first), "int32" if math.prod(shape) < 2**31 else "int64")
+
+
+def _coordinates(near: ndarray, count: str) -> ndarray:
+    """The places of what has those numbers, in int32, one row an axis."""
+    shape = near.shape
+    if not shape:
+        return _core.empty((0,), "int32")
+    wide = _core.cast(near, "int64")
+    if count == "columns":
+        places = split_index(wide, shape[::-1])[::-1]
+    else:
+        places = split_index(near.size - 1 - wide if count == "back" else wide, shape)
+    return stack([_core.cast(place, "int32") for place in places])
+
+
+def _distances(a: ndarray, metric: str, sampling: Any, count: str | None) -> Found:
+    """Distances in float64, squared for the Euclidean metric; inf where there is no zero. With `count` numbers too;
+    there an element's own."""
     join = _JOIN[metric]
     scale = [1.0] * a.ndim if sampling is None else [float(s) for s in per_axis(sampling, a.ndim)]
     far = _core.map("where", a != 0, _INF, _core.full((), 0.0, "float64"))
-    if a.size == 0:
-        return far
-    for axis, s in enumerate(scale):
-        far = _along(far, axis, s, join)
-    return far
+    near = None if count is None else _numbers(a.shape, count)
+    if a.size:
+        for axis, s in enumerate(scale):
+            far, near = _along(far, near, axis, s, join)
+    return far, near
 
 
-def _along(far: ndarray, axis: int, scale: float, join: Callable[[Any, float], ndarray]) -> ndarray:
+def _along(far: ndarray, near: ndarray | None, axis: int, scale: float, join: Callable[[Any, float], ndarray]) -> Found:
     n = far.shape[axis]
-    result, reach = far, 0
-    while reach < n - 1 and float(_core.reduce("max", result, None)) > _least(join, (reach + 1) * scale):
+    result, place, reach = far, near, 0
+    while reach < n - 1 and _worth(result, _least(join, (reach + 1) * scale), place is not None):
         last = min(n - 1, reach + _MANY, max(2 * reach, _FEW))
         around = [last if i == axis else 0 for i in range(far.ndim)]
         padded = _core.pad(far, around, around, "constant", _INF)
+        padded_near = None if near is None else _core.pad(near, around, around, "constant", 0.0)
         stride = padded.element_strides
         for k in range(reach + 1, last + 1):
             for start in (last - k, last + k):
-                view = _core.as_strided(padded, far.shape, stride, start * stride[axis])
-                result = _core.map("minimum", result, join(view, k * scale))
+                offset = start * stride[axis]
+                other = join(_core.as_strided(padded, far.shape, stride, offset), k * scale)
+                if padded_near is not None and place is not None:
+                    zero = _core.as_strided(padded_near, far.shape, stride, offset)
+                    tie = _core.map("logical_and", other == result, other < _INF)
+                    wins = _core.map("logical_or", other < result, _core.map("logical_and", tie, zero < place))
+                    place = _core.map("where", wins, zero, place)
+                result = _core.map("minimum", result, other)
         reach = last
-    return result
+    return result, place
+
+
+def _worth(result: ndarray, least: float, ties: bool) -> bool:
+    """Whether a step of that length could change anything; with ties, also by a place with another index."""
+    greatest = float(_core.reduce("max", result, None))
+    return greatest >= least if ties else greatest > least
 
 
 def _least(join: Callable[[Any, float], ndarray], steps: float) -> float:
     return float(join(_core.full((), 0.0, "float64"), steps))
 
 
-def _answer(
-    name: str, distances: Any, dtype: str, shape: tuple[int, ...], return_distances: bool, return_indices: bool,
-    indices: Any, error: type[Exception],
+def _check(
+    distances: Any, dtype: str, shape: tuple[int, ...], return_distances: bool, return_indices: bool, indices: Any,
+    error: type[Exception],
 ) -> None:  # fmt: skip
     """Checks the arguments that the three functions share."""
-    if is_numpy_array(distances):
-        raise unsupported(distances)
+    for given in (distances, indices):
+        if is_numpy_array(given):
+            raise unsupported(given)
     wrong = (
         [] if return_distances or return_indices else ["at least one of return_distances/return_indices must be True"]
     )
     if isinstance(distances, ndarray) and not return_distances:
         wrong.append("return_distances must be True if distances is supplied")
+    if isinstance(indices, ndarray) and not return_indices:
+        wrong.append("return_indices must be True if indices is supplied")
     if wrong:
         raise RuntimeError(", ".join(wrong))
-    if return_indices or indices is not None:
-        raise NotImplementedError(f"[{name}] return_indices=True and indices= are not supported")
-    if isinstance(distances, ndarray):
-        if distances.shape != shape:
-            raise error("distances array has wrong shape")
-        if distances.dtype_name != dtype:
-            raise error(f"distances array must be {dtype}")
+    outputs = (("distances", distances, dtype, shape), ("indices", indices, "int32", (len(shape), *shape)))
+    for name, out, wanted, extents in outputs:
+        if isinstance(out, ndarray):
+            if out.shape != extents:
+                raise error(f"{name} array has wrong shape")
+            if out.dtype_name != wanted:
+                raise error(f"{name} array must be {wanted}")
 
 
-def _delivered(result: ndarray, distances: Any) -> ndarray | None:
-    if isinstance(distances, ndarray):
-        _core.update(distances, result)
-        return None
-    return result
+def _delivered(
+    far: ndarray, near: ndarray | None, count: str | None, wanted: bool, distances: Any, indices: Any
+) -> Any:
+    """What was asked for and has no array of the caller's: one array, a pair or None."""
+    results = [(far, distances)] if wanted else []
+    if near is not None and count is not None:
+        results.append((_coordinates(near, count), indices))
+    left = []
+    for result, out in results:
+        if isinstance(out, ndarray):
+            _core.update(out, result)
+        else:
+            left.append(result)
+    return tuple(left) if len(left) == 2 else left[0] if left else None
 
 
 def distance_transform_edt(
     input: ArrayLike, sampling: Any = None, return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None,
-) -> ndarray | None:  # fmt: skip
+) -> Any:  # fmt: skip
     """The Euclidean distance of each element to the nearest zero, in float64; inf where there is none.
 
     Args:
         input: real array of any shape; a 0-d array counts as one of one element.
         sampling: lengths of the steps along the axes, one or per axis.
-        return_distances: must be true, as indices are not supported.
-        return_indices: not supported.
-        distances: float64 array that receives the result; None is returned then.
-        indices: not supported.
+        return_distances: whether to return the distances.
+        return_indices: whether to return the coordinates of the nearest zero, in int32, one row an axis; the element's
+            own where there is none.
+        distances: float64 array that receives the distances, which are not returned then.
+        indices: int32 array that receives the coordinates, which are not returned then.
+
+    Returns:
+        The distances, the coordinates, a pair of both, or None, by what was asked for.
 
     Raises:
-        RuntimeError: for `distances` of the wrong shape or dtype.
-        NotImplementedError: for `return_indices` and `indices`.
+        RuntimeError: for `distances` or `indices` of the wrong shape or dtype, or if nothing is asked for.
     """
     a = source(input)
     a = a.reshape([1]) if a.ndim == 0 else a
-    _answer("distance_transform_edt", distances, "float64", a.shape, return_distances, return_indices, indices,
-            RuntimeError)  # fmt: skip
-    return _delivered(_core.map("sqrt", _distances(a, "euclidean", sampling)), distances)
+    _check(distances, "float64", a.shape, return_distances, return_indices, indices, RuntimeError)
+    count = "columns" if return_indices else None
+    far, near = _distances(a, "euclidean", sampling, count)
+    return _delivered(_core.map("sqrt", far), near, count, return_distances, distances, indices)
 
 
 def distance_transform_cdt(
     input: ArrayLike, metric: Any = "chessboard", return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None,
-) -> ndarray | None:  # fmt: skip
+) -> Any:  # fmt: skip
     """The least number of steps from each element to a zero, in int32; -1 where there is none.
 
     Args:
         input: real array of any shape.
         metric: "chessboard" (diagonal steps too), "taxicab" or its names "cityblock" and "manhattan", or the structure
             that `generate_binary_structure` makes for one of them.
-        return_distances: must be true, as indices are not supported.
-        return_indices: not supported.
-        distances: int32 array that receives the result; None is returned then.
-        indices: not supported.
+        return_distances: whether to return the distances.
+        return_indices: whether to return the coordinates of a nearest zero, as `distance_transform_edt` does.
+        distances: int32 array that receives the distances, which are not returned then.
+        indices: int32 array that receives the coordinates, which are not returned then.
+
+    Returns:
+        The distances, the coordinates, a pair of both, or None, by what was asked for.
 
     Raises:
-        ValueError: for an unknown metric, and for `distances` of the wrong shape or dtype.
-        NotImplementedError: for `return_indices`, `indices`, and other structures.
+        ValueError: for an unknown metric, and for `distances` or `indices` of the wrong shape or dtype.
+        RuntimeError: if nothing is asked for.
+        NotImplementedError: for other structures.
     """
     a = source(input)
     if isinstance(metric, str):
@@ -151,32 +214,36 @@ def distance_transform_cdt(
         if not equal:
             raise NotImplementedError("[distance_transform_cdt] metric= of another structure is not supported")
         metric = equal[0]
-    _answer("distance_transform_cdt", distances, "int32", a.shape, return_distances, return_indices, indices,
-            ValueError)  # fmt: skip
-    far = _distances(a, metric, None)
-    return _delivered(_core.cast(_core.map("where", far == _INF, -1.0, far), "int32"), distances)
+    _check(distances, "int32", a.shape, return_distances, return_indices, indices, ValueError)
+    count = "rows" if return_indices else None
+    far, near = _distances(a, metric, None, count)
+    steps = _core.cast(_core.map("where", far == _INF, -1.0, far), "int32")
+    return _delivered(steps, near, count, return_distances, distances, indices)
 
 
 def distance_transform_bf(
     input: ArrayLike, metric: str = "euclidean", sampling: Any = None, return_distances: bool = True,
     return_indices: bool = False, distances: Any = None, indices: Any = None,
-) -> ndarray | None:  # fmt: skip
+) -> Any:  # fmt: skip
     """As `distance_transform_edt` (float64) for "euclidean"; steps in uint32 for "taxicab" and "chessboard".
 
     Raises:
-        RuntimeError: for an unknown metric, and for `distances` of the wrong shape or dtype.
-        NotImplementedError: for `return_indices` and `indices`, and `sampling` with metrics that count steps.
+        RuntimeError: for an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is
+            asked for.
+        NotImplementedError: for `sampling` with metrics that count steps.
     """
     a = source(input)
     if metric.lower() not in _NAMES:
         raise RuntimeError("distance metric not supported")
     known = _NAMES[metric.lower()]
     dtype = "float64" if known == "euclidean" else "uint32"
-    _answer("distance_transform_bf", distances, dtype, a.shape, return_distances, return_indices, indices, RuntimeError)
-    if known == "euclidean":
-        return _delivered(_core.map("sqrt", _distances(a, known, sampling)), distances)
-    if sampling is not None:
+    _check(distances, dtype, a.shape, return_distances, return_indices, indices, RuntimeError)
+    if known != "euclidean" and sampling is not None:
         raise NotImplementedError(f"[distance_transform_bf] sampling= with metric={metric!r} is not supported")
-    far = _distances(a, known, None)
-    most = float(2**32 - 1)
-    return _delivered(_core.cast(_core.map("where", far == _INF, most, far), "uint32"), distances)
+    count = "back" if return_indices else None
+    far, near = _distances(a, known, sampling, count)
+    if known == "euclidean":
+        result = _core.map("sqrt", far)
+    else:
+        result = _core.cast(_core.map("where", far == _INF, float(2**32 - 1), far), "uint32")
+    return _delivered(result, near, count, return_distances, distances, indices)

@@ -1,0 +1,345 @@
+"""Filters and geometry by a function of the caller's.
+
+Functions that are called once an element or line get NumPy arrays: there is one copy to the host before the first call
+and one back after the last. `vectorized_filter` calls its function on all windows at once, as views on the device.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from array import array as array_of
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cuprous import _core
+from cuprous._args import as_shape, normalize_axis
+from cuprous._args import target as array_target
+from cuprous._manipulation import moveaxis
+from cuprous._padding import pad
+from cuprous.lib.stride_tricks import sliding_window_view
+from cuprous.scipy.ndimage._interpolation import _check, _transformed
+from cuprous.scipy.ndimage._rank import _footprint, _padded, _warn_size, _Window
+from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.ndimage._support import (
+    ArrayLike,
+    Output,
+    check_axes,
+    converted,
+    deliver,
+    edge,
+    is_complex,
+    ndarray,
+    per_axis,
+    real_only,
+    source,
+    target,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Elements of windows that are gathered on the host at a time.
+_PIECE = 1 << 20
+#: SciPy's modes of `vectorized_filter` -> NumPy's of `pad`; that of "grid-mirror" is SciPy's too.
+_PADS = {
+    "nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "grid-mirror": "reflect",
+    "constant": "constant", "grid-constant": "constant", "wrap": "wrap", "grid-wrap": "wrap", "valid": "valid",
+}  # fmt: skip
+
+
+def _checked(name: str, function: Any, arguments: Any, keywords: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function and its keywords.
+
+    Raises:
+        NotImplementedError: for a `scipy.LowLevelCallable`.
+        ValueError: for what cannot be called.
+        RuntimeError: for extra arguments that are no tuple, or keywords that are no dict.
+    """
+    if any(t.__name__ == "LowLevelCallable" for t in type(function).__mro__):
+        raise NotImplementedError(f"[{name}] scipy.LowLevelCallable is not supported; give it a Python function")
+    if not callable(function):
+        raise ValueError("invalid callable given")
+    if not isinstance(arguments, tuple):
+        raise RuntimeError("extra_arguments must be a tuple")
+    if keywords is not None and not isinstance(keywords, dict):
+        raise RuntimeError("extra_keywords must be a dictionary")
+    return function, keywords or {}
+
+
+def _doubles(a: ndarray, shape: Sequence[int], origins: Sequence[int], mode: str, cval: Any) -> np.ndarray[Any, Any]:
+    """The input (not empty) in float64 on the host, with enough around it for a window at every element."""
+    return _core.to_numpy(_padded(_core.cast(a, "float64"), shape, origins, mode, cval))
+
+
+def generic_filter(
+    input: ArrayLike, function: Callable[..., float], size: Any = None, footprint: Any = None, output: Output = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, extra_arguments: tuple[Any, ...] = (),
+    extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
+) -> ndarray:  # fmt: skip
+    """Calls a Python function for the window of every element, in order, on the host.
+
+    The array is copied to the host once and the results back once; the calls take microseconds each. Where the
+    function has an `axis`, `vectorized_filter` stays on the device.
+
+    Args:
+        input: real array of any shape.
+        function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a NumPy array of
+            float64 with one axis, the elements of the window that the footprint has.
+        size: extents of a box, one or per axis.
+        footprint: instead of `size`, which elements of a window count; it is read on the host.
+        output: dtype of the result (the input's), or an array for it. Integers are truncated.
+        mode: what lies beyond the edges, as for `correlate1d`.
+        cval: the value there for "constant".
+        origin: shift of the window's centre, one or per axis.
+        extra_arguments: passed on to the function.
+        extra_keywords: passed on to the function.
+        axes: the axes of the window; None for all.
+
+    Raises:
+        TypeError: for complex input, and where the function returns no real number.
+        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+        ValueError: for an origin outside of the window, and for what cannot be called.
+        NotImplementedError: for a `scipy.LowLevelCallable`.
+    """
+    import numpy as np
+
+    _warn_size(size, footprint)
+    function, keywords = _checked("generic_filter", function, extra_arguments, extra_keywords)
+    a = source(input)
+    real_only(a)
+    found = check_axes(axes, a.ndim)
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint or filter size provided")
+        shape = as_shape(per_axis(size, len(found)))
+        mask = [True] * math.prod(shape)
+    else:
+        shape, mask = _footprint(footprint)
+    window = _Window(shape, mask, origin, found, a.ndim)
+    name, out = target(a, output)
+    mode = edge(mode)
+    if a.size == 0:
+        return deliver(_core.empty(a.shape, name), out)
+    around = _doubles(a, window.shape, window.origins, mode, cval)
+    strides = [s // around.itemsize for s in around.strides] or [1]
+    lanes = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
+    flat, found_values = around.reshape(-1), array_of("d")
+    step = max(1, _PIECE // max(1, lanes.size))
+    for start in range(0, a.size, step):
+        places = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
+        first = np.asarray(sum(place * s for place, s in zip(places, strides, strict=True)))
+        for values in flat[first[:, None] + lanes]:
+            found_values.append(function(values, *extra_arguments, **keywords))
+    result = np.array(found_values, dtype=np.float64).reshape(a.shape)
+    return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
+
+
+def generic_filter1d(
+    input: ArrayLike, function: Callable[..., Any], filter_size: int, axis: int = -1, output: Output = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: int = 0, extra_arguments: tuple[Any, ...] = (),
+    extra_keywords: dict[str, Any] | None = None,
+) -> ndarray:  # fmt: skip
+    """Calls a Python function for every line along an axis, in order, on the host.
+
+    The array is copied to the host once and the results back once.
+
+    Args:
+        input: real array of one axis or more.
+        function: `function(line, result, *extra_arguments, **extra_keywords)` writes into `result`; both are NumPy
+            arrays of float64 with one axis. `line` is `filter_size - 1` elements longer: it has what lies beyond the
+            edges. What the function returns is ignored.
+        filter_size: length of the filter.
+        axis: the axis.
+        output: other arguments as for `generic_filter`.
+
+    Raises:
+        TypeError: for complex input.
+        RuntimeError: for a length below 1.
+        ValueError: for an origin outside of the filter, and for what cannot be called.
+        AxisError: if there is no such axis.
+        NotImplementedError: for a `scipy.LowLevelCallable`.
+    """
+    import numpy as np
+
+    function, keywords = _checked("generic_filter1d", function, extra_arguments, extra_keywords)
+    a = source(input)
+    real_only(a)
+    name, out = target(a, output)
+    n = operator.index(filter_size)
+    if n < 1:
+        raise RuntimeError("invalid filter size")
+    axis = normalize_axis(axis, a.ndim)
+    if not 0 <= n // 2 + origin < n:
+        raise ValueError("invalid origin")
+    shape, origins = ([k if i == axis else rest for i in range(a.ndim)] for k, rest in ((n, 1), (origin, 0)))
+    mode = edge(mode)
+    result = np.zeros(a.shape)
+    if a.size:
+        lines = np.moveaxis(_doubles(a, shape, origins, mode, cval), axis, -1)
+        filtered = np.zeros((*lines.shape[:-1], a.shape[axis]))
+        for place in np.ndindex(lines.shape[:-1]):
+            function(lines[place].copy(), filtered[place], *extra_arguments, **keywords)
+        result = np.moveaxis(filtered, -1, axis)
+    return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
+
+
+def geometric_transform(
+    input: ArrayLike, mapping: Callable[..., tuple[float, ...]], output_shape: Any = None, output: Output = None,
+    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+    extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None,
+) -> ndarray:  # fmt: skip
+    """Element o of the result is the input at `mapping(o)`.
+
+    The mapping is a Python function that is called on the host once an element of the result; the coordinates are
+    copied to the device and the rest is `map_coordinates`, which is the quick way where coordinates can be computed for
+    all elements at once.
+
+    Args:
+        input: array of any dtype.
+        mapping: `mapping(place, *extra_arguments, **extra_keywords)` returns a tuple of a number an axis of the input;
+            `place` is a tuple of an int an axis of the result.
+        output_shape: shape of the result; by default the input's.
+        output: this and the following arguments as for `map_coordinates`.
+        extra_arguments: passed on to the mapping.
+        extra_keywords: passed on to the mapping.
+
+    Raises:
+        RuntimeError: for another order or mode, an output of the wrong shape, and arrays of no axes.
+        TypeError: if the mapping returns anything else than a tuple of real numbers.
+        ValueError: for what cannot be called.
+        NotImplementedError: for a `scipy.LowLevelCallable`.
+    """
+    import numpy as np
+
+    mapping, keywords = _checked("geometric_transform", mapping, extra_arguments, extra_keywords)
+    a = source(input)
+    shape = a.shape if output_shape is None else tuple(operator.index(n) for n in output_shape)
+    _check(a, order, len(shape))
+    target(a, output, is_complex(a), shape)  # before the calls, which may take long
+    found = array_of("d")
+    for place in np.ndindex(shape):
+        coordinates = mapping(place, *extra_arguments, **keywords)
+        if not isinstance(coordinates, tuple) or len(coordinates) < a.ndim:
+            raise TypeError(f"[geometric_transform] the mapping must return a tuple of {a.ndim} numbers, not "
+                            f"{coordinates!r}")  # fmt: skip
+        found.extend(coordinates[: a.ndim])
+    rows = np.array(found, dtype=np.float64).reshape(math.prod(shape), a.ndim).T.reshape(a.ndim, *shape)
+    where = _core.from_numpy(rows, a.device_name)
+    return _transformed(a, [where[i] for i in range(a.ndim)], shape, output, order, mode, cval, prefilter)
+
+
+def _integers(values: Sequence[Any]) -> bool:
+    return all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in values)
+
+
+def _sequence(value: Any, count: int) -> tuple[Any, ...]:
+    return (value,) * count if isinstance(value, numbers.Number) else tuple(value)
+
+
+def vectorized_filter(
+    input: ArrayLike, function: Callable[..., Any], *, size: Any = None, footprint: Any = None,
+    output: ndarray | None = None, mode: str = "reflect", cval: Any = None, origin: Any = None, axes: Any = None,
+    batch_memory: float = 2**30,
+) -> ndarray:  # fmt: skip
+    """Calls a function on the windows of all elements at once; everything stays on the device.
+
+    Args:
+        input: array of any dtype and shape.
+        function: `function(windows, axis=axes_of_a_window)` returns an array without those axes, such as `cp.mean` or
+            `lambda w, axis: cp.max(w, axis) - cp.min(w, axis)`. `windows` is a Cuprous array with the windows' axes
+            last (`axis` is a tuple), with a footprint the one last axis of its elements (`axis` is -1).
+        size: extents of a box, one or per axis.
+        footprint: instead of `size`, which elements of a window count; it is read on the host.
+        output: an array for the result. By default a new one of the dtype that the function returns.
+        mode: what lies beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap", "grid-constant",
+            "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid": only windows that lie
+            inside of the array.
+        cval: the value beyond the edges for "constant" (0).
+        origin: shift of the window's centre, one or per axis.
+        axes: the axes of the window; None for all.
+        batch_memory: greatest size in bytes of the windows that the function is given at a time.
+
+    Raises:
+        ValueError: unless there is either `size` or `footprint`, and for arguments of the wrong kind or length.
+        AxisError: if there is no such axis.
+    """
+    a = source(input)
+    if not callable(function):
+        raise ValueError("`function` must be a callable.")
+    if size is None and footprint is None:
+        raise ValueError("Either `size` or `footprint` must be provided.")
+    if size is not None and footprint is not None:
+        raise ValueError("Either `size` or `footprint` may be provided, not both.")
+    found = tuple(range(-a.ndim, 0)) if axes is None else _sequence(axes, 1)
+    count = len(found)
+    if count > a.ndim:
+        raise ValueError("The length of `axes` may not exceed the dimensionality of `input`(`input.ndim`).")
+    called: Callable[..., Any] = function
+    if size is not None:
+        shape = _sequence(size, count)
+        if not _integers(shape) or any(n <= 0 for n in shape):
+            raise ValueError("All elements of `size` must be positive integers.")
+    else:
+        cells = host(footprint, bool)
+        shape = cells.shape
+        index = (..., *(_core.from_numpy(i, a.device_name) for i in cells.nonzero())) if count else ()
+
+        def called(windows: ndarray, axis: Any) -> Any:
+            return function(windows[index] if count else windows[cells[()]], axis=-1)
+
+    if count != len(shape):
+        raise ValueError(
+            "`axes` must be compatible with the dimensionality of the window specified by `size` or `footprint`."
+        )
+    origins = (0,) * count if origin is None else _sequence(origin, count)
+    if not _integers(origins):
+        raise ValueError("All elements of `origin` must be integers.")
+    if len(origins) != count:
+        raise ValueError("`origin` must be an integer or tuple of integers with length equal to the number of axes.")
+    if mode not in _PADS:
+        raise ValueError(f"`mode` must be one of {set(_PADS)}.")
+    mode = _PADS[mode]
+    if mode == "valid" and any(origins):
+        raise ValueError("`mode='valid'` is incompatible with use of `origin`.")
+    if cval is not None and mode != "constant":
+        raise ValueError("Use of `cval` is compatible only with `mode='constant'`.")
+    if cval is not None and (isinstance(cval, bool) or not isinstance(cval, (numbers.Number, tuple, list, ndarray))):
+        raise ValueError("`cval` must include only numbers.")
+    if isinstance(batch_memory, bool) or not isinstance(batch_memory, numbers.Real) or not batch_memory > 0:
+        raise ValueError("`batch_memory` must be positive number.")
+    last = tuple(range(-count, 0))
+    moved = moveaxis(a, found, last)
+    if output is not None:
+        output = moveaxis(array_target(output, "vectorized_filter"), found, last)
+    if a.size == 0:
+        return a
+    if a.ndim == 0:
+        return source(called(a, axis=-1) if footprint is not None else function(a))
+    if mode != "valid":
+        widths = [(n // 2 + o, (n - 1) // 2 - o) for n, o in zip(shape, origins, strict=True)]
+        values = {"constant_values": 0.0 if cval is None else cval} if mode == "constant" else {}
+        moved = pad(moved, [(0, 0)] * (a.ndim - count) + widths, mode, **values)
+    result = _in_batches(called, sliding_window_view(moved, shape, last), last, output, batch_memory)
+    return moveaxis(result, last, found)
+
+
+def _in_batches(
+    function: Callable[..., Any], windows: ndarray, last: tuple[int, ...], output: ndarray | None, memory: float
+) -> ndarray:
+    """`function` of the windows, as many places along the first axis at a time as have room."""
+    n = windows.shape[0]
+    step = n if not last else int(min(n, memory // (math.prod(windows.shape[1:]) * windows.itemsize)))
+    if step < 1:
+        raise ValueError("`batch_memory` is insufficient for minimum chunk size.")
+    if step == n:
+        result = source(function(windows, axis=last))
+        return result if output is None else deliver(result, output)
+    for start in range(0, n, step):
+        part = source(function(windows[start : start + step], axis=last))
+        if output is None:
+            output = _core.empty(windows.shape[: -len(last)], part.dtype_name)
+        _core.update(output[start : start + step], part)
+    assert output is not None
+    return output
