@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cuprous import cuda
+from cuprous import _core, cuda
 from cuprous.cuda import errors, float32, types
+from tests.conftest import DEVICE
 
 INNER = np.dtype([("n", np.int16), ("w", np.float32, (2,))], align=True)
 RECORD = np.dtype([("a", np.float64), ("b", np.int32), ("c", np.complex64), ("in", INNER)], align=True)
 
 
+@pytest.fixture(autouse=True, params=["here", "elsewhere"])
+def _device(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The device under test, and a second CPU, to which arrays of the host are copied as to a GPU."""
+    if request.param == "elsewhere":
+        if DEVICE != "cpu":
+            pytest.skip("a GPU is elsewhere itself")
+        before = _core.get_device()
+        _core.set_device(_core.stand_in_device())
+        yield
+        _core.set_device(before)
+    else:
+        yield
+
+
 def run(function: Any, *args: Any) -> None:
-    """Runs a kernel on the CPU; its CUDA C++ is at least written."""
+    """Runs a kernel; its CUDA C++ is at least written."""
     kernel = cuda.jit(function)
     kernel[1, 1](*args)
     assert "__global__" in kernel.cuda_source()

@@ -1,5 +1,6 @@
 //! Arguments of a launch: their types, and their bytes.
 
+use cuprous_core::layout::contiguous_strides;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Layout, Scalar};
 use cuprous_kernel::rules::python_type;
@@ -31,6 +32,8 @@ pub(super) enum Arg<'py> {
     Array(Array, bool),
     /// A NumPy array. Boxed, so that numbers, of which there may be hundreds, stay small.
     Host(Box<HostArray<'py>>),
+    /// Records on a device.
+    Records(Box<Records>),
     Tuple(Vec<Arg<'py>>, Names),
 }
 
@@ -43,6 +46,40 @@ pub(super) struct HostArray<'py> {
     /// In bytes.
     strides: Vec<i64>,
     pub(super) writable: bool,
+}
+
+/// An array of records, copied to a device: the elements of a device's own arrays are numbers.
+pub(super) struct Records {
+    /// Its bytes, in C order.
+    bytes: Array,
+    elem: Ty,
+    shape: Vec<i64>,
+    writable: bool,
+}
+
+impl Records {
+    /// The copy of an array of the host, if that is one of records.
+    pub(super) fn of(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Option<Records>> {
+        if !matches!(host.elem, Ty::Record(_)) {
+            return Ok(None);
+        }
+        let packed = py.import("numpy")?.call_method1("ascontiguousarray", (&host.object,))?;
+        let bytes = packed.call_method1("reshape", (-1,))?.call_method1("view", ("u1",))?;
+        let bytes = numpy::from_numpy(py, &bytes, Some(device))?.0;
+        Ok(Some(Records { bytes, elem: host.elem.clone(), shape: host.shape.clone(), writable: host.writable }))
+    }
+
+    /// Writes them back, field by field, which single records can too.
+    pub(super) fn copy_to(py: Python<'_>, bytes: &Array, host: &Bound<'_, PyAny>) -> PyResult<()> {
+        let copy = Py::new(py, PyArray::own(bytes.clone()))?;
+        let dtype = host.getattr("dtype")?;
+        let records = numpy::to_numpy(py, copy.get(), None)?.call_method1("view", (&dtype,))?;
+        let records = records.call_method1("reshape", (host.getattr("shape")?,))?;
+        dtype.getattr("names")?.try_iter()?.try_for_each(|name| {
+            let name = name?;
+            host.set_item(&name, records.get_item(&name)?)
+        })
+    }
 }
 
 impl HostArray<'_> {
@@ -195,6 +232,10 @@ impl<'py> Arg<'py> {
                 let elem = Box::new(a.elem.clone());
                 Ty::Array(ArrayTy { elem, ndim: a.shape.len() as u8, order: a.order(), mutable: a.writable })
             }
+            Arg::Records(a) => {
+                let elem = Box::new(a.elem.clone());
+                Ty::Array(ArrayTy { elem, ndim: a.shape.len() as u8, order: Order::C, mutable: a.writable })
+            }
             Arg::Tuple(items, names) => Ty::Tuple(items.iter().map(Arg::ty).collect(), names.clone()),
         }
     }
@@ -229,6 +270,7 @@ impl<'py> Arg<'py> {
     pub(super) fn arrays<'a>(&'a self, f: &mut dyn FnMut(&'a Array)) {
         match self {
             Arg::Array(a, _) => f(a),
+            Arg::Records(a) => f(&a.bytes),
             Arg::Tuple(items, _) => items.iter().for_each(|item| item.arrays(f)),
             _ => {}
         }
@@ -352,6 +394,13 @@ impl Packed {
                     && (a.writable || !wanted.mutable)
                     && (wanted.order == Order::A || wanted.order == a.order())
                     && self.extents(at + 8, wanted, &a.shape, &a.strides, 1)
+            }
+            (Ty::Array(wanted), Arg::Records(a)) => {
+                self.addresses.push(at as u32);
+                *wanted.elem == a.elem
+                    && (a.writable || !wanted.mutable)
+                    && wanted.order != Order::F
+                    && self.extents(at + 8, wanted, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
             }
             (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
                 let mut place = 0usize;

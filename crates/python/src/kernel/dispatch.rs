@@ -7,12 +7,12 @@ use cuprous_kernel::fault::{Checks, FaultKind, Record};
 use cuprous_kernel::lower::{Arg as Given, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch};
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use super::args::{Arg, Key, Packed, key_of};
+use super::args::{Arg, Key, Packed, Records, key_of};
 use super::{parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
@@ -305,12 +305,17 @@ impl Kernel {
             )
         })
         .or_raise()?;
-        for (k, host) in back {
-            if slots.get(k).copied().unwrap_or(true)
-                && let Some(array) = arrays.get(k)
-            {
-                let copy = Py::new(py, crate::array::PyArray::own((*array).clone()))?;
-                crate::numpy::to_numpy(py, copy.get(), Some(host))?;
+        for Back { array, host, records } in back {
+            match arrays.get(array) {
+                Some(copy) if slots.get(array).copied().unwrap_or(true) => {
+                    if records {
+                        Records::copy_to(py, copy, &host)?;
+                    } else {
+                        let copy = Py::new(py, crate::array::PyArray::own((*copy).clone()))?;
+                        crate::numpy::to_numpy(py, copy.get(), Some(host))?;
+                    }
+                }
+                _ => {}
             }
         }
         for (array, copy) in unaligned {
@@ -353,7 +358,7 @@ impl Overload {
 /// For each of our arrays in an argument, whether it may be written.
 fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
-        Arg::Array(..) => {
+        Arg::Array(..) | Arg::Records(_) => {
             slots.push(writes.get(*next).copied().unwrap_or(true));
             *next += 1;
         }
@@ -363,29 +368,33 @@ fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[
     }
 }
 
-/// Replaces an array of the host by a copy on the device; `back` gets what is copied back, with its number among the
-/// arrays.
+/// An array of the host that was copied to a device.
+struct Back<'py> {
+    /// Its number among the arrays.
+    array: usize,
+    host: Bound<'py, PyAny>,
+    records: bool,
+}
+
+/// Replaces an array of the host by a copy on the device; `back` gets what is copied back.
 fn to_device<'py>(
     py: Python<'py>,
     engine: &Arc<Engine>,
     arg: &mut Arg<'py>,
     count: &mut usize,
-    back: &mut Vec<(usize, Bound<'py, PyAny>)>,
+    back: &mut Vec<Back<'py>>,
 ) -> PyResult<()> {
     match arg {
-        Arg::Array(..) => *count += 1,
+        Arg::Array(..) | Arg::Records(_) => *count += 1,
         Arg::Host(host) => {
-            let writable = host.writable;
-            if matches!(host.elem, Ty::Record(_)) {
-                return Err(PyNotImplementedError::new_err(
-                    "[cuda.jit] an array of records is not copied to a GPU yet: pass its fields as arrays of their own",
-                ));
-            }
             let device = devices::name(engine);
-            let copy = crate::numpy::from_numpy(py, &host.object, Some(&device))?;
-            back.push((*count, host.object.clone()));
+            let records = Records::of(py, host, &device)?;
+            back.push(Back { array: *count, host: host.object.clone(), records: records.is_some() });
             *count += 1;
-            *arg = Arg::Array(copy.0, writable);
+            *arg = match records {
+                Some(records) => Arg::Records(Box::new(records)),
+                None => Arg::Array(crate::numpy::from_numpy(py, &host.object, Some(&device))?.0, host.writable),
+            };
         }
         Arg::Tuple(items, _) => {
             for item in items {
