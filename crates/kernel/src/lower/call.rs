@@ -119,7 +119,7 @@ impl Walk<'_, '_> {
             self.no_keywords(name, &named)?;
             let mut args = self.values(args)?;
             if rule == Rule::Ufunc && args.len() == fun.op().arity as usize + 1 {
-                return self.into_array(name, fun, args).map(Thing::Expr);
+                return self.fill_array(name, fun, args).map(Thing::Expr);
             }
             // log(x, base).
             if fun == Fun::Log && args.len() == 2 && rule != Rule::Ufunc {

@@ -10,7 +10,7 @@ use crate::types::{BOOL, INT, Ty};
 
 impl Walk<'_, '_> {
     /// `np.sin(a, out)`: operands are numbers or arrays that broadcast to the array of the results, which is given back.
-    pub(super) fn into_array(&mut self, name: &str, fun: Fun, mut args: Vec<Expr>) -> Result<Expr> {
+    pub(super) fn fill_array(&mut self, name: &str, fun: Fun, mut args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
         }
