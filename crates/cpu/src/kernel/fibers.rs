@@ -206,7 +206,13 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
         }
         all.iter_mut().for_each(Running::go_on);
     }
-    all.into_iter().zip(envs).map(|(block, env)| block.end(env)).fold(Ok(()), |so_far, one| so_far.and(one))
+    // All of them end, whatever went wrong in one.
+    let mut result = Ok(());
+    for (block, env) in all.into_iter().zip(envs) {
+        let ended = block.end(env);
+        result = result.and(ended);
+    }
+    result
 }
 
 #[derive(Clone, Copy, Debug)]
