@@ -72,15 +72,17 @@ impl Checker {
     /// The first kernel that does not compile, of those that waited too.
     pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
         let stages = |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), program, step)?.kernels.stages);
-        program.steps.iter().try_for_each(|step| self.add(|target| stages(step, target))).map_err(translate)
+        program.steps.iter().try_for_each(|step| self.add(|_| true, |target| stages(step, target))).map_err(translate)
     }
 
-    /// Adds what `code` gives for each target. Which of the alternatives gets machine code follows from that of the first.
-    fn add(&self, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
+    /// Adds what `code` gives for each target. Which of the alternatives that `may` gets machine code follows from that of
+    /// the first.
+    fn add(&self, may: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
             code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
-            let chosen = (hash.finish() % alternatives.len() as u64) as usize;
+            let those: Vec<usize> = (0..alternatives.len()).filter(|&k| may(&alternatives[k])).collect();
+            let chosen = those.get((hash.finish() % those.len().max(1) as u64) as usize).copied().unwrap_or(0);
             for (k, target) in alternatives.iter().enumerate() {
                 let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
                 code(target)?.into_iter().try_for_each(|stage| self.queue(&to, stage))?;
@@ -100,7 +102,8 @@ impl Checker {
     ) -> cuprous_core::Result<()> {
         let UserCode { name, prelude, code } = user::generate(module, options);
         let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
-        self.add(|_| Ok(vec![stage.clone()])).map_err(translate)
+        // What users write reaches every corner of the assembler: each kernel goes on to it.
+        self.add(|target| target.starts_with("sm_"), |_| Ok(vec![stage.clone()])).map_err(translate)
     }
 
     /// Compiles CUDA C++ of a user's for each target.

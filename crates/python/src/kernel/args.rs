@@ -213,7 +213,9 @@ impl<'py> Arg<'py> {
         let strides: Vec<i64> = object.getattr("strides")?.extract()?;
         let data = object.getattr("__array_interface__")?.get_item("data")?;
         let (address, read_only): (u64, bool) = data.extract()?;
-        let writable = !read_only;
+        // A record by itself takes values by field; what NumPy 2.5 says of its memory is that of a copy.
+        let writable = !read_only
+            || matches!(elem, Ty::Record(_)) && object.getattr("dtype")?.getattr("type")?.is(object.get_type());
         let array = HostArray { object: object.clone(), address, elem, shape, strides, writable };
         array_key(&array.elem, array.shape.len(), array.order(), writable, key);
         Ok(Arg::Host(Box::new(array)))

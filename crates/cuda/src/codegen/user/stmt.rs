@@ -348,6 +348,11 @@ impl Writer<'_> {
         code.line(format!("{space} const {c} constant_{k}_data[{count}] = {{{items}}};"));
         let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
         let (n, shape) = (array.shape.len(), shape.join(", "));
-        code.line(format!("DEV array<{c}, {n}> constant_{k}() {{ return {{({c}*)constant_{k}_data, {{{shape}}}}}; }}"));
+        // NVRTC 13 takes the address for one of global memory where it sees through it, and ptxas refuses that.
+        code.line(format!("DEV array<{c}, {n}> constant_{k}() {{"));
+        code.line(format!("    const void* at = constant_{k}_data;"));
+        code.line("    asm(\"\" : \"+l\"(at));");
+        code.line(format!("    return {{({c}*)at, {{{shape}}}}};"));
+        code.line("}");
     }
 }
