@@ -15,6 +15,7 @@ from bench.timing import assert_close
 OPERANDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "cholesky": lambda a: a @ a.mT + a.shape[-1] * np.eye(a.shape[-1], dtype=a.dtype),
     "eigh": lambda a: a + a.mT,
+    "eigvalsh": lambda a: a + a.mT,
 }
 
 #: What is kept of results that are tuples.

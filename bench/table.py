@@ -141,6 +141,12 @@ CPU = [
     *decompositions(
         linalg.decomposition, (200, 200), (1000, 1000), MANY, dtypes=("float64",), target=versus(numpy=0.8)
     ),
+    Spec(
+        "eigvalsh1000d",
+        "linalg.eigvalsh 1000, float64",
+        linalg.decomposition("eigvalsh", 1000, 1000),
+        versus(numpy=0.8),
+    ),
     Spec("turn", "copy of a transposed 4096² float32", cpu.turned(False), versus(numpy=1)),
     Spec("turned", "a + b.T of 4096² float32", cpu.turned(True), versus(numpy=1)),
     Spec("small", "20 chained ops on 1,000 elements, per op", cpu.small_ops, versus(numpy=1)),
