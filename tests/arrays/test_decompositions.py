@@ -406,3 +406,21 @@ def test_results_are_contiguous_and_their_own() -> None:
         assert x.base is None
     s[...] = 0
     assert float(u.get().std()) > 0
+
+
+@pytest.mark.parametrize("n", [3, 40, 150, 300])
+def test_imaginary_parts_on_the_diagonal_of_hermitian_matrices_do_not_count(n: int) -> None:
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
+    a = a @ a.conj().T / n + np.eye(n) + 1j * np.diag(rng.normal(size=n))
+    for x in (a, a.astype("complex64")):
+        tolerance = 1e-5 if x.dtype == np.complex64 else 1e-12
+        for triangle in "LU":
+            expected = np.linalg.eigvalsh(x, triangle)
+            for ours in (cp.linalg.eigvalsh(cp.asarray(x), triangle), cp.linalg.eigh(cp.asarray(x), triangle)[0]):
+                np.testing.assert_allclose(ours.get(), expected, rtol=10 * tolerance, atol=n * tolerance)
+            upper = triangle == "U"
+            factor = cp.linalg.cholesky(cp.asarray(x), upper=upper).get()
+            np.testing.assert_allclose(
+                factor, np.linalg.cholesky(x, upper=upper), rtol=1e3 * tolerance, atol=n * tolerance
+            )

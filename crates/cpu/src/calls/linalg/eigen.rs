@@ -10,7 +10,7 @@ use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::traits::RealField;
 use num_complex::Complex;
 
-use super::number::{Number, rescaled, scaled, scaled_triangle};
+use super::number::{Number, make_diagonal_real, rescaled, scaled, scaled_triangle};
 use super::{Job, Place, matrix, transfer};
 
 /// The size from which a symmetric tridiagonal matrix is divided and conquered.
@@ -85,6 +85,7 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
                 true => transfer(n, n, from.transposed(), Place::columns(a, n), T::conjugate),
             }
         }
+        make_diagonal_real(a, n);
         let values = job.result(0, index);
         // The other triangle may hold anything.
         let Some(factor) = scaled_triangle(a, n) else {

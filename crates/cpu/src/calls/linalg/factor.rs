@@ -8,7 +8,7 @@ use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
 use faer::linalg::qr::no_pivoting::factor as qr;
 use faer::{Conj, MatMut, Par, Spec};
 
-use super::number::Number;
+use super::number::{Number, make_diagonal_real};
 use super::{Job, Place, copy_rows, matrix, transfer};
 
 /// Rows from which a matrix is factored by rows: faer's innermost loops want columns, but a large matrix spends little
@@ -31,6 +31,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
         let triangle = |i: usize| if upper { i..n } else { 0..i + 1 };
         // SAFETY: the operand is in memory, and the result has n · n elements.
         unsafe { copy_rows(n, n, job.a.source(index), out, triangle) };
+        make_diagonal_real(out, n);
         let nan = |i: usize| out[i * n..][triangle(i)].iter().fold(false, |nan, x| nan | x.is_nan());
         if (0..n).any(nan) {
             out.fill(T::whole(f64::NAN));

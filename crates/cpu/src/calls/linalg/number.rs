@@ -100,3 +100,8 @@ fn scaled_by<T: Number>(a: &mut [T], largest: f64) -> Option<f64> {
 pub(super) fn rescaled<T: Number>(x: T, factor: f64) -> T {
     if factor == 1.0 { x } else { x.times(factor).times(factor) }
 }
+
+/// Drops imaginary parts on the diagonal of a Hermitian matrix of `n` rows: LAPACK does not look at them.
+pub(super) fn make_diagonal_real<T: Number>(a: &mut [T], n: usize) {
+    a.iter_mut().step_by(n + 1).take(n).for_each(|x| *x = T::from_parts(x.parts().0, 0.0));
+}
