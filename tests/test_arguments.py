@@ -33,6 +33,7 @@ HINTS = {
     "cuda._arrays.device_array.stream": _ORDERED,
     "cuda._arrays.device_array_like.stream": _ORDERED,
     "cuda._arrays.pinned.arylist": "every copy goes through pinned memory",
+    "scipy.ndimage._generic.called.axis": "elements of a footprint are always along the last one",
     "_interop.bind.stream": _ORDERED,
     "_interop.getitem.stream": _ORDERED,
     "_interop.setitem.stream": _ORDERED,
