@@ -13,8 +13,8 @@ use num_complex::Complex;
 use super::number::{Number, make_diagonal_real, rescaled, scaled, scaled_triangle};
 use super::{Job, Place, matrix, transfer};
 
-/// The size from which a symmetric tridiagonal matrix is divided and conquered.
-const DIVIDED: usize = 32;
+/// The size from which a tridiagonal or bidiagonal matrix is divided and conquered.
+const DIVIDED: usize = 64;
 
 fn wanted(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
@@ -35,7 +35,9 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
         Vectors::Full => (ComputeSvdVectors::Full, m, n),
     };
     let wants = vectors != Vectors::No;
-    let stack = |par| svd::svd_scratch::<T>(m, n, compute, compute, par, Default::default());
+    let mut parameters = Spec::<svd::SvdParams, T>::default();
+    parameters.recursion_threshold = DIVIDED;
+    let stack = |par| svd::svd_scratch::<T>(m, n, compute, compute, par, parameters);
     job.each(m * n + m * columns, stack, |index, space, stack, par| {
         let (a, u) = space.split_at_mut(m * n);
         job.load(index, a);
@@ -53,7 +55,7 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
                 wants.then(|| matrix(v, n, rows)),
                 par,
                 stack,
-                Default::default(),
+                parameters,
             )
         });
         if !fine || values.iter().any(|s| s.size().is_nan()) {
