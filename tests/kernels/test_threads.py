@@ -321,3 +321,17 @@ def test_a_shape_that_is_a_tuple_goes_through_calls() -> None:
     kernel[1, (2, 3)](a, b)
     np.testing.assert_array_equal(a, [[14, 13, 12], [4, 3, 2]])
     np.testing.assert_array_equal(b, a)
+
+
+def test_a_grid_of_too_many_threads_is_refused_before_anything_is_made() -> None:
+    @cuda.jit
+    def wait(a):
+        part = cuda.shared.array(6000, np.float64)
+        part[0] = 0
+        cuda.cg.this_grid().sync()
+        a[0] = 1
+
+    a = np.zeros(1)
+    with pytest.raises(ValueError, match="wait for one another"):
+        wait[2_000_000, 256](a)
+    assert a[0] == 0

@@ -183,15 +183,19 @@ pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -
     running.end(env)
 }
 
+/// Refuses grids of more threads than may wait for one another.
+pub(super) fn check_grid(threads: u64) -> Result<()> {
+    if threads <= MAX_GRID as u64 {
+        return Ok(());
+    }
+    Err(Error::value(format!(
+        "[kernel] {threads} threads wait for one another > {MAX_GRID} that may on the CPU; launch fewer blocks, and let \
+         each do more in a loop"
+    )))
+}
+
 /// Runs blocks that wait for one another, in turn.
 pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
-    let threads = envs.iter().map(|env| env.dims.iter().product::<i32>() as usize).sum::<usize>();
-    if threads > MAX_GRID {
-        return Err(Error::value(format!(
-            "[kernel] {threads} threads wait for one another > {MAX_GRID} that may on the CPU; launch fewer blocks, and \
-             let each do more in a loop"
-        )));
-    }
     let mut all = Vec::new();
     for env in &mut *envs {
         all.push(Running::new(code, args, env, local)?);

@@ -83,6 +83,9 @@ impl CpuKernel {
     fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, _] = launch.grid.map(|n| n as usize);
         let dynamic = launch.shared as usize;
+        // Before anything is made for each block.
+        let each: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        fibers::check_grid(launch.blocks().saturating_mul(each))?;
         let blocks = launch.blocks() as usize;
         let mut memory: Vec<Vec<u128>> = (0..blocks).map(|_| shared_memory(self.shared + dynamic + 128)).collect();
         let mut envs: Vec<Env> = Vec::new();
