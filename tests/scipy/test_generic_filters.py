@@ -267,3 +267,20 @@ def test_vectorized_errors(case: int) -> None:
         options = {"function": xp.sum, **WRONG[case]}
         with pytest.raises(ValueError):
             module.vectorized_filter(xp.ones((4, 5)), **options)
+
+
+SIZED = {
+    "generic_filter": lambda m, x, size: m.generic_filter(x, np.sum, size),
+    "median_filter": lambda m, x, size: m.median_filter(x, size),
+    "rank_filter": lambda m, x, size: m.rank_filter(x, 1, size=size),
+    "percentile_filter": lambda m, x, size: m.percentile_filter(x, 30, size=size),
+}
+
+
+@pytest.mark.parametrize("size", [2.5, 3.0, "3", (3, 2.0), -1, (2, -3), (3,), (3, 3, 3)])
+@pytest.mark.parametrize("name", SIZED)
+def test_extents_of_a_box_that_are_none(name: str, size: object) -> None:
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as theirs:
+        SIZED[name](scipy_ndimage, np.ones((4, 5)), size)
+    with pytest.raises(theirs.type):
+        SIZED[name](ndimage, cp.ones((4, 5)), size)

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
-from cuprous._args import as_shape, normalize_axis
+from cuprous._args import normalize_axis
 from cuprous._args import target as array_target
 from cuprous._manipulation import moveaxis
 from cuprous._padding import pad
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy.ndimage._interpolation import _check, _transformed
-from cuprous.scipy.ndimage._rank import _footprint, _padded, _warn_size, _Window
+from cuprous.scipy.ndimage._rank import _box_or_footprint, _padded, _warn_size, _Window
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
@@ -31,7 +31,6 @@ from cuprous.scipy.ndimage._support import (
     edge,
     is_complex,
     ndarray,
-    per_axis,
     real_only,
     source,
     target,
@@ -110,13 +109,7 @@ def generic_filter(
     a = source(input)
     real_only(a)
     found = check_axes(axes, a.ndim)
-    if footprint is None:
-        if size is None:
-            raise RuntimeError("no footprint or filter size provided")
-        shape = as_shape(per_axis(size, len(found)))
-        mask = [True] * math.prod(shape)
-    else:
-        shape, mask = _footprint(footprint)
+    shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
     name, out = target(a, output)
     mode = edge(mode)

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import normalize_axis
+from cuprous._args import as_shape, normalize_axis
 from cuprous.scipy.ndimage._network import select
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
@@ -124,6 +124,22 @@ def _footprint(footprint: Any) -> tuple[tuple[int, ...], list[bool]]:
     return host.shape, [bool(v) for v in host.reshape(-1)]
 
 
+def _box_or_footprint(size: Any, footprint: Any, axes: int) -> tuple[tuple[int, ...], list[bool]]:
+    """Shape and elements of the window that `size` or `footprint` gives.
+
+    Raises:
+        RuntimeError: without both.
+        TypeError: for extents that are no integers.
+        ValueError: for negative ones.
+    """
+    if footprint is not None:
+        return _footprint(footprint)
+    if size is None:
+        raise RuntimeError("no footprint or filter size provided")
+    shape = tuple(as_shape(per_axis(size, axes)))
+    return shape, [True] * math.prod(shape)
+
+
 def _warn_size(size: Any, footprint: Any) -> None:
     if size is not None and footprint is not None:
         import warnings
@@ -221,13 +237,7 @@ def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, s
     a = source(input)
     real_only(a)
     found = check_axes(axes, a.ndim)
-    if footprint is None:
-        if size is None:
-            raise RuntimeError("no footprint or filter size provided")
-        shape = tuple(int(n) for n in per_axis(size, len(found)))
-        mask = [True] * math.prod(shape)
-    else:
-        shape, mask = _footprint(footprint)
+    shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
     rank = _rank_of(rank, percentile, len(window.offsets))
     name, out = target(a, output)
