@@ -106,7 +106,7 @@ def on_gpus() -> dict[str, str]:
 
 def marks(full: str, there: bool) -> str:
     """The columns of the two devices."""
-    return f"yes | {on_gpus().get(full, 'yes')}" if there else "no | no"
+    return f"yes | {on_gpus().get(full, 'yes, not measured')}" if there else "no | no"
 
 
 def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
@@ -195,7 +195,8 @@ def page() -> str:
         "  singular, so that the call waits for the device;",
         "- **host**: the elements themselves go to the host or come from it.",
         "",
-        "Two words, where it depends on the arguments. On the CPU there is nothing to wait for.",
+        "Two words, where it depends on the arguments; **not measured** what takes no arrays, or no table of the tests",
+        "calls. On the CPU there is nothing to wait for.",
         "[Differences](differences.md) are what names and arguments do not show.",
         "",
         *section("`numpy`", np, cp, refused),
