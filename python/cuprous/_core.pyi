@@ -467,6 +467,10 @@ def t_convolution(
     """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
     "weight" (of output and input); extents and widths for each spatial axis."""
 
+def t_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Tensor | None:
+    """`softmax(scale * q @ k.T) @ v` of halves (batch, heads, rows, features) by a routine of the device; None where it has
+    none for these."""
+
 def t_recurrent(
     mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool
 ) -> list[Tensor] | None:

@@ -9,6 +9,7 @@
 //! Python.
 
 pub mod activation;
+pub mod attention;
 pub mod conv;
 mod formula;
 pub mod layer_norm;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use cuprous_core::attention::Attention;
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::recurrent::Recurrence;
@@ -32,6 +33,8 @@ pub enum Rule {
     Conv(Part, Arc<Geometry>),
     /// Layers of a recurrence: edges are its parameters, input and first states, outputs those and the last states.
     Recur(Arc<Recurrence>),
+    /// Attention by the device's routine: edges are Q, K and V.
+    Attend(Arc<Attention>),
     /// The largest element of each window of so many elements, side by side; operand 0 is kept as the places of those.
     MaxPool(Dims),
     /// x times the normal distribution function of x.
@@ -214,6 +217,7 @@ impl Node {
             Rule::Dot => "MmBackward0".into(),
             Rule::Conv(..) => "ConvolutionBackward0".into(),
             Rule::Recur(_) => "CudnnRnnBackward0".into(),
+            Rule::Attend(_) => "ScaledDotProductCudnnAttentionBackward0".into(),
             Rule::Gelu => "GeluBackward0".into(),
             Rule::LayerNorm(..) => "NativeLayerNormBackward0".into(),
             Rule::MaxPool(_) => "MaxPool2DWithIndicesBackward0".into(),

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
-use crate::{Arg, Tensor, activation, conv, layer_norm, ops, pool, recurrent, softmax};
+use crate::{Arg, Tensor, activation, attention, conv, layer_norm, ops, pool, recurrent, softmax};
 
 /// Gradients by number of edge, each in the shape in which the operand was read.
 pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
@@ -24,6 +24,9 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
         return recurrent::backward(node, recurrence, gs, wanted);
     }
     let g = gs.first().and_then(Option::as_ref).expect("a visited node has a gradient");
+    if let Rule::Attend(of) = &node.rule {
+        return attention::backward(node, of, g, wanted);
+    }
     let mut out = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         let Some(edge) = edge else { continue };
@@ -31,7 +34,9 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
             continue;
         }
         let dg = match &node.rule {
-            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) | Rule::Recur(_) => unreachable!("handled before"),
+            Rule::Leaf(_) | Rule::Custom(..) | Rule::Again(_) | Rule::Recur(_) | Rule::Attend(_) => {
+                unreachable!("handled before")
+            }
             Rule::Map(fun, numbers) => scalar(node, *fun, numbers, k, g)?,
             Rule::Fold(op, mask) => fold(node, *op, *mask, edge, g)?,
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use crate::attention::Attention;
 use crate::convolution::{Geometry, Part};
 use crate::recurrent::{Recurrence, Steps};
 use crate::{DType, Dims};
@@ -272,6 +273,10 @@ pub enum CallOp {
     Recur(Arc<Recurrence>),
     /// The way back of [`CallOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
     RecurBack(Arc<Recurrence>),
+    /// Attention, on devices that have a routine for it: see [`Attention`] for operand and result.
+    Attend(Arc<Attention>),
+    /// The way back of [`CallOp::Attend`]: operands are its operand, its output and the gradient of the outputs.
+    AttendBack(Arc<Attention>),
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
     /// Their way back.
@@ -368,6 +373,8 @@ impl CallOp {
                 let (steps, weights) = (r.of.steps * r.of.layers, r.weights * dtype.size() as i64 / r.of.layers.max(1));
                 moved.max((steps * weights.max(8 << 20)).unsigned_abs())
             }
+            CallOp::Attend(of) => moved.max(of.products().unsigned_abs() / 80),
+            CallOp::AttendBack(of) => moved.max(of.products().unsigned_abs() / 32),
             _ => moved,
         }
     }
@@ -393,6 +400,8 @@ impl CallOp {
             CallOp::Convolve(..) => "convolve",
             CallOp::Recur(_) => "recurrence",
             CallOp::RecurBack(_) => "recurrence backward",
+            CallOp::Attend(_) => "attention",
+            CallOp::AttendBack(_) => "attention backward",
             CallOp::Steps(_) => "steps of an lstm",
             CallOp::StepsBack(_) => "steps of an lstm backward",
             CallOp::SparseDot { .. } => "sparse dot",

@@ -4,6 +4,7 @@
 //! Architecture invariant: this crate knows no device, no plan and no Python.
 
 pub mod array;
+pub mod attention;
 pub mod call;
 pub mod convolution;
 pub mod dtype;

@@ -214,7 +214,7 @@ impl Routine {
             }
             CallOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
             // Recorded step by step here: see `CpuDevice::can`.
-            CallOp::Recur(_) | CallOp::RecurBack(_) => false,
+            CallOp::Recur(_) | CallOp::RecurBack(_) | CallOp::Attend(_) | CallOp::AttendBack(_) => false,
             CallOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
@@ -279,7 +279,9 @@ impl Routine {
                 CallOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
                 CallOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
                 CallOp::StepsBack(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
-                CallOp::Recur(_) | CallOp::RecurBack(_) => Err(bad(&self.call, "there is no such routine")),
+                CallOp::Recur(_) | CallOp::RecurBack(_) | CallOp::Attend(_) | CallOp::AttendBack(_) => {
+                    Err(bad(&self.call, "there is no such routine"))
+                }
             }
         }
     }

@@ -69,7 +69,7 @@ impl Device for CpuDevice {
     fn can(&self, call: &CallOp) -> bool {
         match call {
             CallOp::Convolve(_, geometry) => calls::convolve::known(geometry),
-            CallOp::Recur(_) | CallOp::RecurBack(_) => false,
+            CallOp::Recur(_) | CallOp::RecurBack(_) | CallOp::Attend(_) | CallOp::AttendBack(_) => false,
             CallOp::Steps(of) | CallOp::StepsBack(of) => calls::recurrent::known(of),
             _ => true,
         }

@@ -219,6 +219,8 @@ impl Device for CudaDevice {
             // Without the library, convolutions are recorded as products of windows.
             CallOp::Convolve(_, geometry) => Convolution::known(geometry) && self.0.with_dnn(|_| Ok(())).is_ok(),
             CallOp::Recur(r) | CallOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
+            // Without the library, or where it refuses, products and a softmax are recorded.
+            CallOp::Attend(of) | CallOp::AttendBack(of) => self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false),
             CallOp::Steps(_) | CallOp::StepsBack(_) => false,
             _ => true,
         }

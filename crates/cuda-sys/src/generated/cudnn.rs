@@ -42,8 +42,6 @@ impl cudnnDataType_t {
     pub const CUDNN_DATA_UINT32: cudnnDataType_t = cudnnDataType_t(19);
     pub const CUDNN_DATA_COMPLEX_FP32: cudnnDataType_t = cudnnDataType_t(20);
     pub const CUDNN_DATA_COMPLEX_FP64: cudnnDataType_t = cudnnDataType_t(21);
-    pub const CUDNN_DATA_BYTE_BOOLEAN: cudnnDataType_t = cudnnDataType_t(22);
-    pub const CUDNN_DATA_FP8_E5M3: cudnnDataType_t = cudnnDataType_t(23);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -57,14 +55,20 @@ impl cudnnMathType_t {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudnnMathType_t(pub ::std::os::raw::c_uint);
-impl cudnnTensorFormat_t {
-    pub const CUDNN_TENSOR_NCHW: cudnnTensorFormat_t = cudnnTensorFormat_t(0);
-    pub const CUDNN_TENSOR_NHWC: cudnnTensorFormat_t = cudnnTensorFormat_t(1);
-    pub const CUDNN_TENSOR_NCHW_VECT_C: cudnnTensorFormat_t = cudnnTensorFormat_t(2);
+impl cudnnReduceTensorOp_t {
+    pub const CUDNN_REDUCE_TENSOR_ADD: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(0);
+    pub const CUDNN_REDUCE_TENSOR_MUL: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(1);
+    pub const CUDNN_REDUCE_TENSOR_MIN: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(2);
+    pub const CUDNN_REDUCE_TENSOR_MAX: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(3);
+    pub const CUDNN_REDUCE_TENSOR_AMAX: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(4);
+    pub const CUDNN_REDUCE_TENSOR_AVG: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(5);
+    pub const CUDNN_REDUCE_TENSOR_NORM1: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(6);
+    pub const CUDNN_REDUCE_TENSOR_NORM2: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(7);
+    pub const CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS: cudnnReduceTensorOp_t = cudnnReduceTensorOp_t(8);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnTensorFormat_t(pub ::std::os::raw::c_uint);
+pub struct cudnnReduceTensorOp_t(pub ::std::os::raw::c_uint);
 impl cudnnConvolutionMode_t {
     pub const CUDNN_CONVOLUTION: cudnnConvolutionMode_t = cudnnConvolutionMode_t(0);
     pub const CUDNN_CROSS_CORRELATION: cudnnConvolutionMode_t = cudnnConvolutionMode_t(1);
@@ -72,6 +76,202 @@ impl cudnnConvolutionMode_t {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudnnConvolutionMode_t(pub ::std::os::raw::c_uint);
+pub type cudnnBackendDescriptor_t = *mut ::std::os::raw::c_void;
+impl cudnnPointwiseMode_t {
+    pub const CUDNN_POINTWISE_ADD: cudnnPointwiseMode_t = cudnnPointwiseMode_t(0);
+    pub const CUDNN_POINTWISE_DIV: cudnnPointwiseMode_t = cudnnPointwiseMode_t(6);
+    pub const CUDNN_POINTWISE_MUL: cudnnPointwiseMode_t = cudnnPointwiseMode_t(1);
+    pub const CUDNN_POINTWISE_SUB: cudnnPointwiseMode_t = cudnnPointwiseMode_t(9);
+    pub const CUDNN_POINTWISE_EXP: cudnnPointwiseMode_t = cudnnPointwiseMode_t(13);
+    pub const CUDNN_POINTWISE_LOG: cudnnPointwiseMode_t = cudnnPointwiseMode_t(15);
+    pub const CUDNN_POINTWISE_IDENTITY: cudnnPointwiseMode_t = cudnnPointwiseMode_t(21);
+    pub const CUDNN_POINTWISE_CMP_GE: cudnnPointwiseMode_t = cudnnPointwiseMode_t(303);
+    pub const CUDNN_POINTWISE_GEN_INDEX: cudnnPointwiseMode_t = cudnnPointwiseMode_t(501);
+    pub const CUDNN_POINTWISE_BINARY_SELECT: cudnnPointwiseMode_t = cudnnPointwiseMode_t(601);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnPointwiseMode_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendAttributeName_t {
+    pub const CUDNN_ATTR_POINTWISE_MODE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(0);
+    pub const CUDNN_ATTR_POINTWISE_MATH_PREC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1);
+    pub const CUDNN_ATTR_POINTWISE_AXIS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(9);
+    pub const CUDNN_ATTR_CONVOLUTION_COMP_TYPE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(100);
+    pub const CUDNN_ATTR_CONVOLUTION_CONV_MODE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(101);
+    pub const CUDNN_ATTR_CONVOLUTION_DILATIONS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(102);
+    pub const CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(103);
+    pub const CUDNN_ATTR_CONVOLUTION_POST_PADDINGS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(104);
+    pub const CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(105);
+    pub const CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(106);
+    pub const CUDNN_ATTR_ENGINEHEUR_MODE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(200);
+    pub const CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(201);
+    pub const CUDNN_ATTR_ENGINEHEUR_RESULTS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(202);
+    pub const CUDNN_ATTR_ENGINECFG_ENGINE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(300);
+    pub const CUDNN_ATTR_EXECUTION_PLAN_HANDLE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(400);
+    pub const CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(401);
+    pub const CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(402);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(700);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(701);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(702);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(703);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(704);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(705);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(706);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(707);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(708);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(709);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(710);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(711);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(712);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(713);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(714);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(715);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(716);
+    pub const CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(717);
+    pub const CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR: cudnnBackendAttributeName_t =
+        cudnnBackendAttributeName_t(750);
+    pub const CUDNN_ATTR_OPERATION_POINTWISE_XDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(751);
+    pub const CUDNN_ATTR_OPERATION_POINTWISE_BDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(752);
+    pub const CUDNN_ATTR_OPERATION_POINTWISE_YDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(753);
+    pub const CUDNN_ATTR_OPERATION_POINTWISE_TDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(758);
+    pub const CUDNN_ATTR_OPERATIONGRAPH_HANDLE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(800);
+    pub const CUDNN_ATTR_OPERATIONGRAPH_OPS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(801);
+    pub const CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(900);
+    pub const CUDNN_ATTR_TENSOR_DATA_TYPE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(901);
+    pub const CUDNN_ATTR_TENSOR_DIMENSIONS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(902);
+    pub const CUDNN_ATTR_TENSOR_STRIDES: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(903);
+    pub const CUDNN_ATTR_TENSOR_UNIQUE_ID: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(906);
+    pub const CUDNN_ATTR_TENSOR_IS_VIRTUAL: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(907);
+    pub const CUDNN_ATTR_TENSOR_IS_BY_VALUE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(908);
+    pub const CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1000);
+    pub const CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1001);
+    pub const CUDNN_ATTR_VARIANT_PACK_WORKSPACE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1003);
+    pub const CUDNN_ATTR_ENGINE_NUMERICAL_NOTE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1303);
+    pub const CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1305);
+    pub const CUDNN_ATTR_MATMUL_COMP_TYPE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1500);
+    pub const CUDNN_ATTR_OPERATION_MATMUL_ADESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1520);
+    pub const CUDNN_ATTR_OPERATION_MATMUL_BDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1521);
+    pub const CUDNN_ATTR_OPERATION_MATMUL_CDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1522);
+    pub const CUDNN_ATTR_OPERATION_MATMUL_DESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1523);
+    pub const CUDNN_ATTR_REDUCTION_OPERATOR: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1600);
+    pub const CUDNN_ATTR_REDUCTION_COMP_TYPE: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1601);
+    pub const CUDNN_ATTR_OPERATION_REDUCTION_XDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1610);
+    pub const CUDNN_ATTR_OPERATION_REDUCTION_YDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1611);
+    pub const CUDNN_ATTR_OPERATION_REDUCTION_DESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(1612);
+    pub const CUDNN_ATTR_OPERATION_RESHAPE_XDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(2200);
+    pub const CUDNN_ATTR_OPERATION_RESHAPE_YDESC: cudnnBackendAttributeName_t = cudnnBackendAttributeName_t(2201);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendAttributeName_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendAttributeType_t {
+    pub const CUDNN_TYPE_HANDLE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(0);
+    pub const CUDNN_TYPE_DATA_TYPE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(1);
+    pub const CUDNN_TYPE_BOOLEAN: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(2);
+    pub const CUDNN_TYPE_INT64: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(3);
+    pub const CUDNN_TYPE_FLOAT: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(4);
+    pub const CUDNN_TYPE_DOUBLE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(5);
+    pub const CUDNN_TYPE_VOID_PTR: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(6);
+    pub const CUDNN_TYPE_CONVOLUTION_MODE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(7);
+    pub const CUDNN_TYPE_HEUR_MODE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(8);
+    pub const CUDNN_TYPE_NUMERICAL_NOTE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(11);
+    pub const CUDNN_TYPE_POINTWISE_MODE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(14);
+    pub const CUDNN_TYPE_BACKEND_DESCRIPTOR: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(15);
+    pub const CUDNN_TYPE_REDUCTION_OPERATOR_TYPE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(18);
+    pub const CUDNN_TYPE_BEHAVIOR_NOTE: cudnnBackendAttributeType_t = cudnnBackendAttributeType_t(19);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendAttributeType_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendDescriptorType_t {
+    pub const CUDNN_BACKEND_POINTWISE_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(0);
+    pub const CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(1);
+    pub const CUDNN_BACKEND_ENGINE_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(2);
+    pub const CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(3);
+    pub const CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(4);
+    pub const CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(5);
+    pub const CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(10);
+    pub const CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(11);
+    pub const CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(12);
+    pub const CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(13);
+    pub const CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(15);
+    pub const CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(16);
+    pub const CUDNN_BACKEND_TENSOR_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(17);
+    pub const CUDNN_BACKEND_MATMUL_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(18);
+    pub const CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(19);
+    pub const CUDNN_BACKEND_REDUCTION_DESCRIPTOR: cudnnBackendDescriptorType_t = cudnnBackendDescriptorType_t(21);
+    pub const CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(22);
+    pub const CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: cudnnBackendDescriptorType_t =
+        cudnnBackendDescriptorType_t(31);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendDescriptorType_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendNumericalNote_t {
+    pub const CUDNN_NUMERICAL_NOTE_TENSOR_CORE: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(0);
+    pub const CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(1);
+    pub const CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: cudnnBackendNumericalNote_t =
+        cudnnBackendNumericalNote_t(2);
+    pub const CUDNN_NUMERICAL_NOTE_FFT: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(3);
+    pub const CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(4);
+    pub const CUDNN_NUMERICAL_NOTE_WINOGRAD: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(5);
+    pub const CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(6);
+    pub const CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(7);
+    pub const CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(8);
+    pub const CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(9);
+    pub const CUDNN_NUMERICAL_NOTE_TYPE_COUNT: cudnnBackendNumericalNote_t = cudnnBackendNumericalNote_t(10);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendNumericalNote_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendBehaviorNote_t {
+    pub const CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION: cudnnBackendBehaviorNote_t = cudnnBackendBehaviorNote_t(0);
+    pub const CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER: cudnnBackendBehaviorNote_t =
+        cudnnBackendBehaviorNote_t(1);
+    pub const CUDNN_BEHAVIOR_NOTE_REQUIRES_BIAS_INT8x32_REORDER: cudnnBackendBehaviorNote_t =
+        cudnnBackendBehaviorNote_t(2);
+    pub const CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API: cudnnBackendBehaviorNote_t =
+        cudnnBackendBehaviorNote_t(3);
+    pub const CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY: cudnnBackendBehaviorNote_t = cudnnBackendBehaviorNote_t(4);
+    pub const CUDNN_BEHAVIOR_NOTE_TYPE_COUNT: cudnnBackendBehaviorNote_t = cudnnBackendBehaviorNote_t(5);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendBehaviorNote_t(pub ::std::os::raw::c_uint);
+impl cudnnBackendHeurMode_t {
+    pub const CUDNN_HEUR_MODE_INSTANT: cudnnBackendHeurMode_t = cudnnBackendHeurMode_t(0);
+    pub const CUDNN_HEUR_MODE_B: cudnnBackendHeurMode_t = cudnnBackendHeurMode_t(1);
+    pub const CUDNN_HEUR_MODE_FALLBACK: cudnnBackendHeurMode_t = cudnnBackendHeurMode_t(2);
+    pub const CUDNN_HEUR_MODE_A: cudnnBackendHeurMode_t = cudnnBackendHeurMode_t(3);
+    pub const CUDNN_HEUR_MODES_COUNT: cudnnBackendHeurMode_t = cudnnBackendHeurMode_t(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct cudnnBackendHeurMode_t(pub ::std::os::raw::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cudnnTensorStruct {
@@ -80,113 +280,10 @@ pub struct cudnnTensorStruct {
 pub type cudnnTensorDescriptor_t = *mut cudnnTensorStruct;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct cudnnFilterStruct {
-    _unused: [u8; 0],
-}
-pub type cudnnFilterDescriptor_t = *mut cudnnFilterStruct;
-impl cudnnDeterminism_t {
-    pub const CUDNN_NON_DETERMINISTIC: cudnnDeterminism_t = cudnnDeterminism_t(0);
-    pub const CUDNN_DETERMINISTIC: cudnnDeterminism_t = cudnnDeterminism_t(1);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnDeterminism_t(pub ::std::os::raw::c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct cudnnDropoutStruct {
     _unused: [u8; 0],
 }
 pub type cudnnDropoutDescriptor_t = *mut cudnnDropoutStruct;
-impl cudnnConvolutionFwdAlgo_t {
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(0);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM: cudnnConvolutionFwdAlgo_t =
-        cudnnConvolutionFwdAlgo_t(1);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_GEMM: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(2);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_DIRECT: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(3);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_FFT: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(4);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(5);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(6);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(7);
-    pub const CUDNN_CONVOLUTION_FWD_ALGO_COUNT: cudnnConvolutionFwdAlgo_t = cudnnConvolutionFwdAlgo_t(8);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnConvolutionFwdAlgo_t(pub ::std::os::raw::c_uint);
-impl cudnnConvolutionBwdFilterAlgo_t {
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0: cudnnConvolutionBwdFilterAlgo_t = cudnnConvolutionBwdFilterAlgo_t(0);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1: cudnnConvolutionBwdFilterAlgo_t = cudnnConvolutionBwdFilterAlgo_t(1);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT: cudnnConvolutionBwdFilterAlgo_t =
-        cudnnConvolutionBwdFilterAlgo_t(2);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3: cudnnConvolutionBwdFilterAlgo_t = cudnnConvolutionBwdFilterAlgo_t(3);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD: cudnnConvolutionBwdFilterAlgo_t =
-        cudnnConvolutionBwdFilterAlgo_t(4);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED: cudnnConvolutionBwdFilterAlgo_t =
-        cudnnConvolutionBwdFilterAlgo_t(5);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING: cudnnConvolutionBwdFilterAlgo_t =
-        cudnnConvolutionBwdFilterAlgo_t(6);
-    pub const CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT: cudnnConvolutionBwdFilterAlgo_t =
-        cudnnConvolutionBwdFilterAlgo_t(7);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnConvolutionBwdFilterAlgo_t(pub ::std::os::raw::c_uint);
-impl cudnnConvolutionBwdDataAlgo_t {
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_0: cudnnConvolutionBwdDataAlgo_t = cudnnConvolutionBwdDataAlgo_t(0);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_1: cudnnConvolutionBwdDataAlgo_t = cudnnConvolutionBwdDataAlgo_t(1);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT: cudnnConvolutionBwdDataAlgo_t = cudnnConvolutionBwdDataAlgo_t(2);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING: cudnnConvolutionBwdDataAlgo_t =
-        cudnnConvolutionBwdDataAlgo_t(3);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD: cudnnConvolutionBwdDataAlgo_t =
-        cudnnConvolutionBwdDataAlgo_t(4);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED: cudnnConvolutionBwdDataAlgo_t =
-        cudnnConvolutionBwdDataAlgo_t(5);
-    pub const CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT: cudnnConvolutionBwdDataAlgo_t = cudnnConvolutionBwdDataAlgo_t(6);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudnnConvolutionBwdDataAlgo_t(pub ::std::os::raw::c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cudnnConvolutionStruct {
-    _unused: [u8; 0],
-}
-pub type cudnnConvolutionDescriptor_t = *mut cudnnConvolutionStruct;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cudnnConvolutionFwdAlgoPerfStruct {
-    pub algo: cudnnConvolutionFwdAlgo_t,
-    pub status: cudnnStatus_t,
-    pub time: f32,
-    pub memory: usize,
-    pub determinism: cudnnDeterminism_t,
-    pub mathType: cudnnMathType_t,
-    pub reserved: [::std::os::raw::c_int; 3usize],
-}
-pub type cudnnConvolutionFwdAlgoPerf_t = cudnnConvolutionFwdAlgoPerfStruct;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cudnnConvolutionBwdDataAlgoPerfStruct {
-    pub algo: cudnnConvolutionBwdDataAlgo_t,
-    pub status: cudnnStatus_t,
-    pub time: f32,
-    pub memory: usize,
-    pub determinism: cudnnDeterminism_t,
-    pub mathType: cudnnMathType_t,
-    pub reserved: [::std::os::raw::c_int; 3usize],
-}
-pub type cudnnConvolutionBwdDataAlgoPerf_t = cudnnConvolutionBwdDataAlgoPerfStruct;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cudnnConvolutionBwdFilterAlgoPerfStruct {
-    pub algo: cudnnConvolutionBwdFilterAlgo_t,
-    pub status: cudnnStatus_t,
-    pub time: f32,
-    pub memory: usize,
-    pub determinism: cudnnDeterminism_t,
-    pub mathType: cudnnMathType_t,
-    pub reserved: [::std::os::raw::c_int; 3usize],
-}
-pub type cudnnConvolutionBwdFilterAlgoPerf_t = cudnnConvolutionBwdFilterAlgoPerfStruct;
 impl cudnnRNNAlgo_t {
     pub const CUDNN_RNN_ALGO_STANDARD: cudnnRNNAlgo_t = cudnnRNNAlgo_t(0);
     pub const CUDNN_RNN_ALGO_PERSIST_STATIC: cudnnRNNAlgo_t = cudnnRNNAlgo_t(1);
@@ -265,12 +362,53 @@ impl cudnnWgradMode_t {
 pub struct cudnnWgradMode_t(pub ::std::os::raw::c_uint);
 pub struct CudnnApi {
     __library: ::libloading::Library,
+    pub cudnnGetVersion: Result<unsafe extern "C" fn() -> usize, ::libloading::Error>,
     pub cudnnGetErrorString:
         Result<unsafe extern "C" fn(status: cudnnStatus_t) -> *const ::std::os::raw::c_char, ::libloading::Error>,
     pub cudnnCreate: Result<unsafe extern "C" fn(handle: *mut cudnnHandle_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnDestroy: Result<unsafe extern "C" fn(handle: cudnnHandle_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnSetStream: Result<
         unsafe extern "C" fn(handle: cudnnHandle_t, streamId: cudaStream_t) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnBackendCreateDescriptor: Result<
+        unsafe extern "C" fn(
+            descriptorType: cudnnBackendDescriptorType_t,
+            descriptor: *mut cudnnBackendDescriptor_t,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnBackendDestroyDescriptor:
+        Result<unsafe extern "C" fn(descriptor: cudnnBackendDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnBackendFinalize:
+        Result<unsafe extern "C" fn(descriptor: cudnnBackendDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
+    pub cudnnBackendSetAttribute: Result<
+        unsafe extern "C" fn(
+            descriptor: cudnnBackendDescriptor_t,
+            attributeName: cudnnBackendAttributeName_t,
+            attributeType: cudnnBackendAttributeType_t,
+            elementCount: i64,
+            arrayOfElements: *const ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnBackendGetAttribute: Result<
+        unsafe extern "C" fn(
+            descriptor: cudnnBackendDescriptor_t,
+            attributeName: cudnnBackendAttributeName_t,
+            attributeType: cudnnBackendAttributeType_t,
+            requestedElementCount: i64,
+            elementCount: *mut i64,
+            arrayOfElements: *mut ::std::os::raw::c_void,
+        ) -> cudnnStatus_t,
+        ::libloading::Error,
+    >,
+    pub cudnnBackendExecute: Result<
+        unsafe extern "C" fn(
+            handle: cudnnHandle_t,
+            executionPlan: cudnnBackendDescriptor_t,
+            variantPack: cudnnBackendDescriptor_t,
+        ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
     pub cudnnCreateTensorDescriptor:
@@ -287,20 +425,6 @@ pub struct CudnnApi {
     >,
     pub cudnnDestroyTensorDescriptor:
         Result<unsafe extern "C" fn(tensorDesc: cudnnTensorDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
-    pub cudnnCreateFilterDescriptor:
-        Result<unsafe extern "C" fn(filterDesc: *mut cudnnFilterDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
-    pub cudnnSetFilterNdDescriptor: Result<
-        unsafe extern "C" fn(
-            filterDesc: cudnnFilterDescriptor_t,
-            dataType: cudnnDataType_t,
-            format: cudnnTensorFormat_t,
-            nbDims: ::std::os::raw::c_int,
-            filterDimA: *const ::std::os::raw::c_int,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnDestroyFilterDescriptor:
-        Result<unsafe extern "C" fn(filterDesc: cudnnFilterDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnCreateDropoutDescriptor:
         Result<unsafe extern "C" fn(dropoutDesc: *mut cudnnDropoutDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
     pub cudnnDestroyDropoutDescriptor:
@@ -313,126 +437,6 @@ pub struct CudnnApi {
             states: *mut ::std::os::raw::c_void,
             stateSizeInBytes: usize,
             seed: ::std::os::raw::c_ulonglong,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnCreateConvolutionDescriptor:
-        Result<unsafe extern "C" fn(convDesc: *mut cudnnConvolutionDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
-    pub cudnnDestroyConvolutionDescriptor:
-        Result<unsafe extern "C" fn(convDesc: cudnnConvolutionDescriptor_t) -> cudnnStatus_t, ::libloading::Error>,
-    pub cudnnSetConvolutionMathType: Result<
-        unsafe extern "C" fn(convDesc: cudnnConvolutionDescriptor_t, mathType: cudnnMathType_t) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnSetConvolutionGroupCount: Result<
-        unsafe extern "C" fn(
-            convDesc: cudnnConvolutionDescriptor_t,
-            groupCount: ::std::os::raw::c_int,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnSetConvolutionNdDescriptor: Result<
-        unsafe extern "C" fn(
-            convDesc: cudnnConvolutionDescriptor_t,
-            arrayLength: ::std::os::raw::c_int,
-            padA: *const ::std::os::raw::c_int,
-            filterStrideA: *const ::std::os::raw::c_int,
-            dilationA: *const ::std::os::raw::c_int,
-            mode: cudnnConvolutionMode_t,
-            computeType: cudnnDataType_t,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnGetConvolutionForwardAlgorithm_v7: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            srcDesc: cudnnTensorDescriptor_t,
-            filterDesc: cudnnFilterDescriptor_t,
-            convDesc: cudnnConvolutionDescriptor_t,
-            destDesc: cudnnTensorDescriptor_t,
-            requestedAlgoCount: ::std::os::raw::c_int,
-            returnedAlgoCount: *mut ::std::os::raw::c_int,
-            perfResults: *mut cudnnConvolutionFwdAlgoPerf_t,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnConvolutionForward: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            alpha: *const ::std::os::raw::c_void,
-            xDesc: cudnnTensorDescriptor_t,
-            x: *const ::std::os::raw::c_void,
-            wDesc: cudnnFilterDescriptor_t,
-            w: *const ::std::os::raw::c_void,
-            convDesc: cudnnConvolutionDescriptor_t,
-            algo: cudnnConvolutionFwdAlgo_t,
-            workSpace: *mut ::std::os::raw::c_void,
-            workSpaceSizeInBytes: usize,
-            beta: *const ::std::os::raw::c_void,
-            yDesc: cudnnTensorDescriptor_t,
-            y: *mut ::std::os::raw::c_void,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnGetConvolutionBackwardDataAlgorithm_v7: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            filterDesc: cudnnFilterDescriptor_t,
-            diffDesc: cudnnTensorDescriptor_t,
-            convDesc: cudnnConvolutionDescriptor_t,
-            gradDesc: cudnnTensorDescriptor_t,
-            requestedAlgoCount: ::std::os::raw::c_int,
-            returnedAlgoCount: *mut ::std::os::raw::c_int,
-            perfResults: *mut cudnnConvolutionBwdDataAlgoPerf_t,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnConvolutionBackwardData: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            alpha: *const ::std::os::raw::c_void,
-            wDesc: cudnnFilterDescriptor_t,
-            w: *const ::std::os::raw::c_void,
-            dyDesc: cudnnTensorDescriptor_t,
-            dy: *const ::std::os::raw::c_void,
-            convDesc: cudnnConvolutionDescriptor_t,
-            algo: cudnnConvolutionBwdDataAlgo_t,
-            workSpace: *mut ::std::os::raw::c_void,
-            workSpaceSizeInBytes: usize,
-            beta: *const ::std::os::raw::c_void,
-            dxDesc: cudnnTensorDescriptor_t,
-            dx: *mut ::std::os::raw::c_void,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnGetConvolutionBackwardFilterAlgorithm_v7: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            srcDesc: cudnnTensorDescriptor_t,
-            diffDesc: cudnnTensorDescriptor_t,
-            convDesc: cudnnConvolutionDescriptor_t,
-            gradDesc: cudnnFilterDescriptor_t,
-            requestedAlgoCount: ::std::os::raw::c_int,
-            returnedAlgoCount: *mut ::std::os::raw::c_int,
-            perfResults: *mut cudnnConvolutionBwdFilterAlgoPerf_t,
-        ) -> cudnnStatus_t,
-        ::libloading::Error,
-    >,
-    pub cudnnConvolutionBackwardFilter: Result<
-        unsafe extern "C" fn(
-            handle: cudnnHandle_t,
-            alpha: *const ::std::os::raw::c_void,
-            xDesc: cudnnTensorDescriptor_t,
-            x: *const ::std::os::raw::c_void,
-            dyDesc: cudnnTensorDescriptor_t,
-            dy: *const ::std::os::raw::c_void,
-            convDesc: cudnnConvolutionDescriptor_t,
-            algo: cudnnConvolutionBwdFilterAlgo_t,
-            workSpace: *mut ::std::os::raw::c_void,
-            workSpaceSizeInBytes: usize,
-            beta: *const ::std::os::raw::c_void,
-            dwDesc: cudnnFilterDescriptor_t,
-            dw: *mut ::std::os::raw::c_void,
         ) -> cudnnStatus_t,
         ::libloading::Error,
     >,
@@ -598,33 +602,23 @@ impl CudnnApi {
         L: Into<::libloading::Library>,
     {
         let __library = library.into();
+        let cudnnGetVersion = __library.get(b"cudnnGetVersion\0").map(|sym| *sym);
         let cudnnGetErrorString = __library.get(b"cudnnGetErrorString\0").map(|sym| *sym);
         let cudnnCreate = __library.get(b"cudnnCreate\0").map(|sym| *sym);
         let cudnnDestroy = __library.get(b"cudnnDestroy\0").map(|sym| *sym);
         let cudnnSetStream = __library.get(b"cudnnSetStream\0").map(|sym| *sym);
+        let cudnnBackendCreateDescriptor = __library.get(b"cudnnBackendCreateDescriptor\0").map(|sym| *sym);
+        let cudnnBackendDestroyDescriptor = __library.get(b"cudnnBackendDestroyDescriptor\0").map(|sym| *sym);
+        let cudnnBackendFinalize = __library.get(b"cudnnBackendFinalize\0").map(|sym| *sym);
+        let cudnnBackendSetAttribute = __library.get(b"cudnnBackendSetAttribute\0").map(|sym| *sym);
+        let cudnnBackendGetAttribute = __library.get(b"cudnnBackendGetAttribute\0").map(|sym| *sym);
+        let cudnnBackendExecute = __library.get(b"cudnnBackendExecute\0").map(|sym| *sym);
         let cudnnCreateTensorDescriptor = __library.get(b"cudnnCreateTensorDescriptor\0").map(|sym| *sym);
         let cudnnSetTensorNdDescriptor = __library.get(b"cudnnSetTensorNdDescriptor\0").map(|sym| *sym);
         let cudnnDestroyTensorDescriptor = __library.get(b"cudnnDestroyTensorDescriptor\0").map(|sym| *sym);
-        let cudnnCreateFilterDescriptor = __library.get(b"cudnnCreateFilterDescriptor\0").map(|sym| *sym);
-        let cudnnSetFilterNdDescriptor = __library.get(b"cudnnSetFilterNdDescriptor\0").map(|sym| *sym);
-        let cudnnDestroyFilterDescriptor = __library.get(b"cudnnDestroyFilterDescriptor\0").map(|sym| *sym);
         let cudnnCreateDropoutDescriptor = __library.get(b"cudnnCreateDropoutDescriptor\0").map(|sym| *sym);
         let cudnnDestroyDropoutDescriptor = __library.get(b"cudnnDestroyDropoutDescriptor\0").map(|sym| *sym);
         let cudnnSetDropoutDescriptor = __library.get(b"cudnnSetDropoutDescriptor\0").map(|sym| *sym);
-        let cudnnCreateConvolutionDescriptor = __library.get(b"cudnnCreateConvolutionDescriptor\0").map(|sym| *sym);
-        let cudnnDestroyConvolutionDescriptor = __library.get(b"cudnnDestroyConvolutionDescriptor\0").map(|sym| *sym);
-        let cudnnSetConvolutionMathType = __library.get(b"cudnnSetConvolutionMathType\0").map(|sym| *sym);
-        let cudnnSetConvolutionGroupCount = __library.get(b"cudnnSetConvolutionGroupCount\0").map(|sym| *sym);
-        let cudnnSetConvolutionNdDescriptor = __library.get(b"cudnnSetConvolutionNdDescriptor\0").map(|sym| *sym);
-        let cudnnGetConvolutionForwardAlgorithm_v7 =
-            __library.get(b"cudnnGetConvolutionForwardAlgorithm_v7\0").map(|sym| *sym);
-        let cudnnConvolutionForward = __library.get(b"cudnnConvolutionForward\0").map(|sym| *sym);
-        let cudnnGetConvolutionBackwardDataAlgorithm_v7 =
-            __library.get(b"cudnnGetConvolutionBackwardDataAlgorithm_v7\0").map(|sym| *sym);
-        let cudnnConvolutionBackwardData = __library.get(b"cudnnConvolutionBackwardData\0").map(|sym| *sym);
-        let cudnnGetConvolutionBackwardFilterAlgorithm_v7 =
-            __library.get(b"cudnnGetConvolutionBackwardFilterAlgorithm_v7\0").map(|sym| *sym);
-        let cudnnConvolutionBackwardFilter = __library.get(b"cudnnConvolutionBackwardFilter\0").map(|sym| *sym);
         let cudnnCreateRNNDescriptor = __library.get(b"cudnnCreateRNNDescriptor\0").map(|sym| *sym);
         let cudnnDestroyRNNDescriptor = __library.get(b"cudnnDestroyRNNDescriptor\0").map(|sym| *sym);
         let cudnnSetRNNDescriptor_v8 = __library.get(b"cudnnSetRNNDescriptor_v8\0").map(|sym| *sym);
@@ -639,30 +633,23 @@ impl CudnnApi {
         let cudnnRNNBackwardWeights_v8 = __library.get(b"cudnnRNNBackwardWeights_v8\0").map(|sym| *sym);
         Ok(CudnnApi {
             __library,
+            cudnnGetVersion,
             cudnnGetErrorString,
             cudnnCreate,
             cudnnDestroy,
             cudnnSetStream,
+            cudnnBackendCreateDescriptor,
+            cudnnBackendDestroyDescriptor,
+            cudnnBackendFinalize,
+            cudnnBackendSetAttribute,
+            cudnnBackendGetAttribute,
+            cudnnBackendExecute,
             cudnnCreateTensorDescriptor,
             cudnnSetTensorNdDescriptor,
             cudnnDestroyTensorDescriptor,
-            cudnnCreateFilterDescriptor,
-            cudnnSetFilterNdDescriptor,
-            cudnnDestroyFilterDescriptor,
             cudnnCreateDropoutDescriptor,
             cudnnDestroyDropoutDescriptor,
             cudnnSetDropoutDescriptor,
-            cudnnCreateConvolutionDescriptor,
-            cudnnDestroyConvolutionDescriptor,
-            cudnnSetConvolutionMathType,
-            cudnnSetConvolutionGroupCount,
-            cudnnSetConvolutionNdDescriptor,
-            cudnnGetConvolutionForwardAlgorithm_v7,
-            cudnnConvolutionForward,
-            cudnnGetConvolutionBackwardDataAlgorithm_v7,
-            cudnnConvolutionBackwardData,
-            cudnnGetConvolutionBackwardFilterAlgorithm_v7,
-            cudnnConvolutionBackwardFilter,
             cudnnCreateRNNDescriptor,
             cudnnDestroyRNNDescriptor,
             cudnnSetRNNDescriptor_v8,

@@ -1,6 +1,9 @@
 //! cuDNN: its handle, and how it is called.
 
+mod attention;
 mod convolution;
+mod descriptor;
+mod graph;
 mod recurrent;
 
 use std::collections::HashMap;
@@ -8,13 +11,14 @@ use std::ffi::{CStr, c_int};
 use std::fmt;
 
 use cuprous_core::DType;
+use cuprous_core::attention::Attention;
 use cuprous_core::recurrent::Layers;
 use cuprous_cuda_sys as sys;
-use sys::cudnn::{CudnnApi, cudnnDataType_t, cudnnHandle_t, cudnnStatus_t};
+use sys::cudnn::{CudnnApi, cudaStream_t, cudnnDataType_t, cudnnHandle_t, cudnnStatus_t};
 
 pub(crate) use convolution::Convolution;
 
-use crate::driver::{Context, is_started};
+use crate::driver::{Context, Stream, is_started};
 use crate::error::{CudaError, Result};
 
 /// Problems whose descriptors are kept.
@@ -59,6 +63,7 @@ pub(crate) struct Cudnn {
     context: &'static Context,
     convolutions: HashMap<Convolution, convolution::Plan>,
     recurrences: HashMap<Layers, Option<recurrent::Plan>>,
+    attentions: HashMap<Attention, Option<attention::Plans>>,
 }
 
 // SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
@@ -75,7 +80,30 @@ impl Cudnn {
         let mut handle: cudnnHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
         unsafe { call!(api, None, cudnnCreate(&raw mut handle)) }?;
-        Ok(Cudnn { handle, context, convolutions: HashMap::new(), recurrences: HashMap::new() })
+        Ok(Cudnn {
+            handle,
+            context,
+            convolutions: HashMap::new(),
+            recurrences: HashMap::new(),
+            attentions: HashMap::new(),
+        })
+    }
+}
+
+impl Cudnn {
+    /// Calls that follow go to that stream.
+    fn set_stream(&mut self, stream: &Stream, what: &dyn fmt::Display) -> Result<()> {
+        // SAFETY: the driver's and the runtime's stream handles are the same.
+        unsafe { call!(sys::cudnn()?, Some(what), cudnnSetStream(self.handle, stream.raw() as cudaStream_t)) }
+    }
+
+    /// The library's version, which is part of the name of what was measured with it.
+    pub(crate) fn version(&self) -> usize {
+        match sys::cudnn().map(|api| &api.cudnnGetVersion) {
+            // SAFETY: the call takes nothing.
+            Ok(Ok(version)) => unsafe { version() },
+            _ => 0,
+        }
     }
 }
 
@@ -86,6 +114,7 @@ impl Drop for Cudnn {
         {
             self.convolutions.clear();
             self.recurrences.clear();
+            self.attentions.clear();
             // SAFETY: the handle is ours.
             let _at_worst_leaked = unsafe { call!(api, None, cudnnDestroy(self.handle)) };
         }

@@ -50,7 +50,7 @@ impl Product {
     }
 }
 
-/// Bytes of operands and result from which on algorithms are measured: the library's own guess can be off by far.
+/// Bytes of operands and result from which on engines are measured: the library's own guess can be off by far.
 const MEASURED: usize = 8 << 20;
 /// Share of the favourite's time that another must stay below.
 const CLEARLY: f32 = 0.9;
@@ -70,20 +70,22 @@ impl Product {
         }
     }
 
-    /// Takes the fastest algorithm, measured once for each machine: what was found is kept with the compiled kernels, so
+    /// Takes the fastest engine, measured once for each machine: what was found is kept with the compiled kernels, so
     /// that other processes compute the same bits.
-    fn measure(&self, gpu: &Gpu, rivals: usize, most: usize, sizes: [usize; 3]) -> Result<()> {
-        let name = format!("cuDNN, {rivals} algorithms for {:?} on {} multiprocessors", self.problem, gpu.arch.sms);
+    fn measure(&self, gpu: &Gpu, rivals: usize) -> Result<()> {
+        let version = gpu.with_dnn(|dnn| Ok(dnn.version()))?;
+        let sms = gpu.arch.sms;
+        let name = format!("cuDNN {version}, {rivals} engines for {:?} on {sms} multiprocessors", self.problem);
         let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity()?);
         let known = gpu.cache.get(&key).and_then(|bytes| bytes.first().copied());
         let best = match known {
             Some(best) => usize::from(best),
             None => {
                 let mut held = Vec::new();
-                let best = self.race(gpu, rivals, most, sizes, &mut held);
+                let best = self.race(gpu, rivals, &mut held);
                 held.into_iter().for_each(|address| gpu.free(address));
                 // Without the memory for it, the library's favourite stays.
-                let Ok(best) = best else { return gpu.with_dnn(|dnn| dnn.take(&self.problem, 0)) };
+                let best = best.unwrap_or(0);
                 gpu.cache.put(&key, &[best as u8]);
                 best
             }
@@ -95,8 +97,8 @@ impl Product {
         })
     }
 
-    fn race(&self, gpu: &Gpu, rivals: usize, most: usize, sizes: [usize; 3], held: &mut Vec<DevPtr>) -> Result<usize> {
-        for bytes in sizes.into_iter().chain([most]) {
+    fn race(&self, gpu: &Gpu, rivals: usize, held: &mut Vec<DevPtr>) -> Result<usize> {
+        for bytes in self.sizes() {
             let block = gpu.alloc(bytes)?;
             held.push(block);
             if bytes > 0 {
@@ -104,20 +106,23 @@ impl Product {
                 unsafe { memset_async(block, 0, bytes, &gpu.stream)? };
             }
         }
-        let (operands, workspace) = ([held[0], held[1], held[2]], held[3]);
+        let operands = [held[0], held[1], held[2]];
         let mut best = (f32::INFINITY, 0);
         for rival in 0..rivals {
-            gpu.with_dnn(|dnn| dnn.take(&self.problem, rival))?;
-            // SAFETY: the blocks have the sizes of the problem.
-            let run = || gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, &gpu.stream) });
             let time = || -> Result<f32> {
-                run()?;
-                let (start, end) = (Event::with_timing(gpu.context)?, Event::with_timing(gpu.context)?);
-                start.record(&gpu.stream)?;
-                run().and_then(|()| run())?;
-                end.record(&gpu.stream)?;
-                end.synchronize()?;
-                end.elapsed_ms(&start)
+                let workspace = gpu.alloc(gpu.with_dnn(|dnn| dnn.take(&self.problem, rival))?)?;
+                // SAFETY: the blocks have the sizes of the problem.
+                let run = || gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, &gpu.stream) });
+                let measured = run().and_then(|()| {
+                    let (start, end) = (Event::with_timing(gpu.context)?, Event::with_timing(gpu.context)?);
+                    start.record(&gpu.stream)?;
+                    run().and_then(|()| run())?;
+                    end.record(&gpu.stream)?;
+                    end.synchronize()?;
+                    end.elapsed_ms(&start)
+                });
+                gpu.free(workspace);
+                measured
             };
             // One that fails is not taken.
             let ms = time().unwrap_or(f32::INFINITY);
@@ -131,10 +136,9 @@ impl Product {
 
 impl Routine for Product {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        let (rivals, most) = gpu.with_dnn(|dnn| dnn.rivals(&self.problem))?;
-        let sizes = self.sizes();
-        if rivals > 1 && sizes.iter().sum::<usize>() >= MEASURED {
-            self.measure(gpu, rivals, most, sizes)?;
+        let rivals = gpu.with_dnn(|dnn| dnn.rivals(&self.problem))?;
+        if rivals > 1 && self.sizes().iter().sum::<usize>() >= MEASURED {
+            self.measure(gpu, rivals)?;
         }
         gpu.with_dnn(|dnn| dnn.workspace(&self.problem))
     }

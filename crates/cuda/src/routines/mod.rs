@@ -3,6 +3,7 @@
 //! A routine is chosen when a program is planned and submitted with each run. It says what its calls depend on, so that
 //! a graph captures them anew only where that changed.
 
+mod attend;
 mod convolve;
 mod dot;
 mod eliminate;
@@ -129,6 +130,9 @@ pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned>
     }
     if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
+    }
+    if let Some(attention) = attend::attention(call) {
+        return Ok(Planned::routine(attention));
     }
     if let Some(layers) = recurrent::layers(call) {
         return Ok(Planned::routine(layers));

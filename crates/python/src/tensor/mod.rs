@@ -1,5 +1,6 @@
 //! The `Tensor` type of `cuprous.torch`: PyTorch's attributes and operators over `cuprous_autograd`.
 
+mod attention;
 mod convolution;
 mod creation;
 mod functions;
@@ -24,6 +25,7 @@ use crate::errors::OrRaise;
 use crate::operand::{self, settle};
 use crate::{devices, hooks};
 
+pub(crate) use attention::*;
 pub(crate) use convolution::*;
 pub(crate) use creation::*;
 pub(crate) use functions::*;

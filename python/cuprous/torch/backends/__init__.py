@@ -91,6 +91,10 @@ class _Cuda(_Switches):
         """Whether attention may be computed without its matrix of scores."""
         return bool(self._sdp["flash"])
 
+    def cudnn_sdp_enabled(self) -> bool:
+        """Whether cuDNN may compute attention."""
+        return bool(self._sdp["cudnn"])
+
     def mem_efficient_sdp_enabled(self) -> bool:
         """Whether attention may save memory."""
         return bool(self._sdp["mem_efficient"])
@@ -99,18 +103,25 @@ class _Cuda(_Switches):
         """Whether attention may be computed by its formula."""
         return bool(self._sdp["math"])
 
+    def fused_sdp_enabled(self) -> bool:
+        """Whether attention may be one routine: any of the ways but the formula is allowed."""
+        return any(allowed for name, allowed in self._sdp.items() if name != "math")
+
     def enable_flash_sdp(self, enabled: bool) -> None:
-        """Allows it or not; attention is computed by its formula."""
+        """Allows attention as one routine, or not; each of the three names stands for the same routine here."""
         self._sdp["flash"] = enabled
 
+    def enable_cudnn_sdp(self, enabled: bool) -> None:
+        """As `enable_flash_sdp`."""
+        self._sdp["cudnn"] = enabled
+
     def enable_mem_efficient_sdp(self, enabled: bool) -> None:
-        """Allows it or not; attention is computed by its formula."""
+        """As `enable_flash_sdp`."""
         self._sdp["mem_efficient"] = enabled
 
     def enable_math_sdp(self, enabled: bool) -> None:
-        """Allows it; it is the only way here."""
-        if not enabled:
-            raise NotImplementedError("[enable_math_sdp] attention is always computed by its formula")
+        """Allows attention by its formula, or not."""
+        self._sdp["math"] = enabled
 
 
 cudnn = _Cudnn(False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
@@ -118,7 +129,7 @@ cuda = _Cuda(
     matmul=_Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                      allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
                      fp32_precision="none"),
-    _sdp={"flash": True, "mem_efficient": True, "math": True},
+    _sdp={"flash": True, "mem_efficient": True, "cudnn": True, "math": True},
 )  # fmt: skip
 mps, mkl, mkldnn, openmp, xnnpack = (_Library(False) for _ in range(5))
 mkldnn.__dict__["enabled"] = False

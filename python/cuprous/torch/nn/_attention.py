@@ -7,6 +7,7 @@ import math
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
+from cuprous.torch.backends import cuda as _switches
 from cuprous.torch._reductions import softmax
 from cuprous.torch.nn._dropout import dropout
 
@@ -31,6 +32,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """`softmax(query @ key.T * scale + mask) @ value`.
 
+    Halves of four dimensions on a GPU, without mask and dropout, are a routine of cuDNN's that keeps no scores; the rest,
+    and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
+
     Args:
         query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).
         attn_mask: bool (True may be seen) or float (added), that broadcasts to (..., L, S).
@@ -40,7 +44,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         enable_gqa: there are fewer heads of keys and values, each of which serves several queries' heads.
 
     Raises:
-        RuntimeError: for shapes that do not fit, or a mask together with `is_causal`.
+        RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and not
+            allowed.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -63,6 +68,13 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
         value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
     factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
+    if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
+        mixed = _core.t_attention(query, key, value, is_causal, factor)
+        if mixed is not None:
+            return mixed
+    if not _switches.math_sdp_enabled():
+        raise RuntimeError("No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is "
+                           "not allowed, and there is no fused one for these tensors")  # fmt: skip
     if is_causal:  # before the product, so that it does not stand between that and the softmax
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
     scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)

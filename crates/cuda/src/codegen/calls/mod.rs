@@ -137,6 +137,7 @@ pub fn generate_call_tuned(call: &Call, arch: Arch, options: Options, tuning: Ca
         CallOp::Fft { .. } | CallOp::Linalg(_) | CallOp::Convolve(..) => return None,
         // By a library.
         CallOp::SparseDot { .. } | CallOp::Recur(_) | CallOp::RecurBack(_) => return None,
+        CallOp::Attend(_) | CallOp::AttendBack(_) => return None,
         CallOp::Steps(_) | CallOp::StepsBack(_) => return None,
     }
     Some(made.out)

@@ -1,0 +1,74 @@
+//! Attention by cuDNN, and its way back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cuprous_core::CallOp;
+use cuprous_core::attention::Attention;
+use cuprous_plan::Call;
+
+use super::{Routine, Run};
+use crate::device::Gpu;
+use crate::driver::{DevPtr, Stream};
+use crate::error::Result;
+
+/// Operands as (buffer, byte offset), then the output.
+pub(super) struct Attend {
+    attention: Arc<Attention>,
+    /// The way back, of three operands.
+    back: bool,
+    ins: Vec<(u32, u64)>,
+    out: u32,
+}
+
+/// Attention, or its way back.
+pub(super) fn attention(call: &Call) -> Option<Attend> {
+    let (attention, back) = match &call.op {
+        CallOp::Attend(attention) => (attention, false),
+        CallOp::AttendBack(attention) => (attention, true),
+        _ => return None,
+    };
+    let operands = if back { 3 } else { 1 };
+    let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
+    if call.ins.len() != operands || !flat {
+        return None;
+    }
+    let ins = call.ins.iter().map(|(buffer, l)| (*buffer, l.offset as u64 * l.dtype.size() as u64)).collect();
+    Some(Attend { attention: attention.clone(), back, ins, out: call.out.0 })
+}
+
+impl Attend {
+    fn operands(&self, run: Run) -> Vec<DevPtr> {
+        let at = |&(buffer, offset): &(u32, u64)| DevPtr(run.buffers[buffer as usize] + offset);
+        self.ins.iter().chain(&[(self.out, 0)]).map(at).collect()
+    }
+}
+
+impl Routine for Attend {
+    fn workspace(&self, gpu: &Gpu) -> Result<usize> {
+        gpu.with_dnn(|dnn| dnn.attention_workspace(&self.attention, self.back))
+    }
+
+    fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
+        let of = &self.attention;
+        gpu.with_dnn(|dnn| match self.operands(run)[..] {
+            // SAFETY: the plan's buffers are live for the run and have the sizes of the attention.
+            [operand, result] => unsafe { dnn.attend(of, operand, result, None, workspace, stream) },
+            [operand, result, gradient, out] => {
+                // SAFETY: as above.
+                unsafe { dnn.attend(of, operand, result, Some([gradient, out]), workspace, stream) }
+            }
+            _ => unreachable!("operands were counted"),
+        })
+    }
+
+    fn same(&self, one: Run, other: Run) -> bool {
+        self.operands(one) == self.operands(other) && one.scratch == other.scratch
+    }
+}
+
+impl fmt::Display for Attend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuDNN: attention{}, {}", if self.back { " backward" } else { "" }, self.attention)
+    }
+}

@@ -1,0 +1,25 @@
+//! Attention by a routine of the device.
+
+use cuprous_autograd::attention;
+use pyo3::prelude::*;
+
+use super::PyTensor;
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::operand::settle;
+
+/// `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None where it has none for these.
+#[pyfunction]
+pub(crate) fn t_attention(
+    py: Python<'_>,
+    q: &PyTensor,
+    k: &PyTensor,
+    v: &PyTensor,
+    causal: bool,
+    scale: f64,
+) -> PyResult<Option<PyTensor>> {
+    let (q, k, v) = (q.tensor(), k.tensor(), v.tensor());
+    let out = attention::attend(&q, &k, &v, causal, scale as f32).or_raise()?;
+    settle(py, devices::of(&q.array))?;
+    Ok(out.map(PyTensor::wrap))
+}
