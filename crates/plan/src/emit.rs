@@ -208,6 +208,15 @@ impl Emit<'_> {
         {
             return body.of_node[&p];
         }
+        if let SrcKind::Node(p) = operand.src.kind()
+            && self.fusion.needed[p as usize]
+            && self.fusion.group(p) != g
+            && let Some(from) = self.fusion.cast_again(p, operand.layout)
+        {
+            let narrow = self.value(n, &from, g, depth, body);
+            let level = body.typed[narrow as usize].level;
+            return body.push(Inst::Map { fun: Fun::Cast, args: [narrow].into_iter().collect() }, layout.dtype, level);
+        }
         let mut access = self.access(&layout, g, depth);
         let mut level = if depth == Depth::Row { Level::Row } else { Level::Full };
         let outer = axes(&self.fusion.groups[g as usize].shape, self.fusion.groups[g as usize].mask, false).len();

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{Dims, LayoutRef, Node, NodeKind, Scalar, Src};
+use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Scalar, Src};
 
 use crate::epilogue::{self, Fold};
 
@@ -89,6 +89,8 @@ pub(crate) struct Fusion<'a> {
     group_of: Vec<u32>,
     /// Where the nodes of a merged group went.
     moved: Vec<u32>,
+    /// The last node that writes each storage which is written.
+    written: HashMap<u32, u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Vec<(u32, u32)>>,
     leaf_readers: Vec<Vec<(u32, u32)>>,
@@ -102,6 +104,8 @@ impl<'a> Fusion<'a> {
         let n = input.nodes.len();
         let needed = needed(&input);
         let folds = epilogue::folds(&input, &needed);
+        let writes = (0..n as u32).filter(|&k| input.nodes[k as usize].is_write());
+        let written = writes.map(|k| (input.storage_of[k as usize], k)).collect();
         let fold_of = folds.iter().enumerate().flat_map(|(k, fold)| fold.members.iter().map(move |&m| (m, k)));
         let mut fusion = Fusion {
             needed,
@@ -111,6 +115,7 @@ impl<'a> Fusion<'a> {
             depth: vec![Depth::Full; n],
             group_of: vec![NONE; n],
             moved: Vec::new(),
+            written,
             node_readers: vec![Vec::new(); n],
             leaf_readers: vec![Vec::new(); input.leaves],
             input,
@@ -363,6 +368,31 @@ impl<'a> Fusion<'a> {
         }
     }
 
+    /// What a cast is of, if those who read its value through that layout from another group rather cast again: no more
+    /// bytes are read so, and none need be written. What it is of must be in memory, and stay as it is.
+    pub(crate) fn cast_again(&self, p: u32, layout: u32) -> Option<In> {
+        let node = self.node(p);
+        if node.kind != NodeKind::Map || node.map_fun() != Fun::Cast {
+            return None;
+        }
+        let from = node.ins[0];
+        let storage = match from.src.kind() {
+            SrcKind::Leaf(slot) => slot,
+            SrcKind::Node(q) => {
+                let there = match self.fold_of.get(&q) {
+                    Some(&fold) => self.folds[fold].last == q,
+                    None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Call,
+                };
+                there.then_some(self.input.storage_of[q as usize])?
+            }
+            _ => return None,
+        };
+        let (read, own, out) = (self.layout(layout), self.layout(from.layout), self.layout(node.out));
+        let whole = read.identity && read.size == out.size && read.dtype == out.dtype;
+        let alike = own.is_c_contiguous() && own.shape == read.shape && own.dtype.size() <= out.dtype.size();
+        (whole && alike && self.written.get(&storage).is_none_or(|&w| w < p)).then_some(from)
+    }
+
     /// Brings the producers of `n` that stand in different groups together where the schedule allows it.
     fn gather_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
         let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
@@ -502,7 +532,10 @@ impl<'a> Fusion<'a> {
                     let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
                     !(self.overwrites(i) || again && !apart && node.kind == NodeKind::Update)
                 } else {
-                    apart || in_memory || !self.passes(p, operand.layout, i)
+                    // Calls, and what they do beside, read memory.
+                    let kernel = node.kind != NodeKind::Call && !self.fold_of.contains_key(&i);
+                    let again = kernel && !in_memory && self.cast_again(p, operand.layout).is_some();
+                    in_memory || if apart { !again } else { !self.passes(p, operand.layout, i) }
                 };
                 stays[p as usize] |= needs;
             }

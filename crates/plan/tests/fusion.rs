@@ -41,6 +41,40 @@ fn softmax_is_one_kernel_that_reads_and_writes_once() {
     drop(out);
 }
 
+/// Rows too long to keep at hand: their largest element and the rest of a sum are two kernels.
+fn long_rows(b: &common::Bench, wide: &Array) -> [Array; 2] {
+    let row = |a: &Array| a.view(a.layout.reshape(&[4, 1]).unwrap());
+    let max = row(&b.engine.reduce(ReduceOp::Max, wide, 0b10).unwrap());
+    let sum = b.engine.reduce(ReduceOp::Sum, &b.map(Fun::Subtract, wide, &max), 0b10).unwrap();
+    [max, sum]
+}
+
+#[test]
+fn what_is_cast_to_more_bytes_is_cast_again_and_not_written() {
+    let b = bench(70);
+    let x = b.engine.empty(DType::F16, &[4, 100_000]).unwrap();
+    let results = long_rows(&b, &b.engine.cast(&x, DType::F32).unwrap());
+    let program = b.program();
+    let [first, second] = kernels(&program)[..] else { panic!("{program:#?}") };
+    assert_eq!((loads(first), stores(first)), (1, 1));
+    assert_eq!((loads(second), stores(second)), (2, 1));
+    drop(results);
+}
+
+#[test]
+fn what_is_cast_is_written_where_its_operand_changes() {
+    let b = bench(71);
+    let x = b.engine.empty(DType::F16, &[4, 100_000]).unwrap();
+    let wide = b.engine.cast(&x, DType::F32).unwrap();
+    b.engine.update(&x, Operand::Weak(Number::Int(0))).unwrap();
+    let results = long_rows(&b, &wide);
+    drop(wide);
+    let program = b.program();
+    let written: usize = kernels(&program).iter().map(|k| stores(k)).sum();
+    assert_eq!(written, 4, "the cast, the zeros and two folds: {program:#?}");
+    drop(results);
+}
+
 #[test]
 fn a_column_mean_is_subtracted_in_a_second_kernel() {
     let b = bench(3);
