@@ -79,6 +79,9 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
             return Ok(piece.g.view(piece.g.array.layout.permute(&[1, 0])));
         }
     }
+    if let Some(whole) = filled(&pieces, base) {
+        return Ok(whole);
+    }
     let mut sum: Option<Tensor> = None;
     let mut parts: SmallVec<[(Tensor, LayoutRef); 2]> = SmallVec::new();
     let device = pieces.first().map(|piece| piece.g.clone()).expect("a value without gradients is not visited");
@@ -149,6 +152,48 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
         }
     }
     Ok(seen(base))
+}
+
+/// The gradient of the whole value, if the pieces are parts of one array that lie in it as what was read lies in the value,
+/// and are all of it, each once.
+fn filled(pieces: &Pieces, base: &LayoutRef) -> Option<Tensor> {
+    let [first, _, ..] = &pieces[..] else { return None };
+    let shift = |piece: &Piece| piece.g.array.layout.offset - piece.read.offset;
+    let size: i64 = pieces.iter().map(|piece| piece.read.size).sum();
+    let alike = |piece: &Piece| {
+        let (own, read) = (&piece.g.array.layout, &piece.read);
+        let together = Arc::ptr_eq(&piece.g.array.storage, &first.g.array.storage) && shift(piece) == shift(first);
+        together
+            && !piece.g.requires_grad()
+            && own.dtype == base.dtype
+            && own.shape == read.shape
+            && own.strides == read.strides
+    };
+    if size != base.size || !pieces.iter().all(alike) || !apart(pieces) {
+        return None;
+    }
+    Some(first.g.view(base.with(&base.shape, &base.strides, base.offset + shift(first))))
+}
+
+/// Are the pieces slices of one shape and strides, of which none meets another: side by side along a further axis?
+fn apart(pieces: &Pieces) -> bool {
+    let read = &pieces[0].read;
+    let mut starts: SmallVec<[i64; 4]> = pieces.iter().map(|piece| piece.read.offset).collect();
+    starts.sort_unstable();
+    let steps = starts.windows(2).map(|w| w[1] - w[0]);
+    let step = starts[1] - starts[0];
+    if !pieces.iter().all(|piece| piece.read.shape == read.shape && piece.read.strides == read.strides)
+        || !steps.clone().all(|s| s == step)
+    {
+        return false;
+    }
+    let (mut shape, mut strides) = (read.shape.clone(), read.strides.clone());
+    shape.push(pieces.len() as i64);
+    strides.push(step);
+    let mut order: SmallVec<[usize; 6]> = (0..shape.len()).filter(|&k| shape[k] != 1).collect();
+    order.sort_by_key(|&k| -strides[k]);
+    let sorted = |d: &Dims| order.iter().map(|&k| d[k]).collect::<Dims>();
+    is_injective(&read.with(&sorted(&shape), &sorted(&strides), 0))
 }
 
 /// Is one the other matrix with its axes exchanged?
