@@ -26,7 +26,7 @@ const BIG_WORK: u64 = 64 << 20;
 /// Nodes for which a tape with enough work waits after a product, unless there is another routine: what its call can take
 /// over, and what is one kernel, such as the way back through a softmax, its scale and its mask. Recording them takes some
 /// microseconds.
-const EPILOGUE_NODES: usize = 32;
+const EPILOGUE_NODES: usize = 64;
 /// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
 /// Results that an error names of those that did not fit; there may be hundreds.
@@ -436,13 +436,62 @@ impl Engine {
 
     /// A copy of host bytes in C order.
     pub fn upload(&self, bytes: &[u8], dtype: DType, shape: &[i64]) -> Result<Array> {
-        let array = self.empty(dtype, shape)?;
-        // SAFETY: nobody else knows the new storage.
-        if let Some(buffer) = unsafe { array.storage.buffer() }
-            && !bytes.is_empty()
-        {
-            self.device.upload(bytes, buffer.address())?;
+        self.receive(bytes, dtype, shape, true)
+    }
+
+    /// As [`Engine::upload`]; without `wait` perhaps before the bytes were read: see [`Device::upload`].
+    ///
+    /// [`Device::upload`]: crate::Device::upload
+    fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
+        let layout = Layout::contiguous(dtype, shape);
+        let buffer = match self.device.upload(bytes, wait) {
+            Err(e) if e.kind == ErrorKind::Memory => {
+                self.trim();
+                self.device.upload(bytes, wait)?
+            }
+            got => got?,
+        };
+        Ok(Array { storage: Arc::new(Storage::ready(buffer, self.id)), layout })
+    }
+
+    /// A copy of an array on another engine's device. Without `wait` the copy of page-locked memory may still be under
+    /// way when this returns; what the other engine is given later comes after it.
+    pub fn send(self: &Arc<Engine>, a: &Array, to: &Arc<Engine>, wait: bool) -> Result<Array> {
+        let bytes = a.layout.size as usize * a.dtype().size();
+        if bytes == 0 {
+            return to.empty(a.dtype(), a.shape());
         }
+        if self.device.is_host() {
+            let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
+            let buffer = self.realize(&packed.storage)?;
+            let start = buffer.address() + packed.layout.offset as u64 * packed.dtype().size() as u64;
+            // SAFETY: the memory is the host's, has that many bytes from `start` on and lives as long as `buffer`.
+            let from = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
+            return to.receive(from, a.dtype(), a.shape(), wait);
+        }
+        if to.device.is_host() {
+            let array = to.empty(a.dtype(), a.shape())?;
+            // SAFETY: nobody else knows the new storage.
+            if let Some(buffer) = unsafe { array.storage.buffer() } {
+                // SAFETY: as above; it has that many bytes.
+                let room = unsafe { std::slice::from_raw_parts_mut(buffer.address() as *mut u8, bytes) };
+                self.download(a, room)?;
+            }
+            return Ok(array);
+        }
+        let mut host = vec![0; bytes];
+        self.download(a, &mut host)?;
+        to.upload(&host, a.dtype(), a.shape())
+    }
+
+    /// A copy of a host array in memory from which `device` copies by itself.
+    pub fn pin(self: &Arc<Engine>, a: &Array, device: &Arc<Engine>) -> Result<Array> {
+        let layout = Layout::contiguous(a.dtype(), a.shape());
+        let buffer = device.device.page_locked(layout.size as usize * a.dtype().size())?;
+        let array = Array { storage: Arc::new(Storage::ready(buffer, self.id)), layout };
+        self.update(&array, crate::Operand::Array(a))?;
+        // A device may copy from it as soon as somebody has it.
+        self.realize(&array.storage)?;
         Ok(array)
     }
 

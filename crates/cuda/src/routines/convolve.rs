@@ -51,7 +51,7 @@ impl Product {
 }
 
 /// Bytes of operands and result from which on engines are measured: the library's own guess can be off by far.
-const MEASURED: usize = 8 << 20;
+const MEASURED: usize = 512 << 10;
 /// Share of the favourite's time that another must stay below.
 const CLEARLY: f32 = 0.9;
 

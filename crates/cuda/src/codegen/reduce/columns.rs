@@ -398,6 +398,8 @@ fn join(
     for f in folds {
         code.line("#pragma unroll");
         code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+        // Loads of several parts at once: each takes its time.
+        code.line(format!("#pragma unroll {}", (32 / v).max(1)));
         code.block(format!("for ({int} k = ty; k < extent(parts); k += {ty})"), |c| {
             c.line("#pragma unroll");
             c.line(format!(
