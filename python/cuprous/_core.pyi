@@ -442,7 +442,11 @@ def t_set_default_dtype(name: str) -> None: ...
 def t_cast(t: Tensor, dtype: str) -> Tensor:
     """A copy, also in the same dtype."""
 
-def t_to_device(t: Tensor, device: str) -> Tensor: ...
+def t_to_device(t: Tensor, device: str, non_blocking: bool = False) -> Tensor: ...
+def t_pin(t: Tensor) -> Tensor:
+    """A copy of a tensor on the host in page-locked memory, from which the GPU copies by itself."""
+
+def t_is_pinned(t: Tensor) -> bool: ...
 def t_contiguous(t: Tensor) -> Tensor: ...
 def t_fold(op: str, t: Tensor, dims: Sequence[int] | None = None, keepdim: bool = False) -> Tensor: ...
 def t_scan(op: str, t: Tensor, dim: int) -> Tensor: ...
@@ -468,8 +472,8 @@ def t_convolution(
     "weight" (of output and input); extents and widths for each spatial axis."""
 
 def t_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Tensor | None:
-    """`softmax(scale * q @ k.T) @ v` of halves (batch, heads, rows, features) by a routine of the device; None where it has
-    none for these."""
+    """`softmax(scale * q @ k.T) @ v` of halves (batch, heads, rows, features) by a routine of the device; None where it
+    has none for these."""
 
 def t_recurrent(
     mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool

@@ -393,12 +393,9 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     Ok(result(out, Rule::Join(axis, extents), tensors.iter().map(|t| t.edge()).collect(), Default::default()))
 }
 
-/// A copy on another device.
-pub fn to_device(t: &Tensor, id: u8) -> Result<Tensor> {
-    let (from, to) = (engine_of(&t.array), engine(id));
-    let mut bytes = vec![0; t.array.layout.size as usize * t.dtype().size()];
-    from.download(&t.array, &mut bytes)?;
-    Ok(moved(t, to.upload(&bytes, t.dtype(), t.shape())?))
+/// A copy on another device; without `wait` one that may still be under way: see [`cuprous_plan::Engine::send`].
+pub fn to_device(t: &Tensor, id: u8, wait: bool) -> Result<Tensor> {
+    Ok(moved(t, engine_of(&t.array).send(&t.array, &engine(id), wait)?))
 }
 
 /// What is on another device as it is in `t`, with the way back.

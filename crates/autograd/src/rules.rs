@@ -64,7 +64,7 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(
                 let own = &g.array.layout;
                 g.view(own.with(&edge.read.shape, &own.strides, own.offset + start * own.strides[*axis]))
             }
-            Rule::Move(from) => ops::to_device(g, *from)?,
+            Rule::Move(from) => ops::to_device(g, *from, true)?,
         };
         out.push((k, dg));
     }

@@ -13,6 +13,10 @@ pub trait Memory: Send + Sync {
     fn address(&self) -> u64;
     /// Size.
     fn bytes(&self) -> usize;
+    /// Does a device copy from it by itself?
+    fn is_page_locked(&self) -> bool {
+        false
+    }
 }
 
 /// Shared memory of a storage.

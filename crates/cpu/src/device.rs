@@ -79,17 +79,22 @@ impl Device for CpuDevice {
         alloc::buffer(bytes)
     }
 
-    fn upload(&self, from: &[u8], to: u64) -> Result<()> {
+    fn upload(&self, from: &[u8], _wait: bool) -> Result<Buffer> {
+        let buffer = alloc::buffer(from.len())?;
         if !from.is_empty() {
-            // SAFETY: the caller owns that many bytes of this device's memory at `to`.
-            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
+            // SAFETY: the buffer was just made, with that many bytes.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), buffer.address() as *mut u8, from.len()) };
         }
-        Ok(())
+        Ok(buffer)
+    }
+
+    fn is_host(&self) -> bool {
+        true
     }
 
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         if !to.is_empty() {
-            // SAFETY: as above.
+            // SAFETY: the caller owns that many bytes of this device's memory at `from`.
             unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
         }
         Ok(())

@@ -20,7 +20,7 @@ use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
-use crate::staging::Staging;
+use crate::staging::{APART, Arrivals, Pinned, Staging};
 use crate::user::{CudaKernel, CudaModule};
 
 /// One GPU. All its work runs in order on one stream.
@@ -38,6 +38,9 @@ pub(crate) struct Gpu {
     pub(crate) counters: Counters,
     pool: Mutex<Pool<DeviceSegments>>,
     staging: Mutex<Staging>,
+    /// Locks are taken in this order, where several are: `staging`, `arrivals`, `pinned`, `pool`.
+    arrivals: Mutex<Option<Arrivals>>,
+    pinned: Mutex<Pinned>,
     blas: Mutex<Option<(CublasLt, Workspace)>>,
     ffts: Mutex<cufft::Plans>,
     solver: Mutex<Option<Cusolver>>,
@@ -101,6 +104,8 @@ impl CudaDevice {
             counters: Counters::default(),
             pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
             staging: Mutex::new(Staging::new(context)),
+            arrivals: Mutex::new(None),
+            pinned: Mutex::default(),
             blas: Mutex::new(None),
             ffts: Mutex::default(),
             solver: Mutex::new(None),
@@ -179,6 +184,108 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// A block with those bytes, by the copying stream.
+    fn arrive(self: &Arc<Gpu>, from: &[u8], wait: bool) -> Result<Buffer> {
+        self.context.make_current()?;
+        let mut staging = lock(&self.staging);
+        let mut arrivals = lock(&self.arrivals);
+        let arrivals = match arrivals.as_mut() {
+            Some(arrivals) => arrivals,
+            None => arrivals.insert(Arrivals::new(self.context)?),
+        };
+        let want = from.len() as u64;
+        let address = match arrivals.take(want)? {
+            Some(address) => address,
+            None => {
+                let address = self.alloc(from.len())?;
+                arrivals.follow(&self.stream)?;
+                address
+            }
+        };
+        let mut copy = || -> Result<()> {
+            let mut pinned = lock(&self.pinned);
+            let by_itself = pinned.holds(from.as_ptr(), from.len());
+            if by_itself {
+                // SAFETY: the block has that many bytes; page-locked memory is given to nobody else before its copies
+                // are done.
+                unsafe { driver::memcpy_htod_async(address, from.as_ptr(), from.len(), arrivals.stream())? };
+                pinned.note(from.as_ptr(), arrivals.stream())?;
+            } else {
+                // SAFETY: the block has that many bytes; the slice outlives the call, which returns when it has been read.
+                unsafe { staging.upload(address, from.as_ptr(), from.len(), arrivals.stream())? };
+            }
+            arrivals.lead(&self.stream)?;
+            if wait && by_itself { arrivals.stream().synchronize() } else { Ok(()) }
+        };
+        if let Err(error) = copy() {
+            self.free(address);
+            return Err(error);
+        }
+        let whole = lock(&self.pool).block_bytes(address).unwrap_or(want);
+        Ok(Arc::new(Arrived { block: Block { gpu: self.clone(), address, bytes: from.len() }, whole }))
+    }
+
+    /// Gives all blocks that wait for the next copy to the pool.
+    fn return_arrivals(&self) {
+        let waiting = lock(&self.arrivals).as_mut().map(Arrivals::empty).unwrap_or_default();
+        waiting.into_iter().for_each(|address| self.free(address));
+    }
+}
+
+/// A block that came from the host, and its size in the pool.
+struct Arrived {
+    block: Block,
+    whole: u64,
+}
+
+impl Memory for Arrived {
+    fn address(&self) -> u64 {
+        self.block.address()
+    }
+    fn bytes(&self) -> usize {
+        self.block.bytes()
+    }
+}
+
+impl Drop for Arrived {
+    /// The next copy may have it.
+    fn drop(&mut self) {
+        let Block { gpu, address, .. } = &mut self.block;
+        let mut arrivals = lock(&gpu.arrivals);
+        let Some(arrivals) = arrivals.as_mut() else { return };
+        if let Ok(gone) = arrivals.give_back(*address, self.whole, &gpu.stream) {
+            *address = DevPtr::NULL; // it is theirs now
+            gone.into_iter().for_each(|address| gpu.free(address));
+        }
+    }
+}
+
+/// Page-locked memory of the host.
+struct PageLocked {
+    gpu: Arc<Gpu>,
+    address: u64,
+    bytes: usize,
+}
+
+impl Memory for PageLocked {
+    fn address(&self) -> u64 {
+        self.address
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+    fn is_page_locked(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for PageLocked {
+    fn drop(&mut self) {
+        lock(&self.gpu.pinned).free(self.address);
+    }
+}
+
 /// A block of a device's pool.
 struct Block {
     gpu: Arc<Gpu>,
@@ -236,15 +343,26 @@ impl Device for CudaDevice {
         Ok(Arc::new(Block { gpu: self.0.clone(), address, bytes }))
     }
 
-    fn upload(&self, from: &[u8], to: u64) -> cuprous_core::Result<()> {
+    fn upload(&self, from: &[u8], wait: bool) -> cuprous_core::Result<Buffer> {
+        if from.len() >= APART {
+            return self.0.arrive(from, wait).map_err(translate);
+        }
+        let block = self.alloc(from.len())?;
         let gpu = &self.0;
         let copy = || {
             gpu.context.make_current()?;
-            // SAFETY: the caller gives a live block of at least that size, and the slice outlives the call, which
-            // returns when it has been read.
-            unsafe { lock(&gpu.staging).upload(DevPtr(to), from.as_ptr(), from.len(), &gpu.stream) }
+            let to = DevPtr(block.address());
+            // SAFETY: the block was just made; the slice outlives the call, which returns when it has been read.
+            unsafe { lock(&gpu.staging).upload(to, from.as_ptr(), from.len(), &gpu.stream) }
         };
-        copy().map_err(translate)
+        copy().map_err(translate)?;
+        Ok(block)
+    }
+
+    fn page_locked(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
+        let gpu = &self.0;
+        let address = lock(&gpu.pinned).alloc(gpu.context, bytes).map_err(translate)?;
+        Ok(Arc::new(PageLocked { gpu: gpu.clone(), address, bytes }))
     }
 
     fn download(&self, from: u64, to: &mut [u8]) -> cuprous_core::Result<()> {
@@ -291,6 +409,7 @@ impl Device for CudaDevice {
 
     fn trim(&self) {
         let _ = self.0.context.make_current();
+        self.0.return_arrivals();
         lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
     }
@@ -343,11 +462,13 @@ impl Device for CudaDevice {
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
+        // Blocks that wait for the next copy are nobody's.
+        let waiting = lock(&self.0.arrivals).as_ref().map_or(0, Arrivals::waiting_bytes);
         let pool = lock(&self.0.pool);
         let stats = pool.stats();
         vec![
-            ("used_bytes", stats.used_bytes),
-            ("free_bytes", stats.free_bytes),
+            ("used_bytes", stats.used_bytes - waiting),
+            ("free_bytes", stats.free_bytes + waiting),
             ("total_bytes", stats.total_bytes),
             ("limit_bytes", pool.limit().unwrap_or(0)),
             ("n_free_blocks", stats.n_free_blocks as u64),

@@ -21,11 +21,23 @@ pub trait Device: Send + Sync {
     /// Uninitialised memory of that size; aligned to at least 256 bytes.
     fn alloc(&self, bytes: usize) -> Result<Buffer>;
 
-    /// Copies host bytes into device memory at `to`. Returns when `from` may be reused.
-    fn upload(&self, from: &[u8], to: u64) -> Result<()>;
+    /// Memory with a copy of host bytes in it. Returns when `from` may be reused; without `wait` also before, where it
+    /// is memory of [`Device::page_locked`].
+    fn upload(&self, from: &[u8], wait: bool) -> Result<Buffer>;
 
     /// Copies device memory at `from` to the host, after all work given so far.
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()>;
+
+    /// Are its addresses the host's, and its work done when it is asked for?
+    fn is_host(&self) -> bool {
+        false
+    }
+
+    /// Memory of the host from which the device copies by itself.
+    fn page_locked(&self, bytes: usize) -> Result<Buffer> {
+        let _ = bytes;
+        Err(Error::runtime("[pin_memory] there is no device that copies by itself"))
+    }
 
     /// Waits for all work given so far.
     fn synchronize(&self) -> Result<()>;

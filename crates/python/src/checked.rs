@@ -52,8 +52,11 @@ impl Device for Checked {
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)
     }
-    fn upload(&self, from: &[u8], to: u64) -> Result<()> {
-        self.cpu.upload(from, to)
+    fn upload(&self, from: &[u8], wait: bool) -> Result<Buffer> {
+        self.cpu.upload(from, wait)
+    }
+    fn is_host(&self) -> bool {
+        true
     }
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.cpu.download(from, to)

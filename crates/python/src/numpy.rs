@@ -166,13 +166,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
         return Ok(a.clone());
     }
     let py = a.py();
-    let moved = py
-        .detach(|| {
-            let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
-            from.download(array, &mut bytes)?;
-            to.upload(&bytes, array.dtype(), array.shape())
-        })
-        .or_raise()?;
+    let moved = py.detach(|| from.send(array, &to, true)).or_raise()?;
     Bound::new(py, PyArray::own(moved))
 }
 

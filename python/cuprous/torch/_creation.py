@@ -12,16 +12,16 @@ from cuprous.torch._args import sizes, unsupported
 from cuprous.torch._words import DTYPES, LEGACY, device_word, dtype_name
 
 
-def _options(
-    function: str, dtype: Any, device: Any, layout: Any, pin_memory: bool, default: str | None = None
-) -> tuple[str, str]:
+def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
     """The engine's names of dtype and device; refuses what there is not."""
     unsupported(function, layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
     return name, device_word(device)
 
 
-def _asking(result: Tensor, requires_grad: bool) -> Tensor:
+def _asking(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+    if pin_memory:
+        result = result.pin_memory()
     if requires_grad:
         result.requires_grad = True
     return result
@@ -36,7 +36,9 @@ def tensor(
     """
     if isinstance(data, Tensor):
         copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
-        return _asking(_core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad)
+        return _asking(
+            _core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad, pin_memory
+        )
     if isinstance(data, _core.ndarray):
         return _asking(
             tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
@@ -44,8 +46,8 @@ def tensor(
     name = None if dtype is None else dtype_name(dtype)
     word = device_word(device)
     if isinstance(data, (bool, int, float, complex)):
-        return _asking(_core.t_full([], data, name or _number_dtype(type(data)), word), requires_grad)
-    return _asking(_core.t_wrap(_core.from_numpy(_host(data, name), word)), requires_grad)
+        return _asking(_core.t_full([], data, name or _number_dtype(type(data)), word), requires_grad, pin_memory)
+    return _asking(_core.t_wrap(_core.from_numpy(_host(data, name), word)), requires_grad, pin_memory)
 
 
 def _number_dtype(kind: type) -> str:
@@ -127,8 +129,8 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(name, out=(out, None))
-        kind, word = _options(name, dtype, device, layout, pin_memory)
-        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad)
+        kind, word = _options(name, dtype, device, layout)
+        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad, pin_memory)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor filled with {name}."
@@ -142,8 +144,8 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """A tensor of memory as it is."""
     unsupported("empty", out=(out, None), memory_format=(memory_format, None))
-    name, word = _options("empty", dtype, device, layout, pin_memory)
-    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad)
+    name, word = _options("empty", dtype, device, layout)
+    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -152,8 +154,8 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
     unsupported("full", out=(out, None))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, word = _options("full", dtype, device, layout, pin_memory, _number_dtype(type(fill_value)))
-    return _asking(_core.t_full(sizes((size,)), fill_value, name, word), requires_grad)
+    name, word = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
+    return _asking(_core.t_full(sizes((size,)), fill_value, name, word), requires_grad, pin_memory)
 
 
 def _count(start: float, end: float, step: float) -> int:
@@ -172,21 +174,21 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
-    name, word = _options("arange", dtype, device, layout, pin_memory, "int64" if whole else None)
+    name, word = _options("arange", dtype, device, layout, "int64" if whole else None)
     n = _count(start, end, step)
     if whole:
         grid = _core.t_iota([n], [step], start, word)
-        return _asking(grid if name == "int64" else _core.t_cast(grid, name), requires_grad)
+        return _asking(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
     wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
     values = _core.t_map("add", _core.t_map("multiply", _core.t_iota([n], [1], 0, word), step, dtype=wide), start)
-    return _asking(_core.t_cast(values, name) if name != wide else values, requires_grad)
+    return _asking(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` values from start to end, both included, at equal distances."""
     unsupported("linspace", out=(out, None))
-    name, word = _options("linspace", dtype, device, layout, False)
+    name, word = _options("linspace", dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (float(x) for x in (start, end))
@@ -208,7 +210,7 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Ones on the diagonal, zeros elsewhere."""
     unsupported("eye", out=(out, None))
-    name, word = _options("eye", dtype, device, layout, False)
+    name, word = _options("eye", dtype, device, layout)
     m = n if m is None else m
     equal = _core.t_iota([n, m], [1, 0], 0, word) == _core.t_iota([n, m], [0, 1], 0, word)
     return _asking(_core.t_cast(equal, name), requires_grad)
@@ -307,8 +309,8 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
-        name, word = _options(function, dtype, device, layout, pin_memory)
-        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad)
+        name, word = _options(function, dtype, device, layout)
+        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad, pin_memory)
 
     make.__name__ = make.__qualname__ = function
     make.__doc__ = doc
@@ -343,7 +345,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low = given.pop()
     if size is None or high is None or given:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, word = _options("randint", dtype, device, layout, False, "int64")
+    name, word = _options("randint", dtype, device, layout, "int64")
     result = draw_integers(low or 0, high, sizes((size,)), word, generator)
     return _asking(result if name == "int64" else _core.t_cast(result, name), requires_grad)
 
@@ -352,10 +354,10 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """The numbers below n in a random order: that of random 64-bit keys."""
     unsupported("randperm", out=(out, None))
-    name, word = _options("randperm", dtype, device, layout, pin_memory, "int64")
+    name, word = _options("randperm", dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], word)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return order if name == "int64" else _core.t_cast(order, name)
+    return _asking(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,

@@ -48,11 +48,13 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         TypeError: for arguments that are neither.
     """
     unsupported("to", memory_format=(memory_format, None))
+    switches = 0  # non_blocking and copy, by position
     for place, arg in enumerate(args):
         if isinstance(arg, Tensor):
             dtype, device = arg.dtype, arg.device
         elif isinstance(arg, bool) and place:
-            pass  # non_blocking and copy, by position
+            non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
+            switches += 1
         elif isinstance(arg, (str, int, _words.device)):
             device = arg
         elif arg is not None:
@@ -61,7 +63,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     if dtype is not None and _words.dtype_name(dtype) != self.dtype_name:
         result = _core.t_cast(result, _words.dtype_name(dtype))
     if device is not None:
-        result = _core.t_to_device(result, _words.device_word(device))
+        result = _core.t_to_device(result, _words.device_word(device), non_blocking)
     return _core.t_cast(result, result.dtype_name) if copy and result is self else result
 
 
@@ -96,8 +98,9 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on a GPU."""
-    return to(self, device=_words.device("cuda" if device is None else device))
+    """The tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be under way on return; what is
+    computed with the result comes after it."""
+    return to(self, device=_words.device("cuda" if device is None else device), non_blocking=non_blocking)
 
 
 def cpu(self: Tensor) -> Tensor:
@@ -106,8 +109,22 @@ def cpu(self: Tensor) -> Tensor:
 
 
 def pin_memory(self: Tensor) -> Tensor:
-    """The tensor: copies to a device are staged through pinned memory anyway."""
-    return self
+    """A copy in page-locked memory, from which a GPU copies by itself while the host goes on (`non_blocking=True`).
+    Without a GPU, and where it is pinned already, the tensor itself; others are staged through such memory anyway.
+
+    Raises:
+        RuntimeError: for tensors that are not on the host.
+    """
+    if self.device_name != "cpu":
+        raise RuntimeError(f"cannot pin 'torch.cuda.{self.dtype_name}Tensor' only dense CPU tensors can be pinned")
+    if _core.t_is_pinned(self) or not _core.device_count():
+        return self
+    return _core.t_pin(self)
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether it is in page-locked memory of `pin_memory`."""
+    return _core.t_is_pinned(self)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -401,7 +418,7 @@ def is_tensor(obj: Any) -> bool:
 _METHODS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        size, stride, to, type_as, cuda, cpu, pin_memory, contiguous, to_numpy, numpy, __array__, tolist,
+        size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, to_numpy, numpy, __array__, tolist,
         requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
         random_, ndimension, get_device, new, relu, relu_, where, record_stream, register_post_accumulate_grad_hook,
         __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
@@ -410,7 +427,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
     "tril_": _triangular("tril"), "triu_": _triangular("triu"), "resolve_conj": same, "resolve_neg": same,
     "is_signed": lambda self: self.dtype.is_signed, "is_shared": lambda self: False,
-    "is_inference": lambda self: False, "is_pinned": lambda self: False, "ger": _products.outer,
+    "is_inference": lambda self: False, "ger": _products.outer,
 }  # fmt: skip
 _METHODS.update({f"{name}_": _viewed(name) for name in ("squeeze", "unsqueeze", "transpose", "t")})
 

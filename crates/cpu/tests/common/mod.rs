@@ -99,11 +99,8 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
     let buffers =
         data.iter().enumerate().map(|(k, d)| BufferInfo { bytes: d.len(), place: Place::Leaf(k as u32) }).collect();
     let program = Arc::new(Program { steps, buffers, scalars: scalars.len(), ..Program::default() });
-    let memory: Vec<_> = data.iter().map(|d| device.alloc(d.len()).unwrap()).collect();
+    let memory: Vec<_> = data.iter().map(|d| device.upload(d, true).unwrap()).collect();
     let addresses: Vec<u64> = memory.iter().map(|m| m.address()).collect();
-    for (d, &a) in data.iter().zip(&addresses) {
-        device.upload(d, a).unwrap();
-    }
     assert!(!device.source(&program)?.is_empty());
     let mut executable = device.compile(&program)?;
     executable.run(&addresses, scalars, false)?;

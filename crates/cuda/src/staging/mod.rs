@@ -4,6 +4,8 @@
 //! slots; a thread fills one while the device reads the other, so host copies and PCIe transfers overlap.
 //! Invariant: a slot is written only after the event recorded behind its last transfer is done.
 
+mod arrivals;
+mod pinned;
 mod workers;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::driver::{Context, DevPtr, Event, PinnedBuffer, Stream, memcpy_dtoh_async, memcpy_htod_async};
 use crate::error::{CudaError, Result};
+pub(crate) use arrivals::{APART, Arrivals};
+pub(crate) use pinned::Pinned;
 use workers::Workers;
 
 /// Copies below this go through the ring, without events or threads.

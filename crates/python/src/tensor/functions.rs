@@ -89,14 +89,35 @@ pub(crate) fn t_cast(py: Python<'_>, t: &PyTensor, dtype: &str) -> PyResult<PyTe
 
 /// A copy on a device; the tensor itself where it is there already.
 #[pyfunction]
-pub(crate) fn t_to_device<'py>(t: &Bound<'py, PyTensor>, device: &str) -> PyResult<Bound<'py, PyTensor>> {
+#[pyo3(signature = (t, device, non_blocking = false))]
+pub(crate) fn t_to_device<'py>(
+    t: &Bound<'py, PyTensor>,
+    device: &str,
+    non_blocking: bool,
+) -> PyResult<Bound<'py, PyTensor>> {
     let (py, tensor) = (t.py(), t.get().tensor());
     let to = devices::named(device).or_raise()?;
     if to.id == tensor.array.storage.device {
         return Ok(t.clone());
     }
-    let moved = py.detach(|| ops::to_device(&tensor, to.id)).or_raise()?;
+    let moved = py.detach(|| ops::to_device(&tensor, to.id, !non_blocking)).or_raise()?;
     Bound::new(py, PyTensor::wrap(moved))
+}
+
+/// A copy of a tensor on the host in page-locked memory, from which the GPU copies by itself.
+#[pyfunction]
+pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+    let (py, tensor) = (t.py(), t.get().tensor());
+    let gpu = devices::named("cuda").or_raise()?;
+    let array = py.detach(|| devices::of(&tensor.array).pin(&tensor.array, &gpu)).or_raise()?;
+    Ok(PyTensor::wrap(Tensor::new(array)))
+}
+
+/// Is it in page-locked memory?
+#[pyfunction]
+pub(crate) fn t_is_pinned(t: &PyTensor) -> bool {
+    let array = t.array();
+    devices::of(&array).peek(&array.storage, |buffer| buffer.is_page_locked()).unwrap_or(false)
 }
 
 /// The tensor, or a copy of it in row-major order.

@@ -52,7 +52,7 @@ impl PyTensor {
             // As `copy_`, an assignment takes values from any device.
             let to = match to {
                 Value::Tensor(v) if v.array.storage.device != tensor.array.storage.device => {
-                    Value::Tensor(ops::to_device(&v, tensor.array.storage.device).or_raise()?)
+                    Value::Tensor(ops::to_device(&v, tensor.array.storage.device, true).or_raise()?)
                 }
                 to => to,
             };

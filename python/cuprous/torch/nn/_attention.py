@@ -7,8 +7,8 @@ import math
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
-from cuprous.torch.backends import cuda as _switches
 from cuprous.torch._reductions import softmax
+from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._dropout import dropout
 
 _map, _fold = _core.t_map, _core.t_fold
@@ -32,8 +32,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """`softmax(query @ key.T * scale + mask) @ value`.
 
-    Halves of four dimensions on a GPU, without mask and dropout, are a routine of cuDNN's that keeps no scores; the rest,
-    and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
+    Halves of four dimensions on a GPU, without mask and dropout, are a routine of cuDNN's that keeps no scores; the
+    rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
 
     Args:
         query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).
@@ -44,8 +44,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         enable_gqa: there are fewer heads of keys and values, each of which serves several queries' heads.
 
     Raises:
-        RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and not
-            allowed.
+        RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and
+            not allowed.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -73,8 +73,10 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         if mixed is not None:
             return mixed
     if not _switches.math_sdp_enabled():
-        raise RuntimeError("No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is "
-                           "not allowed, and there is no fused one for these tensors")  # fmt: skip
+        raise RuntimeError(
+            "No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is not allowed, "
+            "and there is no fused one for these tensors"
+        )
     if is_causal:  # before the product, so that it does not stand between that and the softmax
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
     scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)

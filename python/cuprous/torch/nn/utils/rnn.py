@@ -62,8 +62,12 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
         return self._with(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
-        """As it is."""
-        return self
+        """With its data in page-locked memory."""
+        return self._with(self.data.pin_memory())
+
+    def is_pinned(self) -> bool:
+        """Whether its data is in page-locked memory."""
+        return bool(self.data.is_pinned())
 
     @property
     def is_cuda(self) -> bool:

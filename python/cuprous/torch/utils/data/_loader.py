@@ -28,7 +28,8 @@ class DataLoader:
 
     With `num_workers` processes fetch the items and collate them; on Linux they are forked (so no data set needs to be
     pickled, and nothing in them may use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once,
-    where its tensors are. `pin_memory` changes nothing for tensors: copies to a GPU go through pinned memory anyway.
+    where its tensors are. `pin_memory` copies batches to page-locked memory, from which
+    `.to(device, non_blocking=True)` copies while the host and the GPU go on.
 
     Raises:
         ValueError: for settings that exclude each other.
@@ -219,6 +220,12 @@ class _Several:
 
 
 def _pinned(batch: Any) -> Any:
-    """Batches of a class of one's own are asked to pin themselves; tensors need not be."""
+    """The batch with its tensors in page-locked memory; batches of a class of one's own pin themselves."""
     pin = getattr(batch, "pin_memory", None)
-    return batch if pin is None else pin()
+    if pin is not None:
+        return batch if isinstance(batch, Tensor) and batch.device_name != "cpu" else pin()
+    if isinstance(batch, dict):
+        return type(batch)((key, _pinned(value)) for key, value in batch.items())
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*map(_pinned, batch))
+    return type(batch)(map(_pinned, batch)) if isinstance(batch, (tuple, list)) else batch
