@@ -26,3 +26,25 @@ def test_a_step_stays_a_graph_for_any_number_of_models() -> None:
     before = _core.stats()["graph_launches"]
     train(80)
     assert _core.stats()["graph_launches"] - before > 60
+
+
+def test_gradients_at_equal_indices_are_the_same_in_every_run() -> None:
+    rng = np.random.default_rng(8)
+    index, given = rng.integers(0, 50, 20_000), rng.standard_normal((20_000, 16)).astype(np.float32)
+    expected = np.zeros((60, 16))
+    np.add.at(expected, index, given.astype(np.float64))
+
+    def run(dtype: Any, scale: float) -> Any:
+        table = torch.zeros(60, 16, dtype=dtype, device="cuda").requires_grad_(True)
+        rows = table[torch.from_numpy(index).to("cuda")]
+        rows.backward(torch.from_numpy(given).to("cuda", dtype) * scale)
+        return table.grad.cpu().numpy()
+
+    for scale in (1.0, 1e-30, 1e30):
+        first = run(torch.float32, scale)
+        assert all((run(torch.float32, scale) == first).all() for _ in range(5))
+        np.testing.assert_allclose(first / scale, expected, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(run(torch.float64, 1.0), expected, rtol=1e-12, atol=1e-12)
+    assert (run(torch.float32, 0.0) == 0).all()
+    bad = run(torch.float32, float("inf"))
+    assert np.isnan(bad[:50]).any() and (bad[50:] == 0).all()

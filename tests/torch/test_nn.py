@@ -173,7 +173,9 @@ def test_clipping_and_vectors() -> None:
 
 
 def test_what_is_printed_of_parameters_and_keys() -> None:
-    assert str(nn.Parameter(torch.ones(2))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    assert (
+        str(nn.Parameter(torch.ones(2, device="cpu"))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    )
     found = nn.Linear(1, 1, bias=False).load_state_dict({"a": torch.ones(1)}, strict=False)
     assert str(found) == "_IncompatibleKeys(missing_keys=['weight'], unexpected_keys=['a'])"
     assert type(found).__name__ == "_IncompatibleKeys"

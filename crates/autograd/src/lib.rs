@@ -9,6 +9,7 @@
 //! Python.
 
 pub mod activation;
+mod add_at;
 pub mod attention;
 pub mod conv;
 mod formula;

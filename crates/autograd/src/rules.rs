@@ -7,6 +7,7 @@ use cuprous_core::vjp::{self, RESULT, Term, Value};
 use cuprous_core::{DType, Dims, Error, Fun, Layout, ReduceOp, Result, ScanOp, ScatterOp};
 use smallvec::SmallVec;
 
+use crate::add_at::add_at;
 use crate::node::{Edge, Node, Rule};
 use crate::spread::lay;
 use crate::{Arg, Tensor, activation, attention, conv, layer_norm, ops, pool, recurrent, softmax};
@@ -290,7 +291,7 @@ fn moved(index: &Tensor, by: i64) -> Result<Tensor> {
 fn gather(node: &Arc<Node>, edge: &Edge, g: &Tensor) -> Result<Tensor> {
     let (flat, seen, shift) = blank(g, &edge.base)?;
     let index = moved(&node.operand(1)?, edge.read.offset + shift)?;
-    ops::scatter(&flat, &index, g, ScatterOp::Add)?;
+    add_at(&flat, &index, g)?;
     if edge.read.id == edge.base.id {
         return Ok(seen);
     }

@@ -6,9 +6,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, ReduceOp, Result, ScatterOp};
+use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, ReduceOp, Result};
 use smallvec::SmallVec;
 
+use crate::add_at::add_at;
 use crate::node::{Listener, View, locked};
 use crate::{Arg, Tensor, ops};
 
@@ -132,7 +133,7 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
             // Elements are added up one by one.
             fresh.set(false);
             let places = Layout::new(DType::I64, &read.shape, &read.strides, read.offset - low);
-            ops::scatter(&flat, &ops::iota(g, &places)?, g, ScatterOp::Add)?;
+            add_at(&flat, &ops::iota(g, &places)?, g)?;
             continue;
         };
         // Windows that overlap: those elements of all windows at once that lie apart.

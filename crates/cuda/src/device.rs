@@ -123,7 +123,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Gpu {
     pub(crate) fn alloc(&self, bytes: usize) -> Result<DevPtr> {
         self.context.make_current()?;
-        lock(&self.pool).alloc(bytes as u64)
+        let first = lock(&self.pool).alloc(bytes as u64);
+        match first {
+            // Blocks that wait for the next copy may be what is missing. Who holds their lock is about to copy.
+            Err(error) if error.is_out_of_memory() && self.return_arrivals() => lock(&self.pool).alloc(bytes as u64),
+            first => first,
+        }
     }
 
     pub(crate) fn free(&self, address: DevPtr) {
@@ -198,7 +203,14 @@ impl Gpu {
         let address = match arrivals.take(want)? {
             Some(address) => address,
             None => {
-                let address = self.alloc(from.len())?;
+                let block = lock(&self.pool).alloc(want);
+                let address = match block {
+                    Err(error) if error.is_out_of_memory() => {
+                        arrivals.empty().into_iter().for_each(|address| self.free(address));
+                        lock(&self.pool).alloc(want)?
+                    }
+                    block => block?,
+                };
                 arrivals.follow(&self.stream)?;
                 address
             }
@@ -226,10 +238,14 @@ impl Gpu {
         Ok(Arc::new(Arrived { block: Block { gpu: self.clone(), address, bytes: from.len() }, whole }))
     }
 
-    /// Gives all blocks that wait for the next copy to the pool.
-    fn return_arrivals(&self) {
-        let waiting = lock(&self.arrivals).as_mut().map(Arrivals::empty).unwrap_or_default();
-        waiting.into_iter().for_each(|address| self.free(address));
+    /// Gives all blocks that wait for the next copy to the pool; were there any? Not while somebody copies.
+    fn return_arrivals(&self) -> bool {
+        let waiting = match self.arrivals.try_lock() {
+            Ok(mut arrivals) => arrivals.as_mut().map(Arrivals::empty).unwrap_or_default(),
+            Err(_) => return false,
+        };
+        waiting.iter().for_each(|&address| self.free(address));
+        !waiting.is_empty()
     }
 }
 

@@ -387,7 +387,7 @@ impl Product {
 pub(super) struct Traits {
     /// They may differ from run to run.
     pub(super) varies: bool,
-    /// Operands are rounded first.
+    /// Operands are rounded first, or what is computed instead of the sum of products rounds more than that does.
     pub(super) rounds: bool,
     /// It is compiled when it is made ready, which takes its time.
     pub(super) compiles: bool,
@@ -403,6 +403,12 @@ pub(super) struct Engines {
     _made: Vec<Descriptor>,
 }
 
+/// Notes of engines that round more than a sum of products.
+const ROUGH: [Note; 3] = [
+    Note::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+    Note::CUDNN_NUMERICAL_NOTE_FFT,
+    Note::CUDNN_NUMERICAL_NOTE_WINOGRAD,
+];
 /// More notes than an engine has.
 const NOTES: usize = 32;
 
@@ -421,7 +427,7 @@ impl Engines {
         let count = engine.get(Name::CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, &mut ways)?;
         Ok(Traits {
             varies: notes.contains(&Note::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
-            rounds: notes.contains(&Note::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS),
+            rounds: ROUGH.iter().any(|note| notes.contains(note)),
             compiles: ways[..count.min(NOTES)].contains(&Way::CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION),
         })
     }
