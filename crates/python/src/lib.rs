@@ -29,6 +29,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     let host = cli::Host {
         python: format!("{}.{}.{}", python.major, python.minor, python.patch),
         run_kernel: &functions::try_kernel,
+        package: &|name| py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok(),
     };
     cli::run(argv, &host)
 }

@@ -16,6 +16,8 @@ pub(crate) struct Host<'a> {
     pub(crate) python: String,
     /// Computes something small on the device of this name and checks the result; says what ran, or what failed.
     pub(crate) run_kernel: &'a dyn Fn(&str) -> Result<String, String>,
+    /// The version of an installed Python package.
+    pub(crate) package: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// NumPy code on the GPU
@@ -34,8 +36,8 @@ struct Line {
 enum Command {
     /// What works here, what does not, and the cure
     ///
-    /// Checks the processor, NVIDIA's devices, driver and libraries, the cache of compiled kernels, and runs a kernel on
-    /// each device. Each fault comes with its cause and one cure. Having no GPU breaks nothing.
+    /// The steps of an installation as checks: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python's packages; then
+    /// a kernel runs on each device. Each fault comes with its cause and one cure. Having no GPU breaks nothing.
     Doctor {
         /// For programs
         #[arg(long)]
