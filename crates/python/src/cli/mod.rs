@@ -4,6 +4,8 @@ mod doctor;
 mod estimate;
 mod probe;
 mod report;
+mod serve;
+mod top;
 
 use std::io::{self, Write};
 
@@ -57,6 +59,10 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
+    /// Calculator, monitor and viewer of profiles as a web page of this machine
+    Serve(serve::Options),
+    /// What GPUs, CPU and processes do now
+    Top(top::Options),
     /// The version, as --version
     Version,
 }
@@ -67,6 +73,15 @@ pub(crate) fn run(argv: Vec<String>, host: &Host<'_>) -> i32 {
     let code = dispatch(argv, host, &mut out.lock(), &mut err.lock());
     // A reader that went away (`cuprous doctor | head`) is no failure of ours.
     code.unwrap_or_else(|e| i32::from(e.kind() != io::ErrorKind::BrokenPipe))
+}
+
+/// Python's handler of Ctrl-C would wait for us: what runs until it is ended is ended by the system.
+fn let_ctrl_c_end_it() {
+    // SAFETY: the default action, which runs no code of ours.
+    #[cfg(unix)]
+    unsafe {
+        libc::signal(libc::SIGINT, libc::SIG_DFL);
+    }
 }
 
 fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
@@ -87,6 +102,8 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
             writeln!(err, "cuprous: the report of kernels is `python -m cuprous kernels`").map(|()| 2)
         }
         Some(Command::Estimate(options)) => estimate::run(&options, out, err),
+        Some(Command::Serve(options)) => serve::run(&options, out, err),
+        Some(Command::Top(options)) => top::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),
     }
     .and_then(|code| out.flush().map(|()| code))
