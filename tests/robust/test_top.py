@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -205,40 +206,56 @@ def test_prometheus(two_gpus: dict[str, str | None]) -> None:
     assert 'name="NVIDIA \\"Mute\\""' in page
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
-def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
-    """Keys arrive, the picture is drawn, and the terminal is left as it was found."""
-    import fcntl
-    import struct
-    import termios
-
+@contextmanager
+def screen(**env: str | None) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
+    """The monitor in a terminal: its process, our end of the terminal and its."""
+    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
-    before = termios.tcgetattr(theirs)
-    env = environment(**two_gpus, TERM="xterm-256color")
-    process = subprocess.Popen([sys.executable, "-m", "cuprous", "top"], stdin=theirs, stdout=theirs, env=env)
-    seen = b""
+    line = [sys.executable, "-m", "cuprous", "top"]
+    process = subprocess.Popen(line, stdin=theirs, stdout=theirs, env=environment(**env, TERM="xterm-256color"))
     os.set_blocking(ours, False)
-    deadline = time.monotonic() + 60
+    try:
+        yield process, ours, theirs
+    finally:
+        process.kill()
+        process.wait(timeout=60)
 
-    def until(text: bytes) -> None:
-        nonlocal seen
-        while text not in seen and time.monotonic() < deadline:
-            try:
-                seen += os.read(ours, 100_000)
-            except BlockingIOError:
-                time.sleep(0.02)
-        assert text in seen
 
-    until(b"Stand-in")
-    os.write(ours, b"/stand")
-    until(b"(Enter")
-    os.write(ours, b"\rq")
-    assert process.wait(timeout=60) == 0
-    assert termios.tcgetattr(theirs) == before
-    until(b"\x1b[?1049l")  # the screen that was there comes back
-    os.close(theirs)
-    os.close(ours)
+def until(end: int, text: bytes) -> None:
+    """Reads what the terminal shows until that text is there."""
+    seen, deadline = b"", time.monotonic() + 60
+    while text not in seen:
+        assert time.monotonic() < deadline, seen
+        try:
+            seen += os.read(end, 100_000)
+        except BlockingIOError:
+            time.sleep(0.02)
+
+
+def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
+    """Keys arrive, the picture is drawn, and the terminal is left as it was found."""
+    import termios
+
+    with screen(**two_gpus) as (process, ours, theirs):
+        until(ours, b"Stand-in")
+        assert not termios.tcgetattr(theirs)[3] & termios.ECHO
+        os.write(ours, b"/stand")
+        until(ours, b"(Enter")
+        os.write(ours, b"\rq")
+        until(ours, b"\x1b[?1049l")  # the screen that was there comes back
+        assert process.wait(timeout=60) == 0
+        assert termios.tcgetattr(theirs)[3] & termios.ECHO
+        os.close(theirs)
+        os.close(ours)
+
+
+def test_the_screen_ends_with_its_terminal(two_gpus: dict[str, str | None]) -> None:
+    with screen(**two_gpus) as (process, ours, theirs):
+        until(ours, b"Stand-in")
+        os.close(theirs)
+        os.close(ours)
+        process.wait(timeout=60)
 
 
 @pytest.mark.parametrize(

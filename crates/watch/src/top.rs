@@ -29,7 +29,10 @@ fn show(terminal: &mut ratatui::DefaultTerminal, monitor: &mut Monitor, mut view
     let mut next = Instant::now() + Duration::from_secs_f64(view.interval.min(0.2));
     loop {
         terminal.draw(|frame| draw(frame, &sample, &history, &mut view))?;
-        if event::poll(next.saturating_duration_since(Instant::now()))? {
+        if !wait_for_key(next.saturating_duration_since(Instant::now())) {
+            return Ok(());
+        }
+        if event::poll(Duration::ZERO)? {
             // Several keys may have come, as when text is pasted.
             loop {
                 if let Event::Key(key) = event::read()?
@@ -51,6 +54,16 @@ fn show(terminal: &mut ratatui::DefaultTerminal, monitor: &mut Monitor, mut view
             }
         }
     }
+}
+
+/// Waits for a key, a signal or the time; false where the terminal is gone, on which the events' own waiting would spin.
+fn wait_for_key(time: Duration) -> bool {
+    let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // Rounded up, so that the last millisecond is no loop.
+    let time = i32::try_from(time.as_millis() + 1).unwrap_or(i32::MAX);
+    // SAFETY: it reads and writes one struct.
+    unsafe { libc::poll(&raw mut input, 1, time) };
+    input.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) == 0
 }
 
 /// What a key does; true where it ends the monitor.

@@ -188,7 +188,12 @@ async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io
                 }
             });
             let mut builder = hyper::server::conn::http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD).max_headers(64);
+            builder
+                .half_close(true)
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .max_buf_size(HEAD)
+                .max_headers(64);
             // A client that breaks off is no error of ours.
             let _ = builder.serve_connection(TokioIo::new(stream), service).await;
             drop(place);
@@ -197,3 +202,39 @@ async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io
 }
 
 type Answer = hyper::Response<Body>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looks(count: usize) -> u64 {
+        let site = Site { token: None, open: false, profile: None, now: RwLock::default() };
+        let (mut monitor, mut history) = (Monitor::new(None), History::default());
+        let held = || -> u64 {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+            text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+        };
+        let mut before = 0;
+        for look in 0..count {
+            site.look(&mut monitor, &mut history);
+            if look == crate::history::KEPT {
+                before = held();
+            }
+        }
+        held().saturating_sub(before)
+    }
+
+    #[test]
+    fn looking_takes_no_memory() {
+        let grown = looks(1500);
+        assert!(grown < 4 << 20, "{grown} bytes");
+    }
+
+    #[test]
+    #[ignore = "takes a minute"]
+    fn a_day_of_looking_takes_no_memory() {
+        let grown = looks(86_400);
+        println!("{grown} bytes more after 86,400 samples");
+        assert!(grown < 4 << 20, "{grown} bytes");
+    }
+}

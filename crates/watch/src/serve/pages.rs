@@ -78,7 +78,11 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
             get(async |State(site): Shared, query: RawQuery| {
                 plain(query, || match &site.profile {
                     Some(profile) => content(JSON, Bytes::clone(profile)),
-                    None => refuse(StatusCode::NOT_FOUND, "the server was started without a profile"),
+                    None => {
+                        let mut none = Response::new(Body::empty());
+                        *none.status_mut() = StatusCode::NO_CONTENT;
+                        none
+                    }
                 })
             }),
         )
