@@ -41,7 +41,7 @@ def page(browser: Browser, server: Server) -> Iterator[Browser]:
     browser.scheme("light")
     browser.failures.clear()
     browser.requests.clear()
-    browser.open(server.address)
+    browser.open(f"http://127.0.0.1:{server.port}/")
     browser.until("document.getElementById('cpu-time').textContent")
     yield browser
     assert browser.failures == []
@@ -244,8 +244,9 @@ def test_the_monitor(page: Browser) -> None:
     page.picture("monitor")
 
 
-def test_a_profile(page: Browser, tmp_path: Path) -> None:
-    page.run("location.hash = 'profile'")
+def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
+    assert server.address.endswith("/#profile")
+    page.open(server.address)
     page.until("document.querySelectorAll('#totals tbody tr').length")
     assert text(page, "profile-state") == "The server's profile: 5 events on 2 tracks, 1 of other kinds are not shown."
     rows = page.run("[...document.querySelectorAll('#totals tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
