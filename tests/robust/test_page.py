@@ -266,7 +266,7 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
         ("{", "is no trace"),
         ('{"a":1}', "is no trace"),
     ]:
-        file = tmp_path / f"{abs(hash(content))}.json"
+        file = tmp_path / f"{len(content)}.json"
         file.write_text(content)
         node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
         page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
