@@ -14,6 +14,18 @@ pub(super) fn refuse(status: StatusCode, why: &str) -> Answer {
     answer
 }
 
+/// Why a request is refused.
+pub(super) type Refusal = (StatusCode, &'static str);
+
+/// A refusal as an answer.
+pub(super) fn answer((status, why): Refusal) -> Answer {
+    let mut answer = refuse(status, why);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    answer
+}
+
 /// What no answer goes without: no other page may frame, guess or keep it, and the page asks nobody but us.
 const ALWAYS: [(HeaderName, &str); 5] = [
     (
@@ -35,53 +47,51 @@ pub(super) fn finish(mut answer: Answer) -> Answer {
 }
 
 /// Refuses what no page of ours asks for.
-pub(super) fn check<B>(site: &Site, request: &Request<B>) -> Result<(), Answer> {
+pub(super) fn check<B>(site: &Site, request: &Request<B>) -> Result<(), Refusal> {
     let headers = request.headers();
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        let mut answer = refuse(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered");
-        answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return Err(answer);
+        return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered"));
     }
     let length = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
     if length || headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err(refuse(StatusCode::BAD_REQUEST, "requests have no body here"));
+        return Err((StatusCode::BAD_REQUEST, "requests have no body here"));
     }
     let named = one(headers, &header::HOST)?;
     let named = request.uri().authority().map(|name| name.as_str()).or(named);
     match named {
         None if request.version() != hyper::Version::HTTP_10 => {
-            return Err(refuse(StatusCode::BAD_REQUEST, "the header Host is missing"));
+            return Err((StatusCode::BAD_REQUEST, "the header Host is missing"));
         }
         Some(name) if !site.open && !is_local(name) => {
-            return Err(refuse(StatusCode::MISDIRECTED_REQUEST, "this server is http://localhost, by no other name"));
+            return Err((StatusCode::MISDIRECTED_REQUEST, "this server is http://localhost, by no other name"));
         }
         _ => (),
     }
     if let (Some(origin), Some(name)) = (one(headers, &header::ORIGIN)?, named)
         && origin.strip_prefix("http://") != Some(name)
     {
-        return Err(refuse(StatusCode::FORBIDDEN, "another page asks"));
+        return Err((StatusCode::FORBIDDEN, "another page asks"));
     }
     let from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     // A link in a message may lead to the page; scripts of other pages get nothing.
     if from_elsewhere && request.uri().path() != "/" {
-        return Err(refuse(StatusCode::FORBIDDEN, "another page asks"));
+        return Err((StatusCode::FORBIDDEN, "another page asks"));
     }
     match &site.token {
         Some(token) if !shows(request, token) => {
-            Err(refuse(StatusCode::UNAUTHORIZED, "a token is needed: open the address that the server printed"))
+            Err((StatusCode::UNAUTHORIZED, "a token is needed: open the address that the server printed"))
         }
         _ => Ok(()),
     }
 }
 
 /// A header that may be there once, as text.
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Answer> {
+fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) if value.to_str().is_ok() => Ok(value.to_str().ok()),
-        _ => Err(refuse(StatusCode::BAD_REQUEST, "a header is there twice, or is no text")),
+        _ => Err((StatusCode::BAD_REQUEST, "a header is there twice, or is no text")),
     }
 }
 
@@ -122,7 +132,7 @@ mod tests {
 
     fn status(site: &Site, build: impl FnOnce(hyper::http::request::Builder) -> hyper::http::request::Builder) -> u16 {
         let request = build(Request::get("/api/sample")).body(()).unwrap();
-        check(site, &request).err().map_or(200, |answer| answer.status().as_u16())
+        check(site, &request).err().map_or(200, |(status, _)| status.as_u16())
     }
 
     #[test]

@@ -182,7 +182,7 @@ async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io
                 let (site, router) = (site.clone(), router.clone());
                 async move {
                     match guard::check(&site, &request) {
-                        Err(refusal) => Ok(guard::finish(refusal)),
+                        Err(refusal) => Ok(guard::finish(guard::answer(refusal))),
                         Ok(()) => TowerToHyperService::new(router).call(request).await.map(guard::finish),
                     }
                 }
