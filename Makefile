@@ -157,9 +157,10 @@ lint-python: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-# The extension crate holds no logic and cannot be linked without Python: the Python tests cover it.
+# The extension crate holds no logic and cannot be linked without Python: the Python tests cover it. There are no examples in
+# Rust comments, and looking for them in each crate takes its time; clippy has compiled what lies in examples/.
 test-rust: $(VENV)/.dev
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --quiet
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --lib --bins --tests --quiet
 
 # Every kernel that a GPU would run in a test is compiled by NVRTC for compute capabilities 8.0, 9.0 and 10.0, and every
 # second one on to machine code for one of the three, which is much of the work; hence all cores. TARGETS=sm_80,sm_90,sm_100

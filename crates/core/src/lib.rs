@@ -12,6 +12,7 @@ pub mod error;
 pub mod layout;
 pub mod node;
 pub mod ops;
+pub mod presence;
 pub mod promote;
 pub mod recurrent;
 pub mod scalar;

@@ -4,6 +4,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use cuprous_core::presence::{self, Counters};
 use cuprous_core::{Buffer, Error, Memory, Result};
 
 /// Alignment of every block.
@@ -15,18 +16,24 @@ const CLASSES: usize = 4 * 48;
 struct Cache {
     free: Vec<Vec<NonNull<u8>>>,
     /// Bytes of free blocks.
-    held: usize,
-    /// Bytes of blocks in use, now and at most so far.
-    used: usize,
-    peak: usize,
+    free_bytes: usize,
+    /// Bytes of blocks in use, now and at most so far, and of all.
+    counters: &'static Counters,
     /// Bound on `used`; 0: none.
     limit: usize,
 }
 
 impl Cache {
-    fn count(&mut self, size: usize) {
-        self.used += size;
-        self.peak = self.peak.max(self.used);
+    /// One block less that is free.
+    fn take(&mut self, size: usize) {
+        self.free_bytes -= size;
+        self.counters.use_more(size as i64);
+    }
+
+    /// One block more, in use from the start.
+    fn add(&mut self, size: usize) {
+        self.counters.hold_more(size as i64);
+        self.counters.use_more(size as i64);
     }
 }
 
@@ -35,7 +42,7 @@ unsafe impl Send for Cache {}
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
     let free = (0..CLASSES).map(|_| Vec::new()).collect();
-    Mutex::new(Cache { free, held: 0, used: 0, peak: 0, limit: 0 })
+    Mutex::new(Cache { free, free_bytes: 0, counters: presence::counters(presence::Device::Cpu), limit: 0 })
 });
 
 /// Bytes of memory of the machine.
@@ -86,15 +93,15 @@ impl Block {
         let (index, size) = class(bytes).ok_or_else(fail)?;
         {
             let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-            if cache.limit != 0 && cache.used + size > cache.limit {
+            let used = cache.counters.used() as usize;
+            if cache.limit != 0 && used + size > cache.limit {
                 return Err(Error::memory(format!(
                     "[alloc] {bytes} bytes more would exceed the memory limit of {} bytes ({} in use)",
-                    cache.limit, cache.used
+                    cache.limit, used
                 )));
             }
             if let Some(at) = cache.free[index].pop() {
-                cache.held -= size;
-                cache.count(size);
+                cache.take(size);
                 return Ok(Block { at, bytes });
             }
         }
@@ -106,7 +113,7 @@ impl Block {
             fresh()
         });
         let at = at.ok_or_else(fail)?;
-        CACHE.lock().unwrap_or_else(|e| e.into_inner()).count(size);
+        CACHE.lock().unwrap_or_else(|e| e.into_inner()).add(size);
         Ok(Block { at, bytes })
     }
 
@@ -120,11 +127,12 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-        cache.used -= size;
-        if cache.held + size <= keep() {
-            cache.held += size;
+        cache.counters.use_more(-(size as i64));
+        if cache.free_bytes + size <= keep() {
+            cache.free_bytes += size;
             cache.free[index].push(self.at);
         } else {
+            cache.counters.hold_more(-(size as i64));
             drop(cache);
             free(self.at, size);
         }
@@ -147,7 +155,8 @@ pub fn trim() {
             free(at, size);
         }
     }
-    cache.held = 0;
+    cache.counters.hold_more(-(cache.free_bytes as i64));
+    cache.free_bytes = 0;
 }
 
 /// The counters that [`cuprous_plan::Device::memory`] lists.
@@ -155,19 +164,18 @@ pub fn counters() -> Vec<(&'static str, u64)> {
     let cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
     let blocks: usize = cache.free.iter().map(Vec::len).sum();
     vec![
-        ("used_bytes", cache.used as u64),
-        ("free_bytes", cache.held as u64),
+        ("used_bytes", cache.counters.used()),
+        ("free_bytes", cache.free_bytes as u64),
         ("total_bytes", *TOTAL as u64),
         ("limit_bytes", cache.limit as u64),
         ("n_free_blocks", blocks as u64),
-        ("peak_bytes", cache.peak as u64),
+        ("peak_bytes", cache.counters.peak()),
     ]
 }
 
 /// Starts `peak_bytes` anew from what is in use.
 pub fn reset_peak() {
-    let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-    cache.peak = cache.used;
+    CACHE.lock().unwrap_or_else(|e| e.into_inner()).counters.reset_peak();
 }
 
 /// Bounds the bytes in use; 0 takes the bound away.

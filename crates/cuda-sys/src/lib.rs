@@ -8,7 +8,7 @@
 mod loader;
 
 pub use loader::{
-    Library, MissingLibrary, cublaslt, cudnn, cufft, cusolver, cusparse, driver, nvrtc, nvrtc_file, set_roots,
+    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, nvrtc, nvrtc_file, set_roots,
 };
 
 macro_rules! generated {

@@ -75,7 +75,7 @@ const CUDNN: Library = Library {
     ],
 };
 
-/// A library that was not found, and the cure.
+/// A library that cannot be used, and the cure.
 #[derive(Debug, Clone)]
 pub struct MissingLibrary {
     /// The library's name.
@@ -84,10 +84,21 @@ pub struct MissingLibrary {
     pub cure: String,
     /// Each file tried, with the loader's words where the file was there and did not open.
     pub searched: Vec<String>,
+    /// The first file that is there and does not open, and why; none where there is no file at all.
+    pub refused: Option<(PathBuf, String)>,
 }
 
 impl fmt::Display for MissingLibrary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((file, why)) = &self.refused {
+            return write!(
+                f,
+                "{} was found and does not load ({}: {why}); {}",
+                self.library,
+                file.display(),
+                self.cure
+            );
+        }
         write!(f, "{} was not found; {}. Searched:", self.library, self.cure)?;
         self.searched.iter().try_for_each(|place| write!(f, "\n  {place}"))
     }
@@ -110,6 +121,7 @@ pub fn driver() -> Result<&'static DriverApi, MissingLibrary> {
         unsafe { DriverApi::new("libcuda.so.1") }.map_err(|e| MissingLibrary {
             library: DRIVER.name,
             cure: "install the NVIDIA driver, or run the container with its GPU (`--gpus all`)".into(),
+            refused: refusal(Path::new("libcuda.so.1"), &e.to_string()),
             searched: vec![format!("libcuda.so.1: {e}")],
         })
     })
@@ -164,6 +176,12 @@ pub fn cudnn() -> Result<&'static CudnnApi, MissingLibrary> {
     LOADED.get_or_load(|| CUDNN.open(|path| unsafe { CudnnApi::new(path) }))
 }
 
+/// The line for the shell that installs the library of that name for a driver of that CUDA major version.
+pub fn cure_for(name: &str, driver_major: u32) -> Option<String> {
+    let all = [NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
+    all.iter().find(|library| library.name == name).map(|library| library.cure(driver_major))
+}
+
 /// Remembers success only: after a failure the user may install the wheel and try again in the same process.
 struct Once<T> {
     value: OnceLock<T>,
@@ -192,7 +210,7 @@ impl Library {
     fn open<T>(&self, open: impl Fn(&Path) -> Result<T, libloading::Error>) -> Result<T, MissingLibrary> {
         let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let major = driver_major();
-        let mut searched = Vec::new();
+        let (mut searched, mut refused) = (Vec::new(), None);
         for path in self.candidates(&roots, major) {
             // A bare name has no folder to look in; the system's loader does.
             if path.components().count() > 1 && !path.exists() {
@@ -201,10 +219,36 @@ impl Library {
             }
             match open(&path) {
                 Ok(library) => return Ok(library),
-                Err(e) => searched.push(format!("{}: {e}", path.display())),
+                Err(e) => {
+                    let why = e.to_string();
+                    refused = refused.or_else(|| refusal(&path, &why));
+                    searched.push(format!("{}: {why}", path.display()));
+                }
             }
         }
-        Err(MissingLibrary { library: self.name, cure: self.cure(major), searched })
+        let cure = match &refused {
+            Some((file, why)) => self.cure_of_refusal(file, why, major),
+            None => self.cure(major),
+        };
+        Err(MissingLibrary { library: self.name, cure, searched, refused })
+    }
+
+    /// What makes a file load that is there.
+    fn cure_of_refusal(&self, file: &Path, why: &str, major: u32) -> String {
+        // The package of the file itself: another major version than the driver's may be the one that is there.
+        let name = file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        let row =
+            self.files.iter().filter(|row| row.1 == name).find(|row| file.parent().is_some_and(|p| p.ends_with(row.2)));
+        let (major, pip) = row.map_or_else(|| (major, self.by_preference(major)[0].2), |row| (row.0, row.3));
+        match missing_file(why) {
+            Some(needed) => match NEEDED.iter().find(|(start, ..)| needed.starts_with(start)) {
+                Some((_, _, for_12)) if major <= 12 => format!("pip install {for_12}"),
+                Some((_, for_13, _)) => format!("pip install \"{for_13}\""),
+                None => format!("install what has {needed}, with the system's package manager"),
+            },
+            None if why.contains("GLIBC") => "a newer Linux: this one's C library is older than the file needs".into(),
+            None => format!("pip install --force-reinstall --no-deps \"{pip}\""),
+        }
     }
 
     /// The files in the order that `major`, the driver's version, asks for.
@@ -238,6 +282,31 @@ impl Library {
         found.dedup();
         found
     }
+}
+
+/// Where the packages are that NVIDIA's libraries need of one another: start of the file name, for CUDA 13, for CUDA 12.
+const NEEDED: [(&str, &str, &str); 7] = [
+    ("libnvJitLink", "nvidia-nvjitlink>=13,<14", "nvidia-nvjitlink-cu12"),
+    ("libcublas", "nvidia-cublas>=13,<14", "nvidia-cublas-cu12"),
+    ("libcusparse", "nvidia-cusparse>=12,<13", "nvidia-cusparse-cu12"),
+    ("libcudart", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-runtime-cu12"),
+    ("libnvrtc", "nvidia-cuda-nvrtc>=13,<14", "nvidia-cuda-nvrtc-cu12"),
+    ("libcufft", "nvidia-cufft>=12,<13", "nvidia-cufft-cu12"),
+    ("libcudnn", "nvidia-cudnn-cu13>=9,<10", "nvidia-cudnn-cu12>=9,<10"),
+];
+
+/// The file that the system's loader did not find, in its words: `libx.so.1: cannot open shared object file: No such …`.
+fn missing_file(why: &str) -> Option<&str> {
+    let (file, rest) = why.split_once(": cannot open shared object file")?;
+    rest.contains("No such file").then(|| file.rsplit(' ').next().unwrap_or(file))
+}
+
+/// The file and why it does not open, unless it is not there at all.
+fn refusal(path: &Path, why: &str) -> Option<(PathBuf, String)> {
+    // A bare name that the loader did not find is named in its words itself; a file that is there and lacks another one
+    // has the other's name there.
+    let absent = missing_file(why).is_some_and(|file| Path::new(file) == path);
+    (!absent).then(|| (path.to_owned(), why.to_owned()))
 }
 
 fn env_paths(name: &str) -> Vec<PathBuf> {
@@ -283,5 +352,28 @@ mod tests {
         assert!(text.contains("pip install \"no-such>=13,<14\""), "{text}");
         assert!(text.contains("/usr/local/cuda/lib64/libno-such.so.13"), "{text}");
         assert_eq!(CUBLASLT.cure(12), "pip install nvidia-cublas-cu12");
+        assert!(error.refused.is_none(), "{:?}", error.refused);
+    }
+
+    #[test]
+    fn a_file_that_lacks_another_one_is_found_and_does_not_load() {
+        let file = Path::new("/venv/nvidia/cu13/lib/libcusolver.so.12");
+        let why = "libnvJitLink.so.13: cannot open shared object file: No such file or directory";
+        assert_eq!(refusal(file, why).unwrap().0, file);
+        assert_eq!(CUSOLVER.cure_of_refusal(file, why, 12), "pip install \"nvidia-nvjitlink>=13,<14\"");
+        let old = Path::new("/venv/nvidia/cusolver/lib/libcusolver.so.11");
+        assert_eq!(CUSOLVER.cure_of_refusal(old, &why.replace("13", "12"), 13), "pip install nvidia-nvjitlink-cu12");
+        assert!(
+            CUSOLVER
+                .cure_of_refusal(file, "libm.so.9: cannot open shared object file: No such file", 13)
+                .contains("libm.so.9")
+        );
+        let torn = CUSOLVER.cure_of_refusal(file, "libcusolver.so.12: file too short", 13);
+        assert_eq!(torn, "pip install --force-reinstall --no-deps \"nvidia-cusolver>=12,<13\"");
+        let bare = Path::new("libcusolver.so.12");
+        assert!(
+            refusal(bare, "libcusolver.so.12: cannot open shared object file: No such file or directory").is_none()
+        );
+        assert!(refusal(bare, why).is_some());
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use cuprous_core::presence;
 use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, CallOp, Error, Memory};
 use cuprous_plan::device::Mark;
@@ -94,6 +95,7 @@ impl CudaDevice {
             l2_bytes: info.l2_bytes as usize,
             max_shared: info.shared_per_block_optin as usize,
         };
+        let counters = presence::counters(presence::Device::Cuda(ordinal as u32, info.uuid));
         Ok(CudaDevice(Arc::new(Gpu {
             context,
             stream: Stream::blocking(context)?,
@@ -102,7 +104,7 @@ impl CudaDevice {
             cache: DiskCache::open_default(),
             modules: compile::Modules::default(),
             counters: Counters::default(),
-            pool: Mutex::new(Pool::new(DeviceSegments::new(context))),
+            pool: Mutex::new(Pool::new(DeviceSegments::new(context)).counted_by(counters)),
             staging: Mutex::new(Staging::new(context)),
             arrivals: Mutex::new(None),
             pinned: Mutex::default(),

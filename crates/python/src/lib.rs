@@ -29,6 +29,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     let host = cli::Host {
         python: format!("{}.{}.{}", python.major, python.minor, python.patch),
         run_kernel: &functions::try_kernel,
+        package: &|name| py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok(),
     };
     cli::run(argv, &host)
 }
@@ -37,6 +38,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 #[pyfunction]
 fn end() {
     cuprous_plan::engine::end();
+    cuprous_core::presence::leave();
 }
 
 /// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on

@@ -28,8 +28,8 @@ pub use memory::{
 };
 pub use stream::{Event, Stream};
 
-/// The oldest driver that we support: CUDA 12.0, as `cuDriverGetVersion` writes it.
-const OLDEST: u32 = 12_000;
+/// The oldest driver that we support, by the newest CUDA that it knows.
+pub const OLDEST: (u32, u32) = (12, 0);
 
 /// Calls a driver function; a symbol that is missing or a status that is not success becomes an error.
 macro_rules! call {
@@ -114,8 +114,8 @@ fn start() -> Result<&'static DriverApi> {
         return Ok(api);
     }
     let found = version()?;
-    if found.0 * 1000 + found.1 * 10 < OLDEST {
-        return Err(CudaError::DriverTooOld { found, needed: (OLDEST / 1000, OLDEST % 1000 / 10) });
+    if found < OLDEST {
+        return Err(CudaError::DriverTooOld { found, needed: OLDEST });
     }
     let api = sys::driver()?;
     // SAFETY: no arguments but the flags, which must be zero.
@@ -164,15 +164,14 @@ pub fn why_unavailable() -> Option<String> {
     }
     match version() {
         Err(error) => Some(error.to_string()),
-        Ok(found) if found.0 * 1000 + found.1 * 10 < OLDEST => {
-            Some(CudaError::DriverTooOld { found, needed: (OLDEST / 1000, OLDEST % 1000 / 10) }.to_string())
-        }
+        Ok(found) if found < OLDEST => Some(CudaError::DriverTooOld { found, needed: OLDEST }.to_string()),
         Ok(_) => None,
     }
 }
 
 /// The driver stops reading the list at the first entry that names no device, so one in front hides all.
-fn hides_all(visible_devices: &str) -> bool {
+#[must_use]
+pub fn hides_all(visible_devices: &str) -> bool {
     let first = visible_devices.split(',').next().unwrap_or("").trim();
     first.is_empty() || first.starts_with('-') || first.eq_ignore_ascii_case("NoDevFiles")
 }

@@ -18,6 +18,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use cuprous_core::presence::Counters;
+
 use crate::driver::DevPtr;
 use crate::error::{CudaError, Result};
 
@@ -116,9 +118,7 @@ pub struct Pool<S> {
     /// Addresses of freed blocks of one to [`QUICK`] / [`GRANULE`] granules, in falling order.
     quick: Vec<Vec<u64>>,
     quick_bytes: u64,
-    used: u64,
-    total: u64,
-    peak: u64,
+    counters: &'static Counters,
     limit: Option<u64>,
 }
 
@@ -133,11 +133,15 @@ impl<S: SegmentSource> Pool<S> {
             live: HashMap::default(),
             quick: vec![Vec::new(); (QUICK / GRANULE + 1) as usize],
             quick_bytes: 0,
-            used: 0,
-            total: 0,
-            peak: 0,
+            counters: Counters::private(),
             limit: None,
         }
+    }
+
+    /// A pool that has handed out nothing yet counts there, where monitors may see it.
+    #[must_use]
+    pub fn counted_by(self, counters: &'static Counters) -> Self {
+        Pool { counters, ..self }
     }
 
     /// Memory for `bytes` bytes at a multiple of 512; null for none.
@@ -191,7 +195,7 @@ impl<S: SegmentSource> Pool<S> {
             return true;
         }
         let Some(block) = self.live.get_mut(&address.0).filter(|block| !block.quick) else { return false };
-        self.used -= block.bytes;
+        self.counters.use_more(-(block.bytes as i64));
         if block.bytes <= QUICK && self.quick_bytes + block.bytes <= QUICK_BYTES {
             block.quick = true;
             self.quick_bytes += block.bytes;
@@ -209,8 +213,7 @@ impl<S: SegmentSource> Pool<S> {
         let address = self.quick.get_mut((want / GRANULE) as usize)?.pop()?;
         self.quick_bytes -= want;
         self.live.get_mut(&address)?.quick = false;
-        self.used += want;
-        self.peak = self.peak.max(self.used);
+        self.counters.use_more(want as i64);
         Some(DevPtr(address))
     }
 
@@ -269,7 +272,7 @@ impl<S: SegmentSource> Pool<S> {
         for number in numbers {
             let Some(segment) = self.segments.remove(&number) else { continue };
             self.free[usize::from(segment.small)].remove(&(segment.bytes, number, 0));
-            self.total -= segment.bytes;
+            self.counters.hold_more(-(segment.bytes as i64));
             given += segment.bytes;
             self.source.release(segment.base, segment.bytes)?;
         }
@@ -301,10 +304,10 @@ impl<S: SegmentSource> Pool<S> {
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         PoolStats {
-            used_bytes: self.used,
-            free_bytes: self.total - self.used,
-            total_bytes: self.total,
-            peak_bytes: self.peak,
+            used_bytes: self.counters.used(),
+            free_bytes: self.counters.held() - self.counters.used(),
+            total_bytes: self.counters.held(),
+            peak_bytes: self.counters.peak(),
             n_free_blocks: self.free.iter().map(BTreeSet::len).chain(self.quick.iter().map(Vec::len)).sum(),
             largest_free: self.free.iter().filter_map(|set| set.last()).map(|key| key.0).max().unwrap_or(0),
         }
@@ -312,7 +315,7 @@ impl<S: SegmentSource> Pool<S> {
 
     /// Starts `peak_bytes` anew from what is in use.
     pub fn reset_peak(&mut self) {
-        self.peak = self.used;
+        self.counters.reset_peak();
     }
 
     /// The smallest free block that fits; the rest of it stays free where it is worth keeping.
@@ -333,8 +336,7 @@ impl<S: SegmentSource> Pool<S> {
         }
         let address = segment.base + offset;
         self.live.insert(address, Live { segment: number, offset, bytes: taken, quick: false });
-        self.used += taken;
-        self.peak = self.peak.max(self.used);
+        self.counters.use_more(taken as i64);
         Some(DevPtr(address))
     }
 
@@ -348,7 +350,7 @@ impl<S: SegmentSource> Pool<S> {
         };
         // Where the usual size does not fit any more, just what is needed may.
         for bytes in [usual, want.next_multiple_of(DRIVER_PAGE), want] {
-            if self.limit.is_some_and(|limit| self.total + bytes > limit) {
+            if self.limit.is_some_and(|limit| self.counters.held() + bytes > limit) {
                 continue;
             }
             let base = match self.source.allocate(bytes) {
@@ -361,7 +363,7 @@ impl<S: SegmentSource> Pool<S> {
             let blocks = BTreeMap::from([(0, Block { bytes, free: true })]);
             self.segments.insert(number, Segment { base, bytes, small, blocks });
             self.free[usize::from(small)].insert((bytes, number, 0));
-            self.total += bytes;
+            self.counters.hold_more(bytes as i64);
             return Ok(true);
         }
         Ok(false)

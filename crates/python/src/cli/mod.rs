@@ -4,6 +4,8 @@ mod doctor;
 mod estimate;
 mod probe;
 mod report;
+mod serve;
+mod top;
 
 use std::io::{self, Write};
 
@@ -16,6 +18,8 @@ pub(crate) struct Host<'a> {
     pub(crate) python: String,
     /// Computes something small on the device of this name and checks the result; says what ran, or what failed.
     pub(crate) run_kernel: &'a dyn Fn(&str) -> Result<String, String>,
+    /// The version of an installed Python package.
+    pub(crate) package: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// NumPy code on the GPU
@@ -34,8 +38,8 @@ struct Line {
 enum Command {
     /// What works here, what does not, and the cure
     ///
-    /// Checks the processor, NVIDIA's devices, driver and libraries, the cache of compiled kernels, and runs a kernel on
-    /// each device. Each fault comes with its cause and one cure. Having no GPU breaks nothing.
+    /// The steps of an installation as checks: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python's packages; then
+    /// a kernel runs on each device. Each fault comes with its cause and one cure. Having no GPU breaks nothing.
     Doctor {
         /// For programs
         #[arg(long)]
@@ -55,6 +59,10 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
+    /// Calculator, monitor and viewer of profiles as a web page of this machine
+    Serve(serve::Options),
+    /// What GPUs, CPU and processes do now
+    Top(top::Options),
     /// The version, as --version
     Version,
 }
@@ -65,6 +73,15 @@ pub(crate) fn run(argv: Vec<String>, host: &Host<'_>) -> i32 {
     let code = dispatch(argv, host, &mut out.lock(), &mut err.lock());
     // A reader that went away (`cuprous doctor | head`) is no failure of ours.
     code.unwrap_or_else(|e| i32::from(e.kind() != io::ErrorKind::BrokenPipe))
+}
+
+/// Python's handler of Ctrl-C would wait for us: what runs until it is ended is ended by the system.
+fn let_ctrl_c_end_it() {
+    // SAFETY: the default action, which runs no code of ours.
+    #[cfg(unix)]
+    unsafe {
+        libc::signal(libc::SIGINT, libc::SIG_DFL);
+    }
 }
 
 fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
@@ -85,6 +102,8 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
             writeln!(err, "cuprous: the report of kernels is `python -m cuprous kernels`").map(|()| 2)
         }
         Some(Command::Estimate(options)) => estimate::run(&options, out, err),
+        Some(Command::Serve(options)) => serve::run(&options, out, err),
+        Some(Command::Top(options)) => top::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),
     }
     .and_then(|code| out.flush().map(|()| code))

@@ -61,17 +61,28 @@ fn features() -> &'static str {
     if cfg!(target_arch = "aarch64") { "NEON" } else { "portable code" }
 }
 
-/// NVIDIA's device nodes.
+/// True for the node of a GPU; there are others for all GPUs together.
+pub(super) fn is_gpu_node(path: &str) -> bool {
+    let name = path.trim_start_matches("/dev/");
+    let numbered = name.strip_prefix("nvidia").is_some_and(|n| n.parse::<u32>().is_ok());
+    numbered || name == "dxg" || name == "nvgpu"
+}
+
+/// The version of NVIDIA's kernel module, where it is loaded.
+pub(super) fn kernel_module() -> Option<String> {
+    let text = fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let is_version = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.lines().next()?.split_whitespace().find(is_version).map(str::to_owned)
+}
+
+/// NVIDIA's device nodes: those of the GPUs, and those that all of them share.
 pub(super) fn nvidia_nodes() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir("/dev")
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| {
-            let numbered = name.strip_prefix("nvidia").is_some_and(|n| n.parse::<u32>().is_ok());
-            numbered || name == "dxg" || name == "nvgpu"
-        })
+        .filter(|name| is_gpu_node(name) || name == "nvidiactl" || name == "nvidia-uvm")
         .map(|name| format!("/dev/{name}"))
         .collect();
     names.sort();

@@ -25,10 +25,40 @@ impl State {
     }
 }
 
+/// The steps of an installation, in the order in which one needs the other.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Step {
+    /// What needs no GPU.
+    Machine,
+    Gpu,
+    Driver,
+    Libraries,
+    Cudnn,
+    Packages,
+    /// A kernel that runs.
+    Run,
+}
+
+impl Step {
+    fn title(self) -> &'static str {
+        match self {
+            Step::Machine => "This machine",
+            Step::Gpu => "1. An NVIDIA GPU",
+            Step::Driver => "2. Its driver",
+            Step::Libraries => "3. CUDA's libraries",
+            Step::Cudnn => "4. cuDNN",
+            Step::Packages => "5. Python's packages",
+            Step::Run => "It runs",
+        }
+    }
+}
+
 /// One finding: what was looked at, what was found, and where it is broken the one cure.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
+    pub(super) step: Step,
     pub(super) state: State,
     pub(super) found: String,
     pub(super) cure: Option<String>,
@@ -36,15 +66,31 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn ok(name: &str, found: impl Into<String>) -> Self {
-        Check { name: name.into(), state: State::Ok, found: found.into(), cure: None }
+        Check { name: name.into(), step: Step::Machine, state: State::Ok, found: found.into(), cure: None }
     }
 
     pub(super) fn note(name: &str, found: impl Into<String>) -> Self {
-        Check { name: name.into(), state: State::Note, found: found.into(), cure: None }
+        Check { name: name.into(), step: Step::Machine, state: State::Note, found: found.into(), cure: None }
     }
 
     pub(super) fn broken(name: &str, found: impl Into<String>, cure: impl Into<String>) -> Self {
-        Check { name: name.into(), state: State::Broken, found: found.into(), cure: Some(cure.into()) }
+        Check {
+            name: name.into(),
+            step: Step::Machine,
+            state: State::Broken,
+            found: found.into(),
+            cure: Some(cure.into()),
+        }
+    }
+
+    /// The same, as a part of that step.
+    pub(super) fn of(mut self, step: Step) -> Self {
+        self.step = step;
+        self
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.state == State::Broken
     }
 
     /// A note that names what would make it work.
@@ -56,12 +102,16 @@ impl Check {
 
 /// True where something is broken.
 pub(super) fn any_broken(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.state == State::Broken)
+    checks.iter().any(Check::is_broken)
 }
 
 pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let mut step = None;
     for check in checks {
+        if step.replace(check.step) != Some(check.step) {
+            writeln!(out, "{}", check.step.title())?;
+        }
         let mut lines = check.found.lines();
         writeln!(out, "  {:<7}{:<width$}  {}", check.state.word(), check.name, lines.next().unwrap_or(""))?;
         for line in lines {

@@ -1,0 +1,363 @@
+//! What this process tells monitors of itself: one page in shared memory with its memory counters, device by device.
+//!
+//! The counters that the allocators keep anyway lie in that page, so telling costs no instruction. The page is a file
+//! in a folder of the user's own, held by a lock that the system lets go when the process dies in whatever way; hence
+//! no stale file is ever believed, and process numbers, which differ inside and outside of containers, decide nothing.
+//!
+//! The folder is `/dev/shm/cuprous-<user>` or `CUPROUS_RUNTIME_DIR`, which containers may share with their host; an
+//! empty value turns the report off. Nothing is made before a device is used for the first time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Mutex, OnceLock};
+
+/// Bytes of one device's memory. One thread at a time changes them, under its allocator's lock.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Counters {
+    used: AtomicU64,
+    held: AtomicU64,
+    peak: AtomicU64,
+}
+
+#[inline]
+fn change(cell: &AtomicU64, by: i64) -> u64 {
+    // A load and a store: nobody else writes, and an atomic addition would cost ten times as much.
+    let value = cell.load(Relaxed).wrapping_add_signed(by);
+    cell.store(value, Relaxed);
+    value
+}
+
+impl Counters {
+    /// Bytes in use.
+    #[inline]
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Bytes taken of the device, in use or not.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        self.held.load(Relaxed)
+    }
+
+    /// The most that was in use.
+    #[inline]
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+
+    /// More in use, or less.
+    #[inline]
+    pub fn use_more(&self, by: i64) {
+        let used = change(&self.used, by);
+        if used > self.peak() {
+            self.peak.store(used, Relaxed);
+        }
+    }
+
+    /// More taken of the device, or less.
+    #[inline]
+    pub fn hold_more(&self, by: i64) {
+        change(&self.held, by);
+    }
+
+    /// Starts the peak anew.
+    pub fn reset_peak(&self) {
+        self.peak.store(self.used(), Relaxed);
+    }
+
+    /// Counters that nobody else sees.
+    pub fn private() -> &'static Counters {
+        Box::leak(Box::default())
+    }
+}
+
+/// Which device's memory is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Device {
+    /// The host's.
+    Cpu,
+    /// A GPU's, by its number in this process and its own name, which is the same everywhere.
+    Cuda(u32, [u8; 16]),
+}
+
+/// Devices that one process can show.
+const SLOTS: usize = 17;
+const BYTES: usize = 4096;
+const NAME: usize = 512;
+/// The last letter counts the versions of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"cuprous1");
+
+#[repr(C)]
+struct Slot {
+    /// 0: not in use, 1: the CPU, 2 + k: GPU k.
+    kind: AtomicU32,
+    uuid: [u8; 16],
+    counters: Counters,
+}
+
+#[repr(C)]
+struct Page {
+    magic: u64,
+    pid: u32,
+    name_length: u32,
+    name: [u8; NAME],
+    slots: [Slot; SLOTS],
+}
+
+const _: () = assert!(size_of::<Page>() <= BYTES);
+
+/// The folder in which processes show themselves; none where the report is off or there is no shared memory.
+pub fn folder() -> Option<PathBuf> {
+    match std::env::var_os("CUPROUS_RUNTIME_DIR") {
+        Some(folder) => (!folder.is_empty()).then(|| folder.into()),
+        None => default_folder(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn default_folder() -> Option<PathBuf> {
+    // SAFETY: it takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    Path::new("/dev/shm").is_dir().then(|| format!("/dev/shm/cuprous-{user}").into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn default_folder() -> Option<PathBuf> {
+    None
+}
+
+/// What this process holds while it is shown.
+struct Shown {
+    page: *mut Page,
+    path: PathBuf,
+    /// Holds the lock.
+    _file: File,
+}
+
+// SAFETY: the page is written under the mutex around it, but for its counters, which are atomic.
+unsafe impl Send for Shown {}
+
+static SHOWN: OnceLock<Option<Mutex<Shown>>> = OnceLock::new();
+
+/// The counters for a device of this process, which monitors see from now on.
+pub fn counters(device: Device) -> &'static Counters {
+    let Some(shown) = SHOWN.get_or_init(|| show().ok().flatten().map(Mutex::new)) else { return Counters::private() };
+    let mut shown = shown.lock().unwrap_or_else(|e| e.into_inner());
+    // SAFETY: the page is mapped as long as the process lives; slots are taken under the lock and never given back.
+    let slots = unsafe { &raw mut (*shown.page).slots }.cast::<Slot>();
+    for index in 0..SLOTS {
+        // SAFETY: as above.
+        let slot = unsafe { slots.add(index) };
+        // SAFETY: as above.
+        let kind = unsafe { &(*slot).kind };
+        if kind.load(Relaxed) != 0 {
+            continue;
+        }
+        let number = match device {
+            Device::Cpu => 1,
+            Device::Cuda(ordinal, uuid) => {
+                // SAFETY: as above; nobody reads the name before the kind is set.
+                unsafe { (*slot).uuid = uuid };
+                2 + ordinal
+            }
+        };
+        kind.store(number, Release);
+        // SAFETY: as above.
+        return unsafe { &(*slot).counters };
+    }
+    Counters::private()
+}
+
+/// Takes the page away: the process is about to end.
+pub fn leave() {
+    if let Some(Some(shown)) = SHOWN.get() {
+        let shown = shown.lock().unwrap_or_else(|e| e.into_inner());
+        // In the child of a fork the page is a copy and the file the parent's.
+        // SAFETY: the page is mapped as long as the process lives.
+        if unsafe { (*shown.page).pid } == std::process::id() {
+            let _ = fs::remove_file(&shown.path);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn show() -> io::Result<Option<Shown>> {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    let Some(folder) = folder().filter(|folder| own(folder, true)) else { return Ok(None) };
+    let pid = std::process::id();
+    let command = fs::read("/proc/self/cmdline").unwrap_or_default();
+    // The inode of the namespace tells processes of two containers apart that have the same number.
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
+    let space: String = space.chars().filter(char::is_ascii_digit).collect();
+    let path = folder.join(format!("{space}-{pid}"));
+    let fresh = folder.join(format!("{space}-{pid}.new"));
+    let _ = fs::remove_file(&fresh);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&fresh)?;
+    file.set_len(BYTES as u64)?;
+    file.try_lock().map_err(io::Error::from)?;
+    // SAFETY: a new mapping of a file of that size, at an address of the system's choice.
+    let page = unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mmap(std::ptr::null_mut(), BYTES, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
+    };
+    if page == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let page = page.cast::<Page>();
+    let name: Vec<u8> = command.iter().map(|&byte| if byte == 0 { b' ' } else { byte }).take(NAME).collect();
+    // SAFETY: mapped just now, zeros, and nobody else knows it.
+    unsafe {
+        (*page).pid = pid;
+        std::ptr::copy_nonoverlapping(name.as_ptr(), (&raw mut (*page).name).cast::<u8>(), name.len());
+        (*page).name_length = name.len() as u32;
+        (*page).magic = MAGIC;
+        FORKED_PAGE.store(page as u64, Relaxed);
+        FORKED_FILE.store(file.as_raw_fd() as u32, Relaxed);
+        libc::pthread_atfork(None, None, Some(after_fork_in_child));
+    }
+    fs::rename(&fresh, &path)?;
+    Ok(Some(Shown { page, path, _file: file }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn show() -> io::Result<Option<Shown>> {
+    Ok(None)
+}
+
+static FORKED_PAGE: AtomicU64 = AtomicU64::new(0);
+static FORKED_FILE: AtomicU32 = AtomicU32::new(0);
+
+/// The child goes on counting on a copy: the page stays its parent's, and so does the lock.
+#[cfg(target_os = "linux")]
+extern "C" fn after_fork_in_child() {
+    let page = FORKED_PAGE.load(Relaxed) as *mut libc::c_void;
+    let mut copy = [0_u8; BYTES];
+    // SAFETY: only system calls and copies, which are allowed between fork and exec. The address is that of the page, of
+    // the same size, and no other thread runs. Closing leaves the parent's lock alone.
+    unsafe {
+        std::ptr::copy_nonoverlapping(page.cast::<u8>(), copy.as_mut_ptr(), BYTES);
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+        if libc::mmap(page, BYTES, access, kind, -1, 0) == page {
+            std::ptr::copy_nonoverlapping(copy.as_ptr(), page.cast::<u8>(), BYTES);
+        }
+        libc::close(FORKED_FILE.load(Relaxed) as i32);
+    }
+}
+
+/// True for a folder that is this user's alone, made where it is missing: others could show us what they like.
+#[cfg(target_os = "linux")]
+fn own(folder: &Path, make: bool) -> bool {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    if make {
+        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    // SAFETY: it takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own(_: &Path, _: bool) -> bool {
+    false
+}
+
+/// A process that shows itself.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its number as it knows itself: inside a container that is not the host's.
+    pub pid: u32,
+    /// True where that number means the same process here.
+    pub here: bool,
+    /// Its command line.
+    pub name: String,
+    /// The devices that it uses, with bytes in use, held and used at most.
+    pub devices: Vec<(Device, [u64; 3])>,
+}
+
+/// The processes of this user that use Cuprous now, by number. Files of dead ones are removed.
+pub fn processes() -> Vec<Process> {
+    let Some(folder) = folder().filter(|folder| own(folder, false)) else { return Vec::new() };
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
+    let space: String = space.chars().filter(char::is_ascii_digit).collect();
+    let mine = SHOWN.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
+    let mut found: Vec<Process> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.path();
+            let file = File::open(&path).ok()?;
+            if mine.as_ref() != Some(&path) && file.try_lock_shared().is_ok() {
+                // Nobody holds it: its process is dead, or has not written it yet.
+                let aged = entry.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age.as_secs() > 10);
+                if path.extension().is_none() || aged {
+                    let _ = fs::remove_file(&path);
+                }
+                return None;
+            }
+            let here = path.file_name()?.to_str()?.split('-').next() == Some(&space);
+            read(file, here)
+        })
+        .collect();
+    found.sort_by_key(|process| (!process.here, process.pid));
+    found
+}
+
+fn read(file: File, here: bool) -> Option<Process> {
+    let mut bytes = [0_u8; BYTES];
+    let mut file = file.take(BYTES as u64);
+    file.read_exact(&mut bytes).ok()?;
+    // SAFETY: as many bytes as a page has, which may be anything: all of its parts are numbers.
+    let page = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast::<Page>()) };
+    if page.magic != MAGIC {
+        return None;
+    }
+    let name = page.name.get(..page.name_length as usize)?;
+    let name = String::from_utf8_lossy(name).chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let devices = page
+        .slots
+        .iter()
+        .filter_map(|slot| {
+            let device = match slot.kind.load(Relaxed) {
+                0 => return None,
+                1 => Device::Cpu,
+                k => Device::Cuda(k - 2, slot.uuid),
+            };
+            Some((device, [slot.counters.used(), slot.counters.held(), slot.counters.peak()]))
+        })
+        .collect();
+    Some(Process { pid: page.pid, here, name: name.trim().to_owned(), devices })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_know_their_peak() {
+        let counters = Counters::private();
+        counters.hold_more(100);
+        counters.use_more(60);
+        counters.use_more(-20);
+        assert_eq!((counters.used(), counters.held(), counters.peak()), (40, 100, 60));
+        counters.reset_peak();
+        assert_eq!(counters.peak(), 40);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_harm() {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("cuprous-page-{}", std::process::id()));
+        for bytes in [vec![], vec![255; BYTES], [&MAGIC.to_le_bytes()[..], &[255; BYTES - 8]].concat()] {
+            fs::write(&path, &bytes).unwrap();
+            assert!(read(File::open(&path).unwrap(), true).is_none());
+        }
+        fs::remove_file(path).unwrap();
+    }
+}

@@ -1,0 +1,175 @@
+//! The third and fourth step: NVIDIA's libraries, and that they are of a CUDA that the driver knows.
+
+use cuprous_cuda::{driver, nvrtc};
+use cuprous_cuda_sys as sys;
+
+use super::super::probe;
+use super::super::report::{Check, Step};
+
+/// What is known of a library that was loaded.
+struct Found {
+    version: String,
+    /// The major version of the CUDA it belongs to, where it says so.
+    cuda: Option<u32>,
+}
+
+impl Found {
+    /// A version of three numbers, and CUDA's major version as a function of the first.
+    fn numbered([major, minor, patch]: [u32; 3], cuda: fn(u32) -> u32) -> Found {
+        Found { version: format!("{major}.{minor}.{patch}"), cuda: Some(cuda(major)) }
+    }
+
+    fn unknown(why: impl Into<String>) -> Found {
+        Found { version: why.into(), cuda: None }
+    }
+}
+
+type Loaded = Result<Found, sys::MissingLibrary>;
+
+/// All of them. Missing ones are broken only where there is a GPU that wants them.
+pub(super) fn checks(wanted: bool) -> Vec<Check> {
+    let required = [
+        ("NVRTC", "libnvrtc.so", nvrtc_found()),
+        ("cuBLASLt", "libcublasLt.so", cublaslt()),
+        ("cuFFT", "libcufft.so", cufft()),
+        ("cuSOLVER", "libcusolver.so", cusolver()),
+        ("cuSPARSE", "libcusparse.so", cusparse()),
+    ];
+    let driver = driver::version().ok().filter(|_| wanted);
+    let mut checks: Vec<Check> = required
+        .into_iter()
+        .map(|(name, file, loaded)| describe(name, file, loaded, wanted, driver).of(Step::Libraries))
+        .collect();
+    checks.push(cudnn().of(Step::Cudnn));
+    checks
+}
+
+fn describe(name: &str, file: &str, loaded: Loaded, wanted: bool, driver: Option<(u32, u32)>) -> Check {
+    let missing = match loaded {
+        Ok(found) => {
+            let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
+            return match (found.cuda, driver) {
+                (Some(cuda), Some(driver)) if cuda > driver.0 => {
+                    let text = format!(
+                        "{}{path}\nit is of CUDA {cuda}, and the driver is for CUDA {}.{}",
+                        found.version, driver.0, driver.1
+                    );
+                    Check::broken(name, text, sys::cure_for(name, driver.0).unwrap_or_default())
+                }
+                _ => Check::ok(name, format!("{}{path}", found.version)),
+            };
+        }
+        Err(missing) => missing,
+    };
+    match (&missing.refused, wanted) {
+        (Some((file, why)), true) => Check::broken(name, refused(file, why), missing.cure),
+        (Some((file, why)), false) => {
+            Check::note(name, format!("{}; only a GPU needs it", refused(file, why))).with_cure(missing.cure)
+        }
+        (None, true) => {
+            let places = missing.searched.join("\n  ");
+            Check::broken(name, format!("not found. Searched:\n  {places}"), missing.cure)
+        }
+        (None, false) => Check::note(name, "not installed; only a GPU needs it").with_cure(missing.cure),
+    }
+}
+
+fn refused(file: &std::path::Path, why: &str) -> String {
+    format!("found and does not load: {}\n{why}", file.display())
+}
+
+fn nvrtc_found() -> Loaded {
+    sys::nvrtc().map(|_| match nvrtc::version() {
+        Ok((major, minor)) => Found { version: format!("{major}.{minor}"), cuda: Some(major) },
+        Err(error) => Found::unknown(error.to_string()),
+    })
+}
+
+fn cublaslt() -> Loaded {
+    sys::cublaslt().map(|api| match &api.cublasLtGetVersion {
+        Ok(get) => {
+            // SAFETY: no arguments; it answers a number.
+            let n = unsafe { get() } as u32;
+            // 130100 is 13.1.0; before version 13 it was 120803 for 12.8.3.
+            Found::numbered([n / 10_000, n / 100 % 100, n % 100], |major| major)
+        }
+        Err(error) => Found::unknown(error.to_string()),
+    })
+}
+
+fn cufft() -> Loaded {
+    sys::cufft().map(|api| match &api.cufftGetVersion {
+        Ok(get) => {
+            let mut version = 0;
+            // SAFETY: it writes one number.
+            let status = unsafe { get(&raw mut version) };
+            match u32::try_from(version) {
+                // 12500 is 12.5.0, of CUDA 13; CUDA 12 had 11.
+                Ok(n) if status == sys::cufft::cufftResult::CUFFT_SUCCESS => {
+                    Found::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1)
+                }
+                _ => Found::unknown(format!("version unknown: {status:?}")),
+            }
+        }
+        Err(error) => Found::unknown(error.to_string()),
+    })
+}
+
+fn cusolver() -> Loaded {
+    sys::cusolver().map(|api| match &api.cusolverGetVersion {
+        Ok(get) => {
+            let mut version = 0;
+            // SAFETY: the call writes one number.
+            let status = unsafe { get(&raw mut version) };
+            match u32::try_from(version) {
+                Ok(n) if status.0 == 0 => Found::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1),
+                _ => Found::unknown(format!("status {}", status.0)),
+            }
+        }
+        Err(error) => Found::unknown(error.to_string()),
+    })
+}
+
+/// Its file name is the same for CUDA 12 and 13; pip's folder is not.
+fn cusparse() -> Loaded {
+    sys::cusparse().map(|_| {
+        let path = probe::loaded_from("libcusparse.so");
+        let of_13 = path.is_some_and(|path| path.components().any(|part| part.as_os_str() == "cu13"));
+        Found { version: "found".into(), cuda: of_13.then_some(13) }
+    })
+}
+
+fn cudnn() -> Check {
+    match sys::cudnn() {
+        Ok(_) => {
+            let path = probe::loaded_from("libcudnn.so").map_or_else(String::new, |p| format!(", {}", p.display()));
+            Check::ok("cuDNN", format!("found{path}"))
+        }
+        Err(missing) => {
+            let text = match &missing.refused {
+                Some((file, why)) => refused(file, why),
+                None => "not installed".into(),
+            };
+            let text = format!("{text}; on a GPU large convolutions are faster with it, and run without it");
+            Check::note("cuDNN", text).with_cure(missing.cure)
+        }
+    }
+}
+
+/// That the compiler knows each GPU.
+pub(super) fn targets(checks: &mut Vec<Check>, gpus: usize) {
+    for ordinal in 0..gpus {
+        let (Ok(info), Ok(version)) = (driver::device_info(ordinal), nvrtc::version()) else { continue };
+        if let Err(error) = nvrtc::best_arch(info.compute_capability) {
+            // Each major version drops the oldest GPUs; a GPU that is too new wants a newer compiler.
+            let cure = if info.compute_capability < (7, 5) && version.0 >= 13 {
+                sys::cure_for("NVRTC", 12).unwrap_or_default()
+            } else {
+                "pip install --upgrade nvidia-cuda-nvrtc".into()
+            };
+            checks.push(
+                Check::broken(&format!("compiler for gpu {ordinal}"), error.to_string(), cure).of(Step::Libraries),
+            );
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `cuprous doctor`: the steps of an installation as checks, from the processor to a kernel that really runs.
+
+mod libraries;
+mod machine;
+mod packages;
+
+use std::io::{self, Write};
+
+use cuprous_cuda::cache::DiskCache;
+
+use super::report::{Check, Step, any_broken, write_json, write_text};
+use super::{Host, probe};
+
+/// Looks at everything and writes what was found; the answer is the exit code.
+pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Result<i32> {
+    let mut checks = vec![
+        Check::ok("cuprous", format!("{}, Python {}", env!("CARGO_PKG_VERSION"), host.python)),
+        Check::ok("system", probe::system()),
+        Check::ok("cpu", probe::cpu()),
+        kernel("cpu", host),
+    ];
+    // A step is looked at where the one before it did not fail: what follows from a fault has no cure of its own.
+    let in_sight = machine::hardware(&mut checks);
+    let gpus = if in_sight == Ok(true) { machine::driver(&mut checks) } else { in_sight.map(|_| 0) };
+    let wanted = gpus.is_ok_and(|count| count > 0);
+    checks.extend(libraries::checks(wanted));
+    if wanted {
+        libraries::targets(&mut checks, gpus.unwrap_or(0));
+    }
+    checks.extend(packages::checks(host));
+    let mut last = vec![cache(wanted)];
+    last.extend((0..gpus.unwrap_or(0)).map(|ordinal| kernel(&format!("cuda:{ordinal}"), host)));
+    checks.extend(last.into_iter().map(|check| check.of(Step::Run)));
+    let summary = summary(&checks, wanted);
+    if json { write_json(out, &checks, summary) } else { write_text(out, &checks, summary) }?;
+    Ok(i32::from(any_broken(&checks)))
+}
+
+fn summary(checks: &[Check], gpu: bool) -> &'static str {
+    match (any_broken(checks), gpu) {
+        (true, _) => "Something is broken: see the lines marked BROKEN, the first of them first.",
+        (false, true) => "All is well: the GPU is usable.",
+        (false, false) => "All is well: no GPU is usable here, and Cuprous computes on the CPU.",
+    }
+}
+
+fn kernel(device: &str, host: &Host<'_>) -> Check {
+    let name = format!("kernel on {device}");
+    match (host.run_kernel)(device) {
+        Ok(what) => Check::ok(&name, what),
+        Err(cause) => Check::broken(&name, cause, kernel_cure(device)),
+    }
+}
+
+fn kernel_cure(device: &str) -> &'static str {
+    if device == "cpu" {
+        "pip install --force-reinstall --no-deps cuprous"
+    } else {
+        "see the first BROKEN line above; if there is none, run `nvidia-smi` and restart the machine if it fails too"
+    }
+}
+
+fn cache(wanted: bool) -> Check {
+    let cache = DiskCache::open_default();
+    if let Some(reason) = cache.disabled_because() {
+        let cure = "name a folder of your own in CUPROUS_CACHE_DIR";
+        let text = format!("off: {reason}");
+        return if wanted { Check::broken("kernel cache", text, cure) } else { Check::note("kernel cache", text) };
+    }
+    let Some(folder) = cache.folder() else { return Check::note("kernel cache", "off") };
+    let (files, bytes) = probe::folder_size(folder);
+    let mib = bytes as f64 / f64::from(1 << 20);
+    Check::ok("kernel cache", format!("{}, {files} files, {mib:.1} MiB, writable", folder.display()))
+}

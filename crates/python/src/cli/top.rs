@@ -1,0 +1,87 @@
+//! `cuprous top`: the machine now, in a terminal, as text, as JSON or for Prometheus.
+
+use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use cuprous_watch::{Monitor, serve, text, top};
+
+use super::report::json;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    if (0.1..=86_400.0).contains(&value) { Ok(value) } else { Err("from 0.1 to 86400 seconds".into()) }
+}
+
+/// `:9100` and `9100` are ports of this machine alone.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let port =
+        text.strip_prefix(':').unwrap_or(text).parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    port.or_else(|_| text.replace("localhost", "127.0.0.1").parse())
+        .map_err(|_| "an address is 127.0.0.1:9100, [::1]:9100 or a port".into())
+}
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// One look as text; so too where the output is no terminal
+    #[arg(long)]
+    once: bool,
+    /// For programs: one object, or with --watch one a line
+    #[arg(long)]
+    json: bool,
+    /// Seconds between looks
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "once")]
+    watch: Option<f64>,
+    /// Serves metrics for Prometheus under http://ADDRESS/metrics: a port of this machine, or an address with a port
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with_all = ["once", "json"])]
+    prometheus: Option<SocketAddr>,
+}
+
+pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
+    let mut monitor = Monitor::new(cuprous_cuda::driver::why_unavailable());
+    let interval = options.watch.unwrap_or(1.0);
+    if let Some(address) = options.prometheus {
+        let options = serve::Options { address, token: None, only_metrics: true, profile: None, interval };
+        return serving(options, monitor, out, err, "metrics for Prometheus", "/metrics");
+    }
+    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if terminal && !options.once && !options.json {
+        return top::run(monitor, interval, std::env::var_os("NO_COLOR").is_none()).map(|()| 0);
+    }
+    super::let_ctrl_c_end_it();
+    // Rates need two readings.
+    std::thread::sleep(Duration::from_millis(200));
+    loop {
+        let sample = monitor.sample();
+        match (options.json, options.watch) {
+            (true, None) => json(out, &sample)?,
+            (true, Some(_)) => writeln!(out, "{}", serde_json::to_string(&sample)?)?,
+            (false, _) => text::write(out, &sample)?,
+        }
+        out.flush()?;
+        if options.watch.is_none() {
+            return Ok(0);
+        }
+        std::thread::sleep(Duration::from_secs_f64(interval));
+    }
+}
+
+/// Serves until somebody ends the process.
+pub(super) fn serving(
+    options: serve::Options,
+    monitor: Monitor,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    what: &str,
+    path: &str,
+) -> io::Result<i32> {
+    super::let_ctrl_c_end_it();
+    let done = serve::run(options, monitor, |address| {
+        let _ = writeln!(out, "{what}: http://{address}{path}\nCtrl-C ends it.").and_then(|()| out.flush());
+    });
+    match done {
+        Ok(()) => Ok(0),
+        Err(e) => writeln!(err, "cuprous: {e}").map(|()| 1),
+    }
+}

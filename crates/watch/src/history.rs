@@ -1,0 +1,75 @@
+//! The last readings, bounded.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::sample::Sample;
+
+/// Readings that are kept: ten minutes of one a second.
+pub const KEPT: usize = 600;
+
+/// Percentages over time, oldest first.
+pub type Series = VecDeque<f32>;
+
+/// Histories of the host and of each GPU.
+#[derive(Default)]
+pub struct History {
+    /// CPU and memory.
+    pub host: [Series; 2],
+    /// By GPU: utilization, memory, power of its limit, temperature in degrees.
+    pub gpus: HashMap<u32, [Series; 4]>,
+}
+
+fn push(series: &mut Series, value: f64) {
+    if series.len() == KEPT {
+        series.pop_front();
+    }
+    series.push_back(value as f32);
+}
+
+/// `part` of `whole` in percent; 0 where either is unknown.
+pub fn percent(part: Option<f64>, whole: Option<f64>) -> f64 {
+    match (part, whole) {
+        (Some(part), Some(whole)) if whole > 0.0 => (part / whole * 100.0).clamp(0.0, 100.0),
+        _ => 0.0,
+    }
+}
+
+impl History {
+    /// Adds one look.
+    pub fn add(&mut self, sample: &Sample) {
+        let host = &sample.host;
+        push(&mut self.host[0], host.utilization.unwrap_or(0.0));
+        push(&mut self.host[1], percent(Some(host.memory_used as f64), Some(host.memory_total as f64)));
+        // A GPU that fell off the bus does not come back under its number.
+        self.gpus.retain(|index, _| sample.gpus.iter().any(|gpu| gpu.index == *index));
+        for gpu in &sample.gpus {
+            let series = self.gpus.entry(gpu.index).or_default();
+            push(&mut series[0], gpu.utilization.map_or(0.0, f64::from));
+            push(&mut series[1], percent(gpu.memory_used.map(|b| b as f64), gpu.memory_total.map(|b| b as f64)));
+            push(&mut series[2], percent(gpu.power, gpu.power_limit));
+            push(&mut series[3], gpu.temperature.map_or(0.0, f64::from));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_days_samples_take_no_more_memory_than_ten_minutes() {
+        let gpu = crate::sample::Gpu { utilization: Some(50), ..Default::default() };
+        let sample = Sample { gpus: vec![gpu], ..Sample::default() };
+        let mut history = History::default();
+        for _ in 0..KEPT {
+            history.add(&sample);
+        }
+        let capacity = history.gpus[&0][0].capacity();
+        for _ in 0..86_400 {
+            history.add(&sample);
+        }
+        assert_eq!((history.gpus[&0][0].len(), history.gpus[&0][0].capacity()), (KEPT, capacity));
+        history.add(&Sample::default());
+        assert!(history.gpus.is_empty());
+    }
+}

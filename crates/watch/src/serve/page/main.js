@@ -1,0 +1,25 @@
+// The three sections of the page: one is shown, named by the part of the address after #.
+import { start as calculator } from "/calculator.js";
+import { start as monitor } from "/monitor.js";
+import { start as profile } from "/profile.js";
+
+const sections = ["calculator", "monitor", "profile"];
+const starts = { calculator, monitor, profile };
+const started = {};
+
+function show(focus) {
+  const name = sections.includes(location.hash.slice(1)) ? location.hash.slice(1) : "calculator";
+  for (const other of sections) document.getElementById(other).hidden = other !== name;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === "#" + name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = document.querySelector(`#${name} h2`).textContent + " – Cuprous";
+  started[name] ??= starts[name]() ?? true;
+  if (focus) document.getElementById("content").focus({ preventScroll: true });
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash !== "#content") show(true);
+});
+show(false);

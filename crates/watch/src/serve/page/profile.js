@@ -1,0 +1,222 @@
+// The viewer of traces in Chrome's format: tracks over time on a canvas, totals in a table. A file stays in the browser.
+const $ = (id) => document.getElementById(id);
+const [ROW, GAP, LABEL] = [18, 8, 16];
+let [tracks, flows, view, whole, picked] = [[], [], [0, 1], [0, 1], null];
+
+// Tracks with their events, each with its depth, from events of the kinds X, B, E, M, s, t, f.
+export function parse(trace) {
+  const events = Array.isArray(trace) ? trace : trace?.traceEvents;
+  if (!Array.isArray(events)) throw new Error("it has no list traceEvents");
+  const [byTrack, names, open, starts] = [new Map(), new Map(), new Map(), new Map()];
+  const found = { tracks: [], flows: [], skipped: 0 };
+  const key = (event) => `${event.pid ?? 0}/${event.tid ?? 0}`;
+  const add = (event, start, length) => {
+    if (!Number.isFinite(start) || !(length >= 0)) return void found.skipped++;
+    if (!byTrack.has(key(event))) byTrack.set(key(event), []);
+    byTrack.get(key(event)).push({ name: String(event.name ?? "?"), start, length, args: event.args });
+  };
+  for (const event of events) {
+    if (event === null || typeof event !== "object") { found.skipped++; continue; }
+    const at = Number(event.ts);
+    if (event.ph === "X") add(event, at, Number(event.dur ?? 0));
+    else if (event.ph === "B") (open.get(key(event)) ?? open.set(key(event), []).get(key(event))).push(event);
+    else if (event.ph === "E") {
+      const begun = open.get(key(event))?.pop();
+      if (begun) add(begun, Number(begun.ts), at - Number(begun.ts));
+      else found.skipped++;
+    } else if (event.ph === "M" && event.name === "thread_name") names.set(key(event), String(event.args?.name));
+    else if (event.ph === "M" && event.name === "process_name") names.set(`p${event.pid}`, String(event.args?.name));
+    else if (event.ph === "s") starts.set(`${event.cat}/${event.id}`, [key(event), at]);
+    else if (event.ph === "f") {
+      const from = starts.get(`${event.cat}/${event.id}`);
+      if (from) found.flows.push([from, [key(event), at]]);
+    } else if (event.ph !== "M" && event.ph !== "t") found.skipped++;
+  }
+  for (const [id, list] of byTrack) {
+    list.sort((a, b) => a.start - b.start || b.length - a.length);
+    const ends = [];
+    for (const event of list) {
+      while (ends.length && ends[ends.length - 1] <= event.start) ends.pop();
+      event.depth = ends.length;
+      ends.push(event.start + event.length);
+    }
+    const process = names.get(`p${id.split("/")[0]}`);
+    const name = [process, names.get(id) ?? `track ${id}`].filter(Boolean).join(": ");
+    found.tracks.push({ id, name, events: list, depth: list.reduce((most, event) => Math.max(most, event.depth + 1), 1) });
+  }
+  found.tracks.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));
+  return found;
+}
+
+export function totals(tracks) {
+  const rows = new Map();
+  for (const track of tracks) {
+    for (const { name, length } of track.events) {
+      const id = track.id + " " + name;
+      const row = rows.get(id) ?? rows.set(id, { name, track: track.name, calls: 0, total: 0, longest: 0 }).get(id);
+      row.calls++;
+      row.total += length;
+      row.longest = Math.max(row.longest, length);
+    }
+  }
+  return [...rows.values()].sort((a, b) => b.total - a.total);
+}
+
+// Microseconds, as the format has them.
+function words(us) {
+  if (us >= 1e6) return `${(us / 1e6).toPrecision(4)} s`;
+  if (us >= 1e3) return `${(us / 1e3).toPrecision(4)} ms`;
+  return `${us.toPrecision(4)} µs`;
+}
+
+function open(text, name) {
+  let found;
+  try {
+    found = parse(JSON.parse(text));
+  } catch (error) {
+    $("trace").hidden = true;
+    $("profile-state").textContent = `${name} is no trace in Chrome's format: ${error.message}.`;
+    return;
+  }
+  ({ tracks, flows } = found);
+  const events = tracks.reduce((sum, track) => sum + track.events.length, 0);
+  const skipped = found.skipped ? `, ${found.skipped} of other kinds are not shown` : "";
+  $("profile-state").textContent = `${name}: ${events} events on ${tracks.length} tracks${skipped}.`;
+  $("trace").hidden = events === 0;
+  if (!events) return;
+  let [first, end] = [Infinity, -Infinity];
+  for (const track of tracks) {
+    for (const event of track.events) [first, end] = [Math.min(first, event.start), Math.max(end, event.start + event.length)];
+  }
+  whole = [first, Math.max(end, first + 1e-3)];
+  view = [...whole];
+  picked = null;
+  const rows = totals(tracks);
+  $("totals").tBodies[0].replaceChildren(...rows.slice(0, 500).map((row) => {
+    const line = document.createElement("tr");
+    const cells = [row.name, row.track, String(row.calls), words(row.total), words(row.total / row.calls), words(row.longest)];
+    cells.forEach((text, at) => {
+      const cell = line.insertCell();
+      cell.textContent = text;
+      if (at > 1) cell.className = "number";
+    });
+    return line;
+  }));
+  draw();
+}
+
+const rows = () => {
+  let y = 0;
+  return tracks.map((track) => {
+    const top = y;
+    y += LABEL + track.depth * ROW + GAP;
+    return { track, top };
+  });
+};
+
+function draw() {
+  const canvas = $("timeline");
+  const width = canvas.clientWidth;
+  const height = Math.min(Math.max(rows().reduce((_, { track, top }) => top + LABEL + track.depth * ROW + GAP, 0), 60), 2000);
+  const scale = devicePixelRatio || 1;
+  canvas.style.height = height + 2 + "px";
+  [canvas.width, canvas.height] = [width * scale, height * scale];
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  pen.font = "12px system-ui, sans-serif";
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const x = (at) => ((at - view[0]) / (view[1] - view[0])) * width;
+  for (const { track, top } of rows()) {
+    pen.fillStyle = colour("--text");
+    pen.fillText(track.name, 4, top + 12);
+    const drawn = []; // Right end of what was drawn, by depth: what would lie on the same pixel is left out.
+    for (const event of track.events) {
+      const [left, right] = [x(event.start), x(event.start + event.length)];
+      if (right < 0 || left > width || right < (drawn[event.depth] ?? -1)) continue;
+      const [from, to] = [Math.max(left, 0), Math.min(Math.max(right, left + 1), width)];
+      drawn[event.depth] = from + 1;
+      const y = top + LABEL + event.depth * ROW;
+      pen.fillStyle = event === picked ? colour("--bad") : colour(event.depth % 2 ? "--cpu" : "--gpu");
+      pen.fillRect(from, y, Math.max(to - from - 0.5, 0.5), ROW - 2);
+      if (to - from > 40) {
+        pen.fillStyle = colour("--back");
+        pen.fillText(event.name, from + 4, y + 12, to - from - 8);
+      }
+    }
+  }
+  const middle = new Map(rows().map(({ track, top }) => [track.id, top + LABEL + ROW / 2]));
+  pen.strokeStyle = colour("--bad");
+  pen.globalAlpha = 0.4;
+  for (const [[from, start], [to, end]] of flows.slice(0, 2000)) {
+    if (end < view[0] || start > view[1] || !middle.has(from) || !middle.has(to)) continue;
+    pen.beginPath();
+    pen.moveTo(x(start), middle.get(from));
+    pen.lineTo(x(end), middle.get(to));
+    pen.stroke();
+  }
+}
+
+function zoom(factor, at = (view[0] + view[1]) / 2) {
+  const length = Math.min(Math.max((view[1] - view[0]) * factor, 1e-3), whole[1] - whole[0]);
+  const part = (at - view[0]) / (view[1] - view[0]);
+  move(at - part * length, length);
+}
+
+function move(from, length = view[1] - view[0]) {
+  const start = Math.min(Math.max(from, whole[0]), whole[1] - length);
+  view = [start, start + length];
+  draw();
+}
+
+const step = (part) => move(view[0] + part * (view[1] - view[0]));
+
+function pick(event) {
+  const box = $("timeline").getBoundingClientRect();
+  const at = view[0] + ((event.clientX - box.left) / box.width) * (view[1] - view[0]);
+  const slack = (2 / box.width) * (view[1] - view[0]);
+  const y = event.clientY - box.top;
+  const hit = rows().find(({ track, top }) => y >= top && y < top + LABEL + track.depth * ROW);
+  const depth = hit && Math.floor((y - hit.top - LABEL) / ROW);
+  picked = hit?.track.events.find((e) => e.depth === depth && e.start - slack <= at && e.start + e.length + slack >= at) ?? null;
+  $("event").textContent = picked
+    ? `${picked.name}: ${words(picked.length)} from ${words(picked.start - whole[0])} on. ${picked.args ? JSON.stringify(picked.args).slice(0, 500) : ""}`
+    : "";
+  draw();
+}
+
+async function read(file) {
+  if (!file) return;
+  $("profile-state").textContent = `Reading ${file.name} …`;
+  open(await file.text(), file.name);
+}
+
+export async function start() {
+  const canvas = $("timeline");
+  const buttons = { "zoom-in": () => zoom(0.5), "zoom-out": () => zoom(2), left: () => step(-0.3), right: () => step(0.3), whole: () => zoom(Infinity) };
+  for (const [id, act] of Object.entries(buttons)) $(id).addEventListener("click", act);
+  const keys = { "+": buttons["zoom-in"], "=": buttons["zoom-in"], "-": buttons["zoom-out"], ArrowLeft: buttons.left, ArrowRight: buttons.right, Home: buttons.whole };
+  canvas.addEventListener("keydown", (event) => {
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.shiftKey) return; // The page scrolls.
+    event.preventDefault();
+    const box = canvas.getBoundingClientRect();
+    zoom(event.deltaY > 0 ? 1.25 : 0.8, view[0] + ((event.clientX - box.left) / box.width) * (view[1] - view[0]));
+  }, { passive: false });
+  canvas.addEventListener("click", pick);
+  addEventListener("resize", () => tracks.length && draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => tracks.length && draw());
+  $("file").addEventListener("change", (event) => read(event.target.files[0]));
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (!$("profile").hidden) read(event.dataTransfer.files[0]);
+  });
+  const answer = await fetch("/api/profile").catch(() => null);
+  if (answer?.status === 200) open(await answer.text(), "The server's profile");
+  else $("profile-state").textContent = "No profile is open.";
+}

@@ -1,0 +1,107 @@
+//! What is served under which name.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, RawQuery, State};
+use axum::routing::get;
+use hyper::header::{self, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::guard::{asked_token, refuse};
+use super::{Answer, Site, calculator};
+
+/// The page's files, which are part of the program.
+const FILES: [(&str, &str, &str); 5] = [
+    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/main.js", "text/javascript; charset=utf-8", include_str!("page/main.js")),
+    ("/calculator.js", "text/javascript; charset=utf-8", include_str!("page/calculator.js")),
+    ("/monitor.js", "text/javascript; charset=utf-8", include_str!("page/monitor.js")),
+    ("/profile.js", "text/javascript; charset=utf-8", include_str!("page/profile.js")),
+];
+const INDEX: &str = include_str!("page/index.html");
+const JSON: &str = "application/json";
+
+fn content(kind: &'static str, body: impl Into<Body>) -> Answer {
+    let mut answer = Response::new(body.into());
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}
+
+/// What takes no question says so of one.
+fn plain(query: RawQuery, answer: impl FnOnce() -> Answer) -> Answer {
+    let asked = query.0.unwrap_or_default();
+    if asked.is_empty() || asked_token(Some(&asked)).is_some_and(|token| asked.len() == token.len() + 6) {
+        answer()
+    } else {
+        refuse(StatusCode::BAD_REQUEST, "this address takes no parameters")
+    }
+}
+
+type Shared = State<Arc<Site>>;
+type Asked = Result<Query<Vec<(String, String)>>, QueryRejection>;
+
+pub(super) fn router(site: Arc<Site>, only_metrics: bool) -> Router {
+    let metrics = get(async |State(site): Shared, query: RawQuery| {
+        plain(query, || content(crate::metrics::TYPE, site.now().metrics))
+    });
+    let router = Router::new().route("/metrics", metrics);
+    let router = if only_metrics { router } else { with_pages(router) };
+    router.fallback(async || refuse(StatusCode::NOT_FOUND, "there is nothing of this name")).with_state(site)
+}
+
+fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
+    for (name, kind, text) in FILES {
+        router = router.route(name, get(async move |query: RawQuery| plain(query, || content(kind, text))));
+    }
+    router
+        .route("/", get(index))
+        .route("/api/hardware", get(async |query: RawQuery| plain(query, || content(JSON, calculator::hardware()))))
+        .route(
+            "/api/estimate",
+            get(async |query: Asked| match query {
+                Err(_) => refuse(StatusCode::BAD_REQUEST, "the parameters are not understood"),
+                Ok(Query(pairs)) => match calculator::answer(&pairs) {
+                    Ok(answer) => content(JSON, answer),
+                    Err(why) => refuse(StatusCode::UNPROCESSABLE_ENTITY, &why),
+                },
+            }),
+        )
+        .route(
+            "/api/sample",
+            get(async |State(site): Shared, query: RawQuery| plain(query, || content(JSON, site.now().sample))),
+        )
+        .route(
+            "/api/profile",
+            get(async |State(site): Shared, query: RawQuery| {
+                plain(query, || match &site.profile {
+                    Some(profile) => content(JSON, Bytes::clone(profile)),
+                    None => {
+                        let mut none = Response::new(Body::empty());
+                        *none.status_mut() = StatusCode::NO_CONTENT;
+                        none
+                    }
+                })
+            }),
+        )
+}
+
+/// The page. Its inputs stand in the address, where scripts read them; a token there becomes a cookie.
+async fn index(State(site): Shared, RawQuery(query): RawQuery) -> Answer {
+    if let (Some(token), Some(_)) = (&site.token, asked_token(query.as_deref())) {
+        let rest: Vec<&str> = query.as_deref().unwrap_or("").split('&').filter(|p| !p.starts_with("token=")).collect();
+        let mut answer = refuse(StatusCode::SEE_OTHER, "the token is a cookie now");
+        let target = if rest.is_empty() { "/".to_owned() } else { format!("/?{}", rest.join("&")) };
+        // Whatever a query can hold, a header can: both are visible letters.
+        if let Ok(target) = HeaderValue::from_str(&target) {
+            answer.headers_mut().insert(header::LOCATION, target);
+        }
+        if let Ok(cookie) = HeaderValue::from_str(&format!("cuprous={token}; HttpOnly; SameSite=Strict; Path=/")) {
+            answer.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        return answer;
+    }
+    content("text/html; charset=utf-8", INDEX)
+}

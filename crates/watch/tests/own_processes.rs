@@ -1,0 +1,33 @@
+//! What a process tells of itself is found by monitors. One test alone: the environment is read once a process.
+
+use cuprous_core::presence::{self, Device};
+use cuprous_watch::Monitor;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_finds_itself() {
+    let folder = std::env::temp_dir().join(format!("cuprous-presence-{}", std::process::id()));
+    // SAFETY: the only thread that reads or writes the environment.
+    unsafe { std::env::set_var("CUPROUS_RUNTIME_DIR", &folder) };
+    let [cpu, gpu] = [Device::Cpu, Device::Cuda(3, [7; 16])].map(presence::counters);
+    cpu.hold_more(100);
+    cpu.use_more(60);
+    gpu.hold_more(4096);
+    let processes = presence::processes();
+    let [own] = &processes[..] else { panic!("{processes:?}") };
+    assert!(own.here && own.pid == std::process::id(), "{own:?}");
+    assert_eq!(own.devices, [(Device::Cpu, [60, 100, 60]), (Device::Cuda(3, [7; 16]), [0, 4096, 0])]);
+
+    let sample = Monitor::new(None).sample();
+    let rows: Vec<_> = sample.processes.iter().filter(|row| row.own.is_some()).map(|row| (row.gpu, row.pid)).collect();
+    assert_eq!(rows, [(None, own.pid), (Some(3), own.pid)]);
+    assert!(sample.processes.iter().all(|row| row.host_memory.is_some_and(|bytes| bytes > 0)));
+
+    // Rubbish beside it is passed over, and a dead process's page removed.
+    std::fs::write(folder.join("1-1"), [0; 4096]).unwrap();
+    assert_eq!(presence::processes().len(), 1);
+    assert!(!folder.join("1-1").exists());
+    presence::leave();
+    assert!(presence::processes().is_empty());
+    std::fs::remove_dir(folder).unwrap();
+}

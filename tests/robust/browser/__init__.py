@@ -1,0 +1,145 @@
+"""A real browser for tests: a headless Chromium, driven over a pipe by its own protocol."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import glob
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PLAYWRIGHTS = "~/.cache/ms-playwright/chromium*/chrome-*linux*/*head*less*shell"
+
+
+def find() -> str:
+    """The browser's path; skips the test where there is none."""
+    named = os.environ.get("CUPROUS_BROWSER")
+    found = [named] if named else [*filter(None, map(shutil.which, NAMES)), *glob.glob(os.path.expanduser(PLAYWRIGHTS))]
+    if not found:
+        pytest.skip("no Chromium here: apt-get install chromium-headless-shell, or name one in CUPROUS_BROWSER")
+    return found[0]
+
+
+class Browser:
+    """One tab. Failures of the page's scripts and all requests are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        to_read, self._write = os.pipe()
+        self._read, to_write = os.pipe()
+        flags = ["--headless", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
+        flags += [f"--user-data-dir={folder}", "--disable-dev-shm-usage", "--force-device-scale-factor=1"]
+        if os.geteuid() == 0:
+            flags.append("--no-sandbox")  # its sandbox refuses root; it sees no page but ours
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read, to_write)]
+
+        def speak() -> None:
+            for number, end in zip((3, 4), ends, strict=True):  # where the protocol is spoken
+                os.dup2(end, number)
+
+        quiet = subprocess.DEVNULL
+        line = [find(), *flags, "about:blank"]
+        self._process = subprocess.Popen(line, preexec_fn=speak, close_fds=False, stdout=quiet, stderr=quiet)
+        for end in ends:
+            os.close(end)
+        os.close(to_read)
+        os.close(to_write)
+        self._numbers = itertools.count(1)
+        self._buffer = b""
+        self.session: str | None = None
+        self.failures: list[str] = []
+        self.requests: list[str] = []
+        target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "DOM", "Accessibility", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next(60)
+            if answer.get("id") == number:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                return answer["result"]
+            self._note(answer)
+
+    def _next(self, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._read], [], [], max(deadline - time.monotonic(), 0))
+            chunk = os.read(self._read, 1 << 20) if ready else b""
+            assert chunk, "the browser does not answer"
+            self._buffer += chunk
+        text, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        method, told = event.get("method"), event.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            self.failures.append(str(told["exceptionDetails"].get("exception", told["exceptionDetails"])))
+        elif method == "Log.entryAdded" and told["entry"]["level"] == "error":
+            self.failures.append(f"{told['entry']['text']} {told['entry'].get('url', '')}")
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(told["request"]["url"])
+
+    def run(self, script: str) -> Any:
+        """The value of an expression; a promise is awaited."""
+        done = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in done, done["exceptionDetails"]
+        return done["result"].get("value")
+
+    def until(self, script: str, seconds: float = 30) -> Any:
+        """Waits until an expression is true."""
+        deadline = time.monotonic() + seconds
+        while not (value := self.run(script)):
+            assert time.monotonic() < deadline, f"never true: {script}"
+            time.sleep(0.02)
+        return value
+
+    def open(self, address: str) -> None:
+        # A fragment alone would not load the page anew.
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url=address)
+        self.until("document.readyState === 'complete' && location.protocol === 'http:'")
+
+    def keys(self, *names: str) -> None:
+        for name in names:
+            text = {"text": name} if len(name) == 1 else {"text": "\r"} if name == "Enter" else {}
+            code = {"Backspace": 8, "Tab": 9, "Enter": 13, "ArrowRight": 39, "ArrowLeft": 37, "Home": 36}.get(name, 0)
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=name, windowsVirtualKeyCode=code, **text)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=name, windowsVirtualKeyCode=code)
+
+    def size(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+
+    def scheme(self, name: str) -> None:
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def picture(self, name: str) -> bytes:
+        """A screenshot of the whole page, kept where CUPROUS_SCREENSHOTS names a folder."""
+        data = base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+        if folder := os.environ.get("CUPROUS_SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / f"{name}.png").write_bytes(data)
+        return data
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait(timeout=60)
+        os.close(self._read)
+        os.close(self._write)

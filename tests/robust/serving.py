@@ -1,0 +1,39 @@
+"""`cuprous serve` as a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .helpers import environment
+
+
+class Server:
+    """Its address and its process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "http://" in line, process.stderr.read() if process.stderr else line
+        self.process = process
+        self.address = line.split()[-1]
+        self.port = int(self.address.split("/")[2].rsplit(":", 1)[1])
+
+    def memory(self) -> int:
+        """Bytes of memory that the process holds."""
+        with open(f"/proc/{self.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+
+@contextmanager
+def serving(*options: str, **env: Any) -> Iterator[Server]:
+    line = [sys.executable, "-m", "cuprous", "serve", "--listen", "127.0.0.1:0", *options]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**env))
+    try:
+        yield Server(process)
+    finally:
+        process.kill()
+        process.communicate(timeout=60)

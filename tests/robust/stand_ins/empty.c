@@ -1,0 +1,2 @@
+/* What another library asks for. */
+int cuprous_stand_in;

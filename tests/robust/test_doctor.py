@@ -1,0 +1,245 @@
+"""`cuprous doctor` on simulated machines: each fault is named with its cause and one cure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .helpers import ROOT, environment
+from .stand_ins import Machine, compiled
+
+# The loader looks for pip's wheels along sys.path; these tests say themselves what is installed.
+COMMAND = """
+import importlib.util, sys
+from importlib import metadata
+hidden, versions = {hidden!r}, {versions!r}
+import cuprous
+cuprous._core.set_library_roots({roots!r})
+real = metadata.version
+def version(name):
+    if name in hidden:
+        raise metadata.PackageNotFoundError(name)
+    return versions.get(name) or real(name)
+metadata.version = version
+sys.exit(cuprous._core.cli(["doctor", "--json"]))
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+class Report(dict[str, Any]):
+    """The findings by name."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        assert "Traceback" not in done.stderr and "panicked" not in done.stderr, done.stderr
+        self.all = json.loads(done.stdout)
+        self.code = done.returncode
+        super().__init__((check["name"], check) for check in self.all["checks"])
+        self.broken = [check["name"] for check in self.all["checks"] if check["state"] == "broken"]
+        assert self.code == int(bool(self.broken)) == int(not self.all["ok"])
+        for check in self.all["checks"]:
+            assert check["state"] != "broken" or (check["cure"] and "\n" not in check["cure"]), check
+
+
+def doctor(
+    machine: Machine,
+    roots: list[str] | None = None,
+    hidden: tuple[str, ...] = (),
+    versions: dict[str, str] | None = None,
+) -> Report:
+    code = COMMAND.format(roots=roots or [], hidden=hidden, versions=versions or {})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(**machine.environment()),
+    )
+    return Report(done)
+
+
+def nvrtc_root() -> list[str]:
+    import importlib.util
+
+    spec = importlib.util.find_spec("nvidia")
+    roots = list(spec.submodule_search_locations or []) if spec else []
+    if not any(Path(root, "cu13/lib/libnvrtc.so.13").exists() for root in roots):
+        pytest.skip("needs NVRTC of CUDA 13")
+    return roots
+
+
+def test_no_gpu_at_all(machine: Machine) -> None:
+    report = doctor(machine)
+    assert (report.code, report["gpu"]["state"]) == (0, "note")
+    assert "no GPU is usable here" in report.all["summary"]
+    assert "driver" not in report
+
+
+@pytest.mark.parametrize(("vendor", "maker"), [("0x1002", "AMD"), ("0x8086", "Intel")])
+def test_a_gpu_of_another_maker(machine: Machine, vendor: str, maker: str) -> None:
+    report = doctor(machine.card(vendor))
+    assert (report.code, report[f"{maker} gpu"]["state"]) == (0, "note")
+    assert f"cannot use {maker} GPUs" in report[f"{maker} gpu"]["found"]
+
+
+def test_no_driver(machine: Machine) -> None:
+    report = doctor(machine.card())
+    assert report.broken == ["gpu"]
+    assert "on the PCI bus" in report["gpu"]["found"]
+    assert "install NVIDIA's driver" in report["gpu"]["cure"]
+
+
+def test_a_container_without_the_gpu(machine: Machine) -> None:
+    """The host's GPU may well be withheld on purpose, so nothing is broken."""
+    machine.card().write("/.dockerenv")
+    report = doctor(machine)
+    assert (report.code, report["gpu"]["state"]) == (0, "note")
+    assert "--gpus all" in report["gpu"]["cure"]
+
+
+@pytest.mark.parametrize(
+    ("place", "cure"),
+    [(None, "restart the machine"), ("/.dockerenv", "NVIDIA_DRIVER_CAPABILITIES"), ("WSL", "in Windows")],
+)
+def test_nodes_without_a_driver(machine: Machine, place: str | None, cure: str) -> None:
+    machine.card().nodes()
+    if place == "WSL":
+        machine.write("/proc/version", "Linux version 6.6.0-microsoft-standard-WSL2\n")
+    elif place:
+        machine.write(place)
+    report = doctor(machine)
+    assert report.broken == ["driver"]
+    assert "libcuda.so.1" in report["driver"]["found"]
+    assert cure in report["driver"]["cure"]
+
+
+def test_an_old_driver(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver(cuda=11040))
+    assert report.broken == ["driver"]
+    assert "CUDA 11.4" in report["driver"]["found"] and "580.95.05" in report["driver"]["found"]
+    assert "525.60.13" in report["driver"]["cure"]
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "cure"),
+    [
+        (803, "different versions", "restart the machine"),
+        (802, "switch", "nvidia-fabricmanager"),
+        (999, "nvidia-uvm", "nvidia-modprobe"),
+        (46, "for itself", "nvidia-smi -c DEFAULT"),
+        (4711, "simulated fault", "nvidia-smi"),
+    ],
+)
+def test_a_driver_that_does_not_start(machine: Machine, status: int, cause: str, cure: str) -> None:
+    report = doctor(machine.card().nodes().driver(status=status))
+    assert report.broken == ["driver"]
+    assert cause in report["driver"]["found"]
+    assert cure in report["driver"]["cure"]
+
+
+def test_no_permission(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver().set(STAND_IN_DENY="1"))
+    assert report.broken == ["nvidia device"]
+    assert "/dev/nvidia0: Permission denied" in report["nvidia device"]["found"]
+    assert "usermod" in report["nvidia device"]["cure"]
+
+
+@pytest.mark.parametrize("hidden", ["", "-1"])
+def test_devices_that_are_hidden(machine: Machine, hidden: str) -> None:
+    report = doctor(machine.card().nodes().driver().set(CUDA_VISIBLE_DEVICES=hidden))
+    check = report["CUDA_VISIBLE_DEVICES"]
+    assert (report.code, check["state"], check["cure"]) == (0, "note", "unset CUDA_VISIBLE_DEVICES")
+
+
+def test_devices_that_are_not_there(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver(status=100).set(CUDA_VISIBLE_DEVICES="7"))
+    assert report.broken == ["driver"]
+    assert report["driver"]["cure"] == "unset CUDA_VISIBLE_DEVICES"
+
+
+def test_missing_wheels(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver())
+    assert report["driver"]["state"] == "ok"
+    assert "Stand-in, 8 GiB, compute 9.0" in report["gpu 0"]["found"]
+    assert {"NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE"} <= set(report.broken)
+    assert report["NVRTC"]["cure"] == 'pip install "nvidia-cuda-nvrtc>=13,<14"'
+    assert report["cuDNN"]["state"] == "note"  # convolutions run without it
+
+
+def test_the_wrong_cuda_major(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver(cuda=12040), nvrtc_root())
+    assert "of CUDA 13, and the driver is for CUDA 12.4" in report["NVRTC"]["found"]
+    assert report["NVRTC"]["cure"] == "pip install nvidia-cuda-nvrtc-cu12"
+
+
+@pytest.mark.parametrize(("compute", "cure"), [(61, "nvidia-cuda-nvrtc-cu12"), (990, "--upgrade")])
+def test_a_gpu_that_the_compiler_does_not_know(machine: Machine, compute: int, cure: str) -> None:
+    report = doctor(machine.card().nodes().driver(compute=compute), nvrtc_root())
+    assert cure in report["compiler for gpu 0"]["cure"]
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: bool) -> None:
+    """It is there: "not installed" would send its owner to install what they have."""
+    folder = tmp_path / "nvidia/cu13/lib"
+    folder.mkdir(parents=True)
+    needed = compiled("empty.c", "libnvJitLink.so.13")
+    line = [
+        "cc",
+        "-shared",
+        "-fPIC",
+        "-o",
+        "libcusolver.so.12",
+        "-Wl,--no-as-needed",
+        str(needed / "libnvJitLink.so.13"),
+    ]
+    # By its bare name, as NVIDIA's libraries ask for one another.
+    subprocess.run([*line[:-1], f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
+    if gpu:
+        machine.card().nodes().driver()
+    check = doctor(machine, [str(tmp_path / "nvidia")])["cuSOLVER"]
+    assert check["state"] == ("broken" if gpu else "note")
+    assert "found and does not load" in check["found"] and "libnvJitLink.so.13" in check["found"]
+    assert "not installed" not in check["found"]
+    assert check["cure"] == 'pip install "nvidia-nvjitlink>=13,<14"'
+
+
+def test_a_library_cut_short(machine: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "nvidia/cu13/lib"
+    folder.mkdir(parents=True)
+    (folder / "libcufft.so.12").write_bytes(b"\x7fELF")
+    check = doctor(machine.card().nodes().driver(), [str(tmp_path / "nvidia")])["cuFFT"]
+    assert "found and does not load" in check["found"]
+    assert check["cure"] == 'pip install --force-reinstall --no-deps "nvidia-cufft>=12,<13"'
+
+
+def test_python_packages(machine: Machine) -> None:
+    report = doctor(machine, hidden=("ml_dtypes",), versions={"numpy": "1.26.4"})
+    assert report.broken == ["numpy", "ml_dtypes"]
+    assert "1.26.4 is too old, 2.0 is needed" in report["numpy"]["found"]
+    assert report["ml_dtypes"]["cure"] == 'pip install "ml_dtypes>=0.5"'
+
+
+def test_steps_in_words(machine: Machine) -> None:
+    line = [sys.executable, "-m", "cuprous", "doctor"]
+    env = environment(**machine.card().nodes().driver(cuda=11040).environment())
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, env=env, cwd=ROOT)
+    assert done.returncode == 1
+    titles = [
+        "This machine",
+        "1. An NVIDIA GPU",
+        "2. Its driver",
+        "3. CUDA's libraries",
+        "4. cuDNN",
+        "5. Python's packages",
+    ]
+    assert sorted(titles, key=done.stdout.index) == titles
+    assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout

@@ -1,0 +1,273 @@
+"""The web page in a real browser: inputs to outputs, bad input, sharing, keyboard, screen readers, small and dark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .browser import Browser
+from .serving import Server, serving
+from .stand_ins import Machine, compiled
+
+INPUTS = "[...document.querySelectorAll('#question input, #question select')]"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """On a machine with two GPUs, with a profile."""
+    folder = tmp_path_factory.mktemp("machine")
+    machine = Machine(folder).card().nodes().driver()
+    machine.libraries.append(compiled("nvml.c", "libnvidia-ml.so.1"))
+    profile = folder / "profile.json"
+    profile.write_text(json.dumps(TRACE))
+    with serving("--profile", str(profile), **machine.environment()) as server:
+        yield server
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Browser]:
+    browser.size(1280, 900)
+    browser.scheme("light")
+    browser.failures.clear()
+    browser.requests.clear()
+    browser.open(f"http://127.0.0.1:{server.port}/")
+    browser.until("document.getElementById('cpu-time').textContent")
+    yield browser
+    assert browser.failures == []
+    # Nothing was asked of another machine.
+    own = (f"http://127.0.0.1:{server.port}/", "data:", "about:")
+    assert [url for url in browser.requests if not url.startswith(own)] == []
+
+
+TRACE: dict[str, Any] = {
+    "traceEvents": [
+        {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "Python"}},
+        {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "GPU stream"}},
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 1000, "name": "train.py:41", "args": {"line": 41}},
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 100, "dur": 200, "name": "launch"},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 400, "dur": 2000, "name": "softmax"},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 2500, "dur": 1000, "name": "softmax"},
+        {"ph": "B", "pid": 1, "tid": 1, "ts": 3000, "name": "copy"},
+        {"ph": "E", "pid": 1, "tid": 1, "ts": 3500},
+        {"ph": "s", "pid": 1, "tid": 1, "ts": 150, "id": 1, "cat": "launch", "name": "launch"},
+        {"ph": "f", "pid": 1, "tid": 2, "ts": 400, "id": 1, "cat": "launch", "name": "launch"},
+        {"ph": "C", "pid": 1, "ts": 5, "name": "memory", "args": {"bytes": 5}},
+    ]
+}
+
+
+def text(page: Browser, name: str) -> str:
+    return str(page.run(f"document.getElementById('{name}').textContent"))
+
+
+def type_into(page: Browser, name: str, value: str) -> None:
+    page.run(f"document.getElementById('{name}').select()")
+    page.call("Input.insertText", text=value) if value else page.keys("Backspace")
+
+
+def test_inputs_to_outputs(page: Browser) -> None:
+    before = text(page, "speedup")
+    assert before.endswith("x")
+    assert "Core i7-10700K takes" in page.run("document.querySelector('#bars title').textContent")
+    type_into(page, "flops", "1000000")
+    page.until(f"document.getElementById('speedup').textContent !== '{before}'")
+    assert "GPU is about" in text(page, "sentence")
+    assert text(page, "problem") == ""
+    # One grey and one blue bar, by the styles that are in force.
+    fills = page.run("[...document.querySelectorAll('#bars rect')].map(r => getComputedStyle(r).fill)")
+    assert fills == ["rgb(110, 119, 129)", "rgb(9, 105, 218)"]
+    widths = page.run("[...document.querySelectorAll('#bars rect')].map(r => Number(r.getAttribute('width')))")
+    assert widths[0] == 600 > widths[1]
+    assert page.run("document.querySelectorAll('#roofline path').length") == 2
+    # The CPU wins where there is little to do.
+    type_into(page, "flops", "0.001")
+    page.until("document.getElementById('sentence').textContent.startsWith('The CPU is faster')")
+    page.picture("calculator")
+
+
+def test_the_worked_examples(page: Browser) -> None:
+    page.run("document.getElementById('example-network').click()")
+    page.until("document.getElementById('speedup').textContent === '19.2x'")
+    assert (text(page, "cpu-time"), text(page, "gpu-time")) == ("25.0 s", "1.30 s")
+    page.run("document.getElementById('example-paths').click()")
+    page.until("document.getElementById('cpu-time').textContent === '5 min 0 s'")
+    assert float(text(page, "gpu-time").removesuffix(" s")) < 5
+    assert float(text(page, "speedup").removesuffix("x")) >= 60
+    page.run("document.getElementById('full').click()")
+    page.until("document.getElementById('sentence').textContent.includes('bound')")
+
+
+@pytest.mark.parametrize("value", ["ten", "-1", "1e999", "NaN", "", "1 2", "<b>1</b>"])
+def test_bad_input_is_named(page: Browser, value: str) -> None:
+    type_into(page, "flops", value)
+    page.until("document.getElementById('problem').textContent")
+    assert text(page, "problem").startswith("Total operations")
+    assert page.run("document.getElementById('flops').getAttribute('aria-invalid')") == "true"
+    type_into(page, "flops", "5")
+    page.until("!document.getElementById('problem').textContent")
+    assert page.run("document.getElementById('flops').hasAttribute('aria-invalid')") is False
+
+
+def test_what_the_server_refuses_is_shown(page: Browser, server: Server) -> None:
+    page.open(f"http://127.0.0.1:{server.port}/?flops=1&gpus=1.5")
+    page.until("document.getElementById('problem').textContent.includes('number of GPUs is 1.5')")
+    page.failures.clear()  # the browser logs the answer 422
+
+
+def test_an_address_can_be_shared(page: Browser) -> None:
+    type_into(page, "flops", "4321")
+    page.run("document.getElementById('gpu').value = 'H200 SXM'")
+    page.run("document.getElementById('matrix').checked = true")
+    page.run("document.getElementById('question').dispatchEvent(new Event('input'))")
+    page.until("location.search.includes('flops=4321') && location.search.includes('H200')")
+    page.until("document.querySelector('#bars title').textContent.includes('H200')")
+    state = f"JSON.stringify({INPUTS}.map(i => i.type === 'checkbox' ? i.checked : i.value))"
+    before, answer = page.run(state), text(page, "speedup")
+    page.open(page.run("location.href"))
+    page.until(f"document.getElementById('speedup').textContent === '{answer}'")
+    assert page.run(state) == before
+
+
+def test_by_keyboard_alone(page: Browser) -> None:
+    page.run("document.activeElement.blur()")
+    seen = []
+    for _ in range(60):
+        page.keys("Tab")
+        seen.append(page.run("document.activeElement.id || document.activeElement.textContent.trim()"))
+        assert page.run("document.activeElement === document.body || document.activeElement.matches(':focus-visible')")
+        if seen[-1] == "share":
+            break
+    order = ["Skip to content", "Calculator", "Monitor", "Profile", "flops", "data", "startup", "cpu", "gpu", "full"]
+    assert [name for name in seen if name in order] == order
+    assert {"example-network", "example-paths", "share"} <= set(seen)
+    page.run("document.getElementById('example-network').focus()")
+    page.keys("Enter")
+    page.until("document.getElementById('speedup').textContent === '19.2x'")
+    page.run("document.querySelector('nav a[href=\"#monitor\"]').focus()")
+    page.keys("Enter")
+    page.until("!document.getElementById('monitor').hidden && document.activeElement.id === 'content'")
+
+
+CONTROLS = {"textbox", "button", "link", "combobox", "radio", "checkbox", "image", "table", "region", "navigation"}
+
+
+def test_a_screen_reader_hears_names(page: Browser) -> None:
+    for section in ("calculator", "monitor", "profile"):
+        page.run(f"location.hash = '{section}'")
+        page.until(f"!document.getElementById('{section}').hidden")
+        page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+        heard = [n for n in nodes if not n.get("ignored") and n.get("role", {}).get("value") in CONTROLS]
+        nameless = [n["role"]["value"] for n in heard if not n.get("name", {}).get("value")]
+        assert nameless == [], section
+        assert len(heard) > 5
+    assert page.run("document.documentElement.lang") == "en"
+    assert page.run("(all => all.length === new Set(all.map(e => e.id)).size)([...document.querySelectorAll('[id]')])")
+
+
+# Every text that is shown, with the contrast of its colour to the background behind it.
+CONTRAST = """(() => {
+  const light = (text) => {
+    const parts = text.match(/[0-9.]+/g).map(Number).slice(0, 3);
+    const [r, g, b] = parts.map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if (!/rgba\\(.*, 0\\)/.test(colour)) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const low = [];
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || !e.checkVisibility() || e.closest('title')) continue;
+    const style = getComputedStyle(e);
+    const [a, b] = [light(e.closest('svg') ? style.fill : style.color), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push([e.tagName, walk.currentNode.textContent.trim().slice(0, 30), ratio]);
+  }
+  return low;
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_can_be_read_and_fit_a_phone(page: Browser, scheme: str) -> None:
+    page.scheme(scheme)
+    background = page.run("getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}[scheme]
+    page.size(360, 740)
+    for section in ("calculator", "monitor", "profile"):
+        page.run(f"location.hash = '{section}'")
+        page.until(f"!document.getElementById('{section}').hidden")
+        if section == "monitor":
+            page.until("document.querySelectorAll('#gpu-cards .card').length === 2")
+        assert page.run(CONTRAST) == []
+        assert page.run("document.documentElement.scrollWidth") <= 360, section
+        controls = "[...document.querySelectorAll('button, select, input')].filter(e => e.checkVisibility())"
+        assert page.run(f"{controls}.filter(e => e.offsetHeight < 17).length") == 0
+        page.picture(f"{section}-phone-{scheme}")
+
+
+def test_the_monitor(page: Browser) -> None:
+    page.run("location.hash = 'monitor'")
+    page.until("document.querySelectorAll('#gpu-cards .card').length === 2")
+    shown = text(page, "monitor")
+    for wanted in (
+        "NVIDIA Stand-in",
+        "83 %",
+        "20.0 GiB of 80.0 GiB",
+        "power limit, too hot (hardware)",
+        "PCIe",
+        "4.0 x8 of 5.0 x16",
+        "1 of 2 up",
+    ):
+        assert wanted in shown, wanted
+    assert "/usr/bin/other" in text(page, "processes")
+    first = page.run("document.querySelector('#host path').getAttribute('d').length")
+    page.until(f"document.querySelector('#host path').getAttribute('d').length > {first}")  # it goes on
+    page.run("[...document.querySelectorAll('#processes thead button')][0].click()")
+    assert page.run("document.querySelector('#processes th').getAttribute('aria-sort')") == "descending"
+    page.picture("monitor")
+
+
+def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
+    assert server.address.endswith("/#profile")
+    page.open(server.address)
+    page.until("document.querySelectorAll('#totals tbody tr').length")
+    assert text(page, "profile-state") == "The server's profile: 5 events on 2 tracks, 1 of other kinds are not shown."
+    rows = page.run("[...document.querySelectorAll('#totals tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    assert rows[0] == ["softmax", "GPU stream", "2", "3.000 ms", "1.500 ms", "2.000 ms"]
+    assert ["copy", "Python", "1", "500.0 µs", "500.0 µs", "500.0 µs"] in rows
+    page.run("document.getElementById('timeline').focus()")
+    page.keys("+", "ArrowRight", "-", "Home")
+    box = page.run("(r => [r.x, r.y, r.width])(document.getElementById('timeline').getBoundingClientRect())")
+    where = {"x": box[0] + box[2] * 0.01, "y": box[1] + 24, "button": "left", "clickCount": 1}
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, **where)
+    page.until("document.getElementById('event').textContent.startsWith('train.py:41: 1.000 ms')")
+    page.picture("profile")
+    # A file of one's own, and one that is no trace.
+    for content, wanted in [
+        ('[{"ph":"X","ts":1,"dur":2,"name":"a"}]', "1 events on 1 tracks"),
+        ("{", "is no trace"),
+        ('{"a":1}', "is no trace"),
+    ]:
+        file = tmp_path / f"{len(content)}.json"
+        file.write_text(content)
+        node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
+        page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
+        page.until(f"document.getElementById('profile-state').textContent.includes({json.dumps(wanted)})")

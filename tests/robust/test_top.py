@@ -1,0 +1,278 @@
+"""`cuprous top`: what it shows with GPUs, without any, and of our own processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from .helpers import command, environment
+from .stand_ins import Machine, compiled
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and /dev/shm")
+GIB = 1 << 30
+
+
+@pytest.fixture
+def two_gpus(tmp_path: Path) -> dict[str, str | None]:
+    machine = Machine(tmp_path).card().nodes().driver()
+    machine.libraries.append(compiled("nvml.c", "libnvidia-ml.so.1"))
+    return machine.environment() | {"CUPROUS_RUNTIME_DIR": str(tmp_path / "run")}
+
+
+def look(**env: str | None) -> dict[str, Any]:
+    done = command("top", "--json", **env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def ours(folder: Path) -> list[dict[str, Any]]:
+    """The processes that tell of themselves there; on a GPU's machine others may be listed."""
+    return [row for row in look(CUPROUS_RUNTIME_DIR=str(folder))["processes"] if row["own"]]
+
+
+def test_without_a_gpu_it_says_why(tmp_path: Path) -> None:
+    seen = look(**Machine(tmp_path).environment())
+    assert seen["host"]["memory_total"] > seen["host"]["memory_used"] > 0
+    assert seen["gpus"] == []
+    assert seen["no_gpu"].startswith("No GPU is shown: there is no NVIDIA device node")
+    text = command("top", "--once", **Machine(tmp_path / "again").environment()).stdout
+    assert "cuprous doctor" in text
+    assert "\x1b" not in text
+
+
+def test_what_a_gpu_tells(two_gpus: dict[str, str | None]) -> None:
+    seen = look(**two_gpus)
+    first, second = seen["gpus"]
+    want = {
+        "name": "NVIDIA Stand-in", "utilization": 83, "memory_used": 20 * GIB, "memory_total": 80 * GIB,
+        "temperature": 66,
+        "temperature_limit": 90, "power": 412.5, "power_limit": 700.0, "clock": 1400, "clock_limit": 1980,
+        "energy": 5000.0, "throttled_by": ["power limit", "too hot (hardware)"],
+    }  # fmt: skip
+    assert {name: first[name] for name in want} == want
+    pcie = {"generation": 4, "generation_limit": 5, "width": 8, "width_limit": 16, "sent": 1 << 20, "received": 1 << 21}
+    assert first["pcie"] == pcie
+    assert [link["active"] for link in first["nvlink"]] == [True, False]
+    # What a device does not tell is unknown and not zero.
+    assert second["name"] == 'NVIDIA "Mute"'
+    assert all(second[name] is None for name in ("utilization", "power", "temperature", "memory_used", "fan"))
+    (process,) = seen["processes"]
+    assert (process["memory"], process["gpu"], process["name"]) == (3 * GIB, 0, "/usr/bin/other")
+    text = command("top", "--once", **two_gpus).stdout
+    assert "PCIe 4.0 x8 of 5.0 x16" in text
+    assert "held by: power limit, too hot (hardware)" in text
+
+
+def test_a_management_library_that_fails(two_gpus: dict[str, str | None]) -> None:
+    seen = look(**two_gpus, STAND_IN_NVML="9")
+    assert "management library" in seen["no_gpu"]
+
+
+USER = """
+import sys, os
+import cuprous as cp
+cp._core.set_device("cpu")
+x = cp.ones(1_000_000)
+cp.synchronize()
+if "fork" in sys.argv:
+    pid = os.fork()
+    if pid == 0:
+        y = cp.ones(50_000_000)
+        cp.synchronize()
+        print("child", flush=True)
+        sys.stdin.read()
+        os._exit(0)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def user(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has 8 MB of ours and waits."""
+    env = environment(CUPROUS_RUNTIME_DIR=str(folder), CUPROUS_CHECK_CUDA=None)
+    line = [sys.executable, "-c", USER, *arguments]
+    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    assert process.stdout is not None and process.stdin is not None
+    for _ in range(1 + len(arguments)):
+        assert process.stdout.readline().strip() in ("ready", "child")
+    yield process
+    process.stdin.close()
+    process.stdout.close()
+    process.wait(timeout=60)
+
+
+@linux_only
+def test_our_processes_tell_of_themselves(tmp_path: Path) -> None:
+    with user(tmp_path) as process:
+        (row,) = ours(tmp_path)
+        assert (row["pid"], row["gpu"]) == (process.pid, None)
+        assert row["own"]["reserved"] >= row["own"]["allocated"] >= 8_000_000
+        assert row["host_memory"] > 8_000_000
+        assert "python" in row["name"]
+        assert "allocated" in command("top", "--once", CUPROUS_RUNTIME_DIR=str(tmp_path)).stdout
+    assert list(tmp_path.iterdir()) == []  # it took its page away
+    assert ours(tmp_path) == []
+
+
+@linux_only
+def test_a_process_that_was_killed_is_not_believed(tmp_path: Path) -> None:
+    with user(tmp_path) as process:
+        process.kill()
+        process.wait(timeout=60)
+        assert len(list(tmp_path.iterdir())) == 1
+        assert ours(tmp_path) == []
+        assert list(tmp_path.iterdir()) == []
+
+
+@linux_only
+def test_the_child_of_a_fork_does_not_write_its_parents_page(tmp_path: Path) -> None:
+    with user(tmp_path, "fork") as process:
+        (row,) = ours(tmp_path)
+        assert row["pid"] == process.pid
+        assert row["own"]["allocated"] < 100_000_000
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+        # The child lives on, and holds no lock of its parent's.
+        assert ours(tmp_path) == []
+
+
+@linux_only
+def test_importing_shows_nothing(tmp_path: Path) -> None:
+    code = "import cuprous, os; print(os.listdir(os.environ['CUPROUS_RUNTIME_DIR']))"
+    env = environment(CUPROUS_RUNTIME_DIR=str(tmp_path))
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout.strip() == "[]"
+
+
+@linux_only
+@pytest.mark.parametrize("folder", ["", "/proc/none"])
+def test_without_a_folder_all_goes_on(folder: str) -> None:
+    code = "import cuprous as cp; print(float(cp.ones(10).sum()))"
+    env = environment(CUPROUS_RUNTIME_DIR=folder)
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout.strip() == "10.0"
+    )
+
+
+@linux_only
+def test_a_folder_that_others_may_write_is_not_believed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with user(tmp_path):
+        assert list(tmp_path.iterdir()) == []
+
+
+@linux_only
+def test_one_line_a_look(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "cuprous", "top", "--json", "--watch", "0.1"]
+    process = subprocess.Popen(
+        line, stdout=subprocess.PIPE, text=True, env=environment(CUPROUS_RUNTIME_DIR=str(tmp_path))
+    )
+    assert process.stdout is not None
+    times = [json.loads(process.stdout.readline())["time"] for _ in range(3)]
+    assert sorted(set(times)) == times
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == -signal.SIGINT  # at once, and without a traceback
+    process.stdout.close()
+
+
+def test_prometheus(two_gpus: dict[str, str | None]) -> None:
+    line = [sys.executable, "-m", "cuprous", "top", "--prometheus", "127.0.0.1:0"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment(**two_gpus))
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().split()[-1]
+        with urlopen(address, timeout=30) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            page = answer.read().decode()
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+        process.stdout.close()
+    sample = re.compile(r'cuprous_[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [0-9.e+-]+')
+    for text in page.splitlines():
+        assert text.startswith("# ") or sample.fullmatch(text), text
+    assert (
+        'cuprous_gpu_power_watts{gpu="0",uuid="GPU-01010101-0101-0101-0101-010101010101",name="NVIDIA Stand-in"} 412.5'
+        in page
+    )
+    assert 'name="NVIDIA \\"Mute\\""' in page
+
+
+@contextmanager
+def screen(**env: str | None) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
+    """The monitor in a terminal: its process, our end of the terminal and its."""
+    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
+    line = [sys.executable, "-m", "cuprous", "top"]
+    process = subprocess.Popen(line, stdin=theirs, stdout=theirs, env=environment(**env, TERM="xterm-256color"))
+    os.set_blocking(ours, False)
+    try:
+        yield process, ours, theirs
+    finally:
+        process.kill()
+        process.wait(timeout=60)
+
+
+def until(end: int, text: bytes) -> None:
+    """Reads what the terminal shows until that text is there."""
+    seen, deadline = b"", time.monotonic() + 60
+    while text not in seen:
+        assert time.monotonic() < deadline, seen
+        try:
+            seen += os.read(end, 100_000)
+        except BlockingIOError:
+            time.sleep(0.02)
+
+
+def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
+    """Keys arrive, the picture is drawn, and the terminal is left as it was found."""
+    import termios
+
+    with screen(**two_gpus) as (process, ours, theirs):
+        until(ours, b"Stand-in")
+        assert not termios.tcgetattr(theirs)[3] & termios.ECHO
+        os.write(ours, b"/stand")
+        until(ours, b"(Enter")
+        os.write(ours, b"\rq")
+        until(ours, b"\x1b[?1049l")  # the screen that was there comes back
+        assert process.wait(timeout=60) == 0
+        assert termios.tcgetattr(theirs)[3] & termios.ECHO
+        os.close(theirs)
+        os.close(ours)
+
+
+def test_the_screen_ends_with_its_terminal(two_gpus: dict[str, str | None]) -> None:
+    with screen(**two_gpus) as (process, ours, theirs):
+        until(ours, b"Stand-in")
+        os.close(theirs)
+        os.close(ours)
+        process.wait(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--watch", "0"), "86400"),
+        (("--watch", "x"), "no number"),
+        (("--prometheus", "nowhere"), "port"),
+        (("--once", "--watch", "1"), "--once"),
+    ],
+)
+def test_bad_options_are_named(options: tuple[str, ...], named: str) -> None:
+    done = command("top", *options)
+    assert done.returncode == 2
+    assert named in done.stderr
