@@ -12,6 +12,7 @@ pub mod ast;
 pub mod diagnostic;
 pub mod fault;
 pub mod ir;
+pub mod lanes;
 pub mod libdevice;
 pub mod lower;
 pub mod options;

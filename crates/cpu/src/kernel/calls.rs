@@ -58,6 +58,9 @@ impl Body<'_, '_, '_> {
         if let Some((what, axis)) = place(row.host) {
             return Ok(smallvec![if what == 3 { self.b.use_var(self.thread[axis]) } else { self.places[what][axis] }]);
         }
+        if let (true, Some(answer)) = (row.waits, self.answer) {
+            return Ok(smallvec![answer]);
+        }
         if OPS.contains(&row.host) {
             return self.wait(row, &values, args);
         }
@@ -125,7 +128,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// The thread's number in its block.
-    fn linear(&mut self) -> Value {
+    pub(super) fn linear(&mut self) -> Value {
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
         let [width, height, _] = self.places[1];
         let row = self.b.ins().imul(z, height);

@@ -56,6 +56,11 @@ impl Body<'_, '_, '_> {
                 }
                 values
             }
+            // What else there is may be of other threads.
+            Kind::Item(of, k) if matches!(of.kind, Kind::Tuple(_)) => match &of.kind {
+                Kind::Tuple(items) => self.expr(&items[*k])?,
+                _ => Values::new(),
+            },
             Kind::Item(of, k) => {
                 let values = self.expr(of)?;
                 let Ty::Tuple(items, _) = &of.ty else { return Ok(values) };

@@ -12,10 +12,13 @@ use super::values::register;
 
 impl Body<'_, '_, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<()> {
+        if self.level {
+            return self.level(block);
+        }
         block.iter().try_for_each(|stmt| self.stmt(&stmt.kind))
     }
 
-    fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
+    pub(super) fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
         match stmt {
             StmtKind::Assign(var, value) => {
                 let values = self.expr(value)?;
@@ -61,7 +64,9 @@ impl Body<'_, '_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
-            StmtKind::For { var, start, stop, step, body } => self.count(*var, start, stop, step, body)?,
+            StmtKind::For { var, start, stop, step, body } => {
+                self.count(*var, [start, stop, step], &mut |this| this.block(body))?;
+            }
             StmtKind::Break | StmtKind::Continue => {
                 if let Some(&(next, end)) = self.loops.last() {
                     let to = if matches!(stmt, StmtKind::Break) { end } else { next };
@@ -87,7 +92,13 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    fn count(&mut self, var: usize, start: &Expr, stop: &Expr, step: &Expr, body: &[Stmt]) -> Result<()> {
+    /// A counting loop around what `body` writes.
+    pub(super) fn count(
+        &mut self,
+        var: usize,
+        [start, stop, step]: [&Expr; 3],
+        body: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
         let start = self.one(start)?;
         let stop = self.one(stop)?;
@@ -119,7 +130,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(goes_on, inside, &[], end, &[]);
         self.b.switch_to_block(inside);
         self.loops.push((next, end));
-        self.block(body)?;
+        body(self)?;
         self.loops.pop();
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);

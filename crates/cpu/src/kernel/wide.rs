@@ -1,0 +1,504 @@
+//! Several threads at a time, as lanes of vectors: statements.
+//!
+//! The threads of a group differ in `threadIdx.x` alone. They stay together as long as all take the same way, which is
+//! looked at where they might not; where some do and some do not, each runs the whole statement by itself. So there are
+//! no masks, no vector code needs to be safe for lanes that are not there, and what vectors cannot do is done by lane.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_frontend::Variable;
+use cuprous_core::{DType, Fun, Result};
+use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
+use cuprous_kernel::lanes::{Class, has_return};
+use cuprous_kernel::types::Ty;
+use smallvec::SmallVec;
+
+use super::code::Body;
+use super::regions::Plan;
+use super::values::{Values, register};
+
+/// Threads of a group.
+pub(super) const WIDTH: i64 = 16;
+
+/// Vectors with a lane for each thread.
+pub(super) type Chunks = SmallVec<[Value; 8]>;
+
+/// A number in all lanes.
+#[derive(Clone)]
+pub(super) enum Wide {
+    /// One for all.
+    Same(Value),
+    /// That of the first lane, and how much it grows.
+    Step(Value, i64),
+    /// Vectors; truth values are all bits or none, of lanes of any size.
+    Each(Chunks),
+}
+
+/// What a test says: whether it is true in all lanes, and in none, where that is known.
+pub(super) struct Verdict {
+    pub(super) all: Value,
+    pub(super) none: Value,
+}
+
+/// Numbers of which vectors are made.
+pub(super) fn fits(d: DType) -> bool {
+    !d.is_complex() && !matches!(d, DType::F16 | DType::BF16)
+}
+
+fn fits_ty(ty: &Ty) -> bool {
+    ty.scalar().is_some_and(fits)
+}
+
+impl Plan {
+    /// Whether vectors have the value of an expression.
+    pub(super) fn can(&self, e: &Expr) -> bool {
+        if self.lanes.class(e).is_same() {
+            return true;
+        }
+        if !fits_ty(&e.ty) {
+            return false;
+        }
+        match &e.kind {
+            Kind::Var(_) => true,
+            Kind::Cast(a) | Kind::Not(a) => fits_ty(&a.ty) && self.can(a),
+            Kind::Fun(_, d, args) => fits(*d) && args.iter().all(|a| self.can(a)),
+            Kind::And(a, b) | Kind::Or(a, b) => self.can(a) && self.can(b),
+            Kind::Select(c, a, b) => self.can(c) && self.can(a) && self.can(b),
+            Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can(&items[*k])),
+            Kind::Load(array, indices) => {
+                self.lanes.class(array).is_same() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+            }
+            Kind::Builtin(row, _) => row.host == "@threadIdx.x",
+            _ => false,
+        }
+    }
+
+    fn can_block(&self, body: &[Stmt]) -> bool {
+        body.iter().all(|stmt| self.can_stmt(stmt))
+    }
+
+    fn can_stmt(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            // A tuple is never cut into lanes.
+            StmtKind::Assign(v, e) => {
+                self.can(e) && (self.lanes.vars[*v].is_same() || fits_ty(&e.ty)) && !e.has_effect()
+            }
+            StmtKind::Store { array, indices, value } => {
+                self.lanes.class(array).is_same()
+                    && fits_ty(&value.ty)
+                    && self.can(value)
+                    && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+            }
+            StmtKind::If { test, then, orelse } => {
+                self.can(test)
+                    && if self.lanes.class(test).is_same() {
+                        self.can_block(then) && self.can_block(orelse)
+                    } else {
+                        self.can_block(then) || self.can_block(orelse)
+                    }
+            }
+            StmtKind::For { start, stop, step, body, .. } => {
+                self.lanes.class(step).is_same()
+                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.class(e), Class::Each))
+                    && self.stays_together(stmt, &[start, stop, step])
+                    && self.can_block(body)
+            }
+            StmtKind::While { test, body } => {
+                self.can(test) && self.stays_together(stmt, &[test]) && self.can_block(body)
+            }
+            StmtKind::Break | StmtKind::Continue => true,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing but the head of a loop makes lanes part.
+    fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
+        let class = head.iter().all(|e| self.lanes.class(e).is_same());
+        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
+            || class && self.lanes.control(stmt).is_same()
+    }
+}
+
+/// The variables that statements assign, and those that they name.
+fn names(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
+    let (mut assigned, mut named) = (Vec::new(), Vec::new());
+    each_stmt(body, &mut |stmt| {
+        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+            assigned.push(*v);
+        }
+    });
+    each_expr(body, &mut |e| {
+        if let Kind::Var(v) = e.kind {
+            named.push(v);
+        }
+    });
+    named.extend(&assigned);
+    for all in [&mut assigned, &mut named] {
+        all.sort_unstable();
+        all.dedup();
+    }
+    (assigned, named)
+}
+
+impl Body<'_, '_, '_> {
+    /// Whether vectors make a region faster: all of it can be done by them.
+    pub(super) fn is_worth(&self, plan: &Plan, body: &[Stmt]) -> bool {
+        !has_return(body) && plan.can_block(body)
+    }
+
+    /// The vectors of a variable.
+    pub(super) fn wide_vars(&mut self, v: usize) -> SmallVec<[Variable; 8]> {
+        if self.wide[v].is_empty() {
+            let d = self.function.vars[v].ty.scalar().unwrap_or(DType::I64);
+            let t = Self::vector(d);
+            let count = WIDTH as usize / t.lane_count() as usize;
+            self.wide[v] = (0..count).map(|_| self.b.declare_var(t)).collect();
+        }
+        self.wide[v].clone()
+    }
+
+    pub(super) fn set_wide(&mut self, v: usize, chunks: &[Value]) {
+        for (var, &chunk) in self.wide_vars(v).into_iter().zip(chunks) {
+            self.b.def_var(var, chunk);
+        }
+    }
+
+    pub(super) fn get_wide(&mut self, v: usize) -> Chunks {
+        self.wide_vars(v).into_iter().map(|var| self.b.use_var(var)).collect()
+    }
+
+    /// A variable at the beginning of a group.
+    pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
+        match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.splat(values[0], d);
+                self.set_wide(v, &chunks);
+            }
+            _ => self.set(v, values),
+        }
+    }
+
+    /// A variable from the context.
+    pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
+        let places = self.kept_at(plan, v, thread);
+        match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.load_chunks(d, places[0]);
+                self.set_wide(v, &chunks);
+            }
+            _ => {
+                let tys = super::values::parts(&self.function.vars[v].ty);
+                let values: Values =
+                    places.iter().zip(tys).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
+                self.set(v, &values);
+            }
+        }
+    }
+
+    /// A variable into the context.
+    pub(super) fn store_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
+        let places = self.kept_at(plan, v, thread);
+        let d = self.function.vars[v].ty.scalar();
+        match (plan.lanes.vars[v], d) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.get_wide(v);
+                self.store_chunks(d, &chunks, places[0]);
+            }
+            (Class::Step(k), Some(d)) => {
+                let first = self.get(v)[0];
+                let chunks = self.chunks(Wide::Step(first, k), d);
+                self.store_chunks(d, &chunks, places[0]);
+            }
+            _ => {
+                for (&value, &at) in self.get(v).iter().zip(&places) {
+                    let size = self.b.func.dfg.value_type(value).bytes() as i32;
+                    for lane in 0..WIDTH as i32 {
+                        self.b.ins().store(Self::trusted(), value, at, lane * size);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn wide_block(&mut self, plan: &Plan, body: &[Stmt]) -> Result<()> {
+        body.iter().try_for_each(|stmt| self.wide_stmt(plan, stmt))
+    }
+
+    fn wide_stmt(&mut self, plan: &Plan, stmt: &Stmt) -> Result<()> {
+        match &stmt.kind {
+            StmtKind::Assign(v, e) => {
+                if !matches!(plan.lanes.vars[*v], Class::Each) {
+                    // The first lane's.
+                    let values = self.expr(e)?;
+                    self.set(*v, &values);
+                } else {
+                    let d = e.dtype().unwrap_or(DType::I64);
+                    let value = self.wide(plan, e)?;
+                    let mut chunks = self.chunks(value, d);
+                    if d == DType::Bool {
+                        chunks = self.mask_of(chunks, 1);
+                    }
+                    self.set_wide(*v, &chunks);
+                }
+            }
+            StmtKind::Store { array, indices, value } => self.wide_store(plan, stmt, array, indices, value)?,
+            StmtKind::If { test, then, orelse } => self.wide_if(plan, stmt, test, then, orelse)?,
+            StmtKind::For { var, start, stop, step, body } => {
+                self.wide_for(plan, stmt, *var, [start, stop, step], body)?;
+            }
+            StmtKind::While { test, body } => {
+                let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(head);
+                if plan.lanes.class(test).is_same() {
+                    let test = self.one(test)?;
+                    self.b.ins().brif(test, inside, &[], end, &[]);
+                } else {
+                    let verdict = self.test(plan, test)?;
+                    let (some, part) = (self.b.create_block(), self.b.create_block());
+                    self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+                    self.b.switch_to_block(some);
+                    self.b.ins().brif(verdict.none, end, &[], part, &[]);
+                    self.b.switch_to_block(part);
+                    self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+                    self.b.ins().jump(end, &[]);
+                }
+                self.b.switch_to_block(inside);
+                self.loops.push((head, end));
+                self.wide_block(plan, body)?;
+                self.loops.pop();
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(end);
+            }
+            kind => self.stmt(kind)?,
+        }
+        Ok(())
+    }
+
+    fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        if plan.lanes.class(test).is_same() {
+            let test = self.one(test)?;
+            self.b.ins().brif(test, yes, &[], no, &[]);
+            for (block, part) in [(yes, then), (no, orelse)] {
+                self.b.switch_to_block(block);
+                self.wide_block(plan, part)?;
+                self.b.ins().jump(end, &[]);
+            }
+            self.b.switch_to_block(end);
+            return Ok(());
+        }
+        let (some, part) = (self.b.create_block(), self.b.create_block());
+        let verdict = self.test(plan, test)?;
+        self.b.ins().brif(verdict.all, yes, &[], some, &[]);
+        self.b.switch_to_block(some);
+        self.b.ins().brif(verdict.none, no, &[], part, &[]);
+        for (block, body) in [(yes, then), (no, orelse)] {
+            self.b.switch_to_block(block);
+            if plan.can_block(body) {
+                self.wide_block(plan, body)?;
+                self.b.ins().jump(end, &[]);
+            } else {
+                self.b.ins().jump(part, &[]);
+            }
+        }
+        self.b.switch_to_block(part);
+        self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+
+    fn wide_for(
+        &mut self,
+        plan: &Plan,
+        stmt: &Stmt,
+        var: usize,
+        [start, stop, step]: [&Expr; 3],
+        body: &[Stmt],
+    ) -> Result<()> {
+        let d = start.dtype().unwrap_or(DType::I64);
+        if [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same())
+            || step.as_int().is_none() && !self.sizes.natural(step)
+            || !d.is_int()
+            || plan.lanes.vars[var] == Class::Each
+        {
+            if ![start, stop].into_iter().all(|e| plan.lanes.class(e).is_same()) || plan.lanes.vars[var] == Class::Each
+            {
+                return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
+            }
+            // The same for all lanes.
+            return self.count(var, [start, stop, step], &mut |this| this.wide_block(plan, body));
+        }
+        let rises = step.as_int().is_none_or(|n| n > 0);
+        let (first, last) = (self.wide(plan, start)?, self.wide(plan, stop)?);
+        let step = self.one(step)?;
+        let (Wide::Same(at) | Wide::Step(at, _)) = first else { return Ok(()) };
+        self.set(var, &[at]);
+        let (head, inside) = (self.b.create_block(), self.b.create_block());
+        let (some, part) = (self.b.create_block(), self.b.create_block());
+        let (next, end) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let at = self.get(var)[0];
+        let now = match first {
+            Wide::Step(_, k) => Wide::Step(at, k),
+            _ => Wide::Same(at),
+        };
+        let fun = if rises { Fun::Less } else { Fun::Greater };
+        let verdict = self.compare_ends(fun, d, &now, &last);
+        let Some(verdict) = verdict else {
+            return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
+        };
+        self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+        self.b.switch_to_block(some);
+        self.b.ins().brif(verdict.none, end, &[], part, &[]);
+        // The last turns, which not all lanes take.
+        self.b.switch_to_block(part);
+        self.by_lane(plan, std::slice::from_ref(stmt), |this| {
+            let StmtKind::For { stop, step, body, .. } = &stmt.kind else { return Ok(()) };
+            let at = Expr::new(start.ty.clone(), Kind::Var(var));
+            this.count(var, [&at, stop, step], &mut |this| this.block(body))
+        })?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(inside);
+        self.loops.push((next, end));
+        self.wide_block(plan, body)?;
+        self.loops.pop();
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        let at = self.get(var)[0];
+        let at = self.b.ins().iadd(at, step);
+        self.set(var, &[at]);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+
+    /// Room for a variable's lanes.
+    fn slot(&mut self, v: usize) -> StackSlot {
+        if let Some(slot) = self.slots[v] {
+            return slot;
+        }
+        let size = self.function.vars[v].ty.item_size() as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
+        let slot = self.b.create_sized_stack_slot(slot);
+        self.slots[v] = Some(slot);
+        slot
+    }
+
+    /// Runs `each` for one lane after the other, with the variables that `part` names.
+    pub(super) fn by_lane(
+        &mut self,
+        plan: &Plan,
+        part: &[Stmt],
+        mut each: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (assigned, named) = names(part);
+        let counter = self.b.declare_var(types::I32);
+        self.lanes_of(plan, &assigned, &named, counter, &mut each)
+    }
+
+    /// The values of an expression, lane by lane.
+    pub(super) fn expr_by_lane(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
+        let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
+        let (_, named) = names(std::slice::from_ref(&stmt));
+        let d = e.dtype().unwrap_or(DType::I64);
+        let size = d.size() as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
+        let slot = self.b.create_sized_stack_slot(slot);
+        let counter = self.b.declare_var(types::I32);
+        self.lanes_of(plan, &[], &named, counter, &mut |body| {
+            let value = body.one(e)?;
+            let at = body.lane_place(slot, counter, size);
+            body.b.ins().store(Self::trusted(), value, at, 0);
+            Ok(())
+        })?;
+        let base = self.b.ins().stack_addr(types::I64, slot, 0);
+        Ok(self.load_chunks(d, base))
+    }
+
+    fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
+        let base = self.b.ins().stack_addr(types::I64, slot, 0);
+        let lane = self.b.use_var(counter);
+        let lane = self.b.ins().uextend(types::I64, lane);
+        let far = self.b.ins().imul_imm_s(lane, i64::from(size));
+        self.b.ins().iadd(base, far)
+    }
+
+    fn lanes_of(
+        &mut self,
+        plan: &Plan,
+        assigned: &[usize],
+        named: &[usize],
+        counter: Variable,
+        each: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let class = |v: usize| plan.lanes.vars[v];
+        let scalar = |body: &Self, v: usize| body.function.vars[v].ty.scalar();
+        // What the lanes have, where the scalar code looks for it.
+        let mut own = Vec::new();
+        let mut steps = Vec::new();
+        for &v in named {
+            match (class(v), scalar(self, v)) {
+                (Class::Each, Some(d)) if fits(d) => {
+                    let slot = self.slot(v);
+                    let chunks = self.get_wide(v);
+                    let base = self.b.ins().stack_addr(types::I64, slot, 0);
+                    self.store_chunks(d, &chunks, base);
+                    own.push((v, d, slot));
+                }
+                (Class::Step(k), Some(_)) => {
+                    let first = self.get(v)[0];
+                    steps.push((v, first, k));
+                }
+                _ => {}
+            }
+        }
+        let thread = self.b.use_var(self.thread[0]);
+        let zero = self.b.ins().iconst(types::I32, 0);
+        self.b.def_var(counter, zero);
+        let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let lane = self.b.use_var(counter);
+        let more = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, lane, WIDTH);
+        self.b.ins().brif(more, inside, &[], end, &[]);
+        self.b.switch_to_block(inside);
+        for &(v, d, slot) in &own {
+            let at = self.lane_place(slot, counter, d.size() as u32);
+            let value = self.b.ins().load(register(d), Self::trusted(), at, 0);
+            self.set(v, &[value]);
+        }
+        for &(v, first, k) in &steps {
+            let t = self.b.func.dfg.value_type(first);
+            let lane = self.resize(lane, t, true);
+            let far = self.b.ins().imul_imm_s(lane, k);
+            let value = self.b.ins().iadd(first, far);
+            self.set(v, &[value]);
+        }
+        let place = self.b.ins().iadd(thread, lane);
+        self.b.def_var(self.thread[0], place);
+        each(self)?;
+        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
+            let value = self.get(v)[0];
+            let at = self.lane_place(slot, counter, d.size() as u32);
+            self.b.ins().store(Self::trusted(), value, at, 0);
+        }
+        let lane = self.b.use_var(counter);
+        let lane = self.b.ins().iadd_imm_s(lane, 1);
+        self.b.def_var(counter, lane);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
+        self.b.def_var(self.thread[0], thread);
+        for &(v, first, _) in &steps {
+            self.set(v, &[first]);
+        }
+        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
+            let base = self.b.ins().stack_addr(types::I64, slot, 0);
+            let chunks = self.load_chunks(d, base);
+            self.set_wide(v, &chunks);
+        }
+        Ok(())
+    }
+}
