@@ -331,33 +331,3 @@ fn expose(body: &[Stmt], known: &mut HashSet<usize>, found: &mut HashSet<usize>)
         }
     }
 }
-
-/// A kernel's body in which `if test: return` at its ends is the choice of what follows.
-pub fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
-    let mut result = Vec::new();
-    for (k, stmt) in body.iter().enumerate() {
-        match &stmt.kind {
-            StmtKind::Return(None) => return result,
-            StmtKind::If { test, then, orelse } if has_return(then) || has_return(orelse) => {
-                let ends = |block: &[Stmt]| matches!(block.last().map(|s| &s.kind), Some(StmtKind::Return(None)));
-                let rest = &body[k + 1..];
-                let (mut then, mut orelse) = (then.clone(), orelse.clone());
-                match (ends(&then), ends(&orelse), rest.is_empty()) {
-                    (true, true, _) | (_, _, true) => {}
-                    (true, false, _) => orelse.extend_from_slice(rest),
-                    (false, true, _) => then.extend_from_slice(rest),
-                    (false, false, _) => {
-                        result.extend_from_slice(&body[k..]);
-                        return result;
-                    }
-                }
-                let kind =
-                    StmtKind::If { test: test.clone(), then: without_returns(&then), orelse: without_returns(&orelse) };
-                result.push(Stmt { line: stmt.line, kind });
-                return result;
-            }
-            _ => result.push(stmt.clone()),
-        }
-    }
-    result
-}

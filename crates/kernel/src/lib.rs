@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod libdevice;
 pub mod lower;
 pub mod options;
+pub mod prepare;
 pub mod rules;
 pub mod size;
 pub mod table;

@@ -51,6 +51,8 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) level: bool,
     /// The context's address.
     pub(super) context: Value,
+    /// What choices around say: variables that are at least so large.
+    pub(super) facts: Vec<(usize, i64)>,
     /// What a barrier answers.
     pub(super) answer: Option<Value>,
     /// The vectors of variables, and room for their lanes.
@@ -81,6 +83,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             results: None,
             scratch: None,
             level: false,
+            facts: Vec::new(),
             context: none,
             answer: None,
             wide: vec![SmallVec::new(); function.vars.len()],

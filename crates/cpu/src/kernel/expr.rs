@@ -121,7 +121,7 @@ impl Body<'_, '_, '_> {
         let mut at = Vec::new();
         for (axis, index) in indices.iter().enumerate() {
             let value = self.one(index)?;
-            at.push(if self.sizes.natural(index) { value } else { self.wrapped(value, values[1 + axis]) });
+            at.push(if self.natural(index) { value } else { self.wrapped(value, values[1 + axis]) });
         }
         let a = array_parts(ty, &values);
         let size = ty.item_size() as i64;

@@ -105,7 +105,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
-    ir.functions[0].body = cuprous_kernel::lanes::without_returns(&ir.functions[0].body);
+    cuprous_kernel::prepare::prepare(&mut ir.functions[0]);
     let ir = &ir;
     let ends = may_end(ir);
     let plan = Plan::of(ir, &ends).map(Rc::new);

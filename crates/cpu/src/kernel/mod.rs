@@ -8,6 +8,7 @@
 mod calls;
 mod code;
 mod expr;
+mod facts;
 mod fibers;
 mod fun;
 mod host;

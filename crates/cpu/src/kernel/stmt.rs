@@ -40,11 +40,14 @@ impl Body<'_, '_, '_> {
                 self.expr(value)?;
             }
             StmtKind::If { test, then, orelse } => {
+                let known = test;
                 let test = self.one(test)?;
                 let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().brif(test, yes, &[], no, &[]);
                 self.b.switch_to_block(yes);
+                let facts = self.assume(known, then);
                 self.block(then)?;
+                self.facts.truncate(facts);
                 self.b.ins().jump(end, &[]);
                 self.b.switch_to_block(no);
                 self.block(orelse)?;

@@ -183,7 +183,7 @@ impl Body<'_, '_, '_> {
         let places = self.kept_at(plan, v, thread);
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
             (Class::Each, Some(d)) if fits(d) => {
-                let chunks = self.load_chunks(d, places[0]);
+                let chunks = self.load_chunks(d, places[0], 0);
                 self.set_wide(v, &chunks);
             }
             _ => {
@@ -202,12 +202,12 @@ impl Body<'_, '_, '_> {
         match (plan.lanes.vars[v], d) {
             (Class::Each, Some(d)) if fits(d) => {
                 let chunks = self.get_wide(v);
-                self.store_chunks(d, &chunks, places[0]);
+                self.store_chunks(d, &chunks, places[0], 0);
             }
             (Class::Step(k), Some(d)) => {
                 let first = self.get(v)[0];
                 let chunks = self.chunks(Wide::Step(first, k), d);
-                self.store_chunks(d, &chunks, places[0]);
+                self.store_chunks(d, &chunks, places[0], 0);
             }
             _ => {
                 for (&value, &at) in self.get(v).iter().zip(&places) {
@@ -278,11 +278,13 @@ impl Body<'_, '_, '_> {
     fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         if plan.lanes.class(test).is_same() {
-            let test = self.one(test)?;
-            self.b.ins().brif(test, yes, &[], no, &[]);
+            let truth = self.one(test)?;
+            self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
                 self.b.switch_to_block(block);
+                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
                 self.wide_block(plan, part)?;
+                self.facts.truncate(facts);
                 self.b.ins().jump(end, &[]);
             }
             self.b.switch_to_block(end);
@@ -296,7 +298,9 @@ impl Body<'_, '_, '_> {
         for (block, body) in [(yes, then), (no, orelse)] {
             self.b.switch_to_block(block);
             if plan.can_block(body) {
+                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
                 self.wide_block(plan, body)?;
+                self.facts.truncate(facts);
                 self.b.ins().jump(end, &[]);
             } else {
                 self.b.ins().jump(part, &[]);
@@ -415,7 +419,7 @@ impl Body<'_, '_, '_> {
             Ok(())
         })?;
         let base = self.b.ins().stack_addr(types::I64, slot, 0);
-        Ok(self.load_chunks(d, base))
+        Ok(self.load_chunks(d, base, 0))
     }
 
     fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
@@ -445,7 +449,7 @@ impl Body<'_, '_, '_> {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
                     let base = self.b.ins().stack_addr(types::I64, slot, 0);
-                    self.store_chunks(d, &chunks, base);
+                    self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));
                 }
                 (Class::Step(k), Some(_)) => {
@@ -496,7 +500,7 @@ impl Body<'_, '_, '_> {
         }
         for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
             let base = self.b.ins().stack_addr(types::I64, slot, 0);
-            let chunks = self.load_chunks(d, base);
+            let chunks = self.load_chunks(d, base, 0);
             self.set_wide(v, &chunks);
         }
         Ok(())

@@ -15,9 +15,9 @@ use super::wide::{Chunks, Verdict, WIDTH, Wide};
 /// Where the lanes of an element access lie.
 enum Place {
     /// All at one address.
-    Same(Value),
-    /// The first lane's address, and bytes from lane to lane.
-    Step(Value, Value, Option<i64>),
+    Same(Value, i32),
+    /// The first lane's address and what is added to it, and bytes from lane to lane.
+    Step(Value, i32, Value, Option<i64>),
     /// Each its own.
     Each(Vec<Value>),
 }
@@ -52,6 +52,19 @@ fn int_compare(fun: Fun, signed: bool) -> Option<IntCC> {
     Some(if signed { cc } else { cc.unsigned() })
 }
 
+/// An index without a constant that is added, and the constant.
+fn without_constant(e: &Expr) -> (&Expr, i64) {
+    if let Kind::Fun(fun @ (Fun::Add | Fun::Subtract), _, args) = &e.kind {
+        match (fun, args[0].as_int(), args[1].as_int()) {
+            (Fun::Add, _, Some(n)) => return (&args[0], n),
+            (Fun::Add, Some(n), _) => return (&args[1], n),
+            (_, _, Some(n)) if n != i64::MIN => return (&args[0], -n),
+            _ => {}
+        }
+    }
+    (e, 0)
+}
+
 /// Whether an expression may be computed where nobody asked for it: nothing that reads memory.
 fn is_safe(e: &Expr) -> bool {
     let mut safe = !matches!(e.kind, Kind::Load(..)) && !e.has_effect();
@@ -66,14 +79,14 @@ impl Body<'_, '_, '_> {
         t.by(16 / t.bytes()).unwrap_or(types::I8X16)
     }
 
-    pub(super) fn load_chunks(&mut self, d: DType, at: Value) -> Chunks {
+    pub(super) fn load_chunks(&mut self, d: DType, at: Value, far: i32) -> Chunks {
         let t = Self::vector(d);
         let count = WIDTH as i32 / t.lane_count() as i32;
-        let chunks: Chunks = (0..count).map(|k| self.b.ins().load(t, loose(), at, 16 * k)).collect();
+        let chunks: Chunks = (0..count).map(|k| self.b.ins().load(t, loose(), at, far + 16 * k)).collect();
         if d == DType::Bool { chunks.into_iter().map(|c| self.b.ins().ineg(c)).collect() } else { chunks }
     }
 
-    pub(super) fn store_chunks(&mut self, d: DType, chunks: &[Value], at: Value) {
+    pub(super) fn store_chunks(&mut self, d: DType, chunks: &[Value], at: Value, far: i32) {
         let chunks: Chunks = if d == DType::Bool {
             let bytes = self.mask_of(chunks.into(), 1);
             bytes.into_iter().map(|c| self.b.ins().ineg(c)).collect()
@@ -81,7 +94,7 @@ impl Body<'_, '_, '_> {
             chunks.into()
         };
         for (k, &chunk) in chunks.iter().enumerate() {
-            self.b.ins().store(loose(), chunk, at, 16 * k as i32);
+            self.b.ins().store(loose(), chunk, at, far + 16 * k as i32);
         }
     }
 
@@ -225,11 +238,10 @@ impl Body<'_, '_, '_> {
                 _ => return Err(Error::runtime("[kernel] lanes of a tuple")),
             },
             Kind::Load(array, indices) => match self.wide_place(plan, array, indices)? {
-                Some((Place::Same(at), _)) => Wide::Same(self.b.ins().load(register(d), Self::trusted(), at, 0)),
-                Some((Place::Step(at, step, known), mixed)) => {
-                    let size = d.size() as i64;
+                Some((Place::Same(at, far), _)) => Wide::Same(self.b.ins().load(register(d), Self::trusted(), at, far)),
+                Some((Place::Step(at, far, step, known), mixed)) => {
                     let Some(mixed) = mixed else {
-                        return Ok(Wide::Each(self.load_step(d, at, step, known, size)));
+                        return Ok(Wide::Each(self.load_step(d, (at, far), step, known)));
                     };
                     // Where only some of the indices count from the end.
                     let (fast, slow, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -244,7 +256,7 @@ impl Body<'_, '_, '_> {
                     let args: Vec<_> = chunks.iter().map(|&c| c.into()).collect();
                     self.b.ins().jump(end, &args);
                     self.b.switch_to_block(fast);
-                    let chunks = self.load_step(d, at, step, known, size);
+                    let chunks = self.load_step(d, (at, far), step, known);
                     let args: Vec<_> = chunks.iter().map(|&c| c.into()).collect();
                     self.b.ins().jump(end, &args);
                     self.b.switch_to_block(end);
@@ -262,18 +274,18 @@ impl Body<'_, '_, '_> {
         })
     }
 
-    fn load_step(&mut self, d: DType, at: Value, step: Value, known: Option<i64>, size: i64) -> Chunks {
-        if known == Some(size) {
-            return self.load_chunks(d, at);
+    fn load_step(&mut self, d: DType, (at, far): (Value, i32), step: Value, known: Option<i64>) -> Chunks {
+        if known == Some(d.size() as i64) {
+            return self.load_chunks(d, at, far);
         }
         let t = register(d);
         let mut values = Vec::new();
         let mut place = at;
         for lane in 0..WIDTH {
-            values.push(match known.and_then(|k| i32::try_from(k * lane).ok()) {
+            values.push(match known.and_then(|k| i32::try_from(i64::from(far) + k * lane).ok()) {
                 Some(far) => self.b.ins().load(t, Self::trusted(), at, far),
                 None => {
-                    let value = self.b.ins().load(t, Self::trusted(), place, 0);
+                    let value = self.b.ins().load(t, Self::trusted(), place, far);
                     place = self.b.ins().iadd(place, step);
                     value
                 }
@@ -291,9 +303,12 @@ impl Body<'_, '_, '_> {
         let mut at = Vec::new();
         let mut mixed: Option<Value> = None;
         let mut any = false;
+        let mut apart = Vec::new();
         for (axis, index) in indices.iter().enumerate() {
             let d = index.dtype().unwrap_or(DType::I64);
-            let natural = self.sizes.natural(index);
+            let natural = self.natural(index);
+            let (index, more) = if natural { without_constant(index) } else { (index, 0) };
+            apart.push(more);
             let extent = values[1 + axis];
             at.push(match self.wide(plan, index)? {
                 Wide::Same(value) => Wide::Same(if natural { value } else { self.wrapped(value, extent) }),
@@ -326,17 +341,43 @@ impl Body<'_, '_, '_> {
         // Bytes from one index of each axis to the next.
         let mut strides: Vec<(Value, Option<i64>)> = Vec::new();
         if a.strides.is_empty() {
+            let extents = match &array.kind {
+                Kind::Declared(k) => self.function.arrays[*k].shape.clone(),
+                Kind::Constant(k) => self.shared.ir.constants[*k].shape.clone(),
+                _ => Vec::new(),
+            };
             let mut stride = (self.b.ins().iconst(types::I64, size), Some(size));
             for axis in (0..indices.len()).rev() {
                 strides.insert(0, stride);
                 if axis > 0 {
-                    stride = (self.b.ins().imul(stride.0, a.shape[axis]), None);
+                    let known = stride.1.zip(extents.get(axis)).map(|(s, n)| s * n);
+                    stride = match known {
+                        Some(n) => (self.b.ins().iconst(types::I64, n), known),
+                        None => (self.b.ins().imul(stride.0, a.shape[axis]), None),
+                    };
                 }
             }
         } else {
             strides.extend(a.strides.iter().map(|&s| (s, None)));
         }
         let mut place = a.data;
+        let mut offset = 0i64;
+        for (&more, &(stride, known)) in apart.iter().zip(&strides) {
+            match known.and_then(|s| s.checked_mul(more)) {
+                Some(far) => offset = offset.saturating_add(far),
+                None => {
+                    let far = self.b.ins().imul_imm_s(stride, more);
+                    place = self.b.ins().iadd(place, far);
+                }
+            }
+        }
+        let far = match i32::try_from(offset) {
+            Ok(far) if far.unsigned_abs() < 1 << 30 => far,
+            _ => {
+                place = self.b.ins().iadd_imm_s(place, offset);
+                0
+            }
+        };
         let mut step: Option<(Value, Option<i64>)> = None;
         for (index, &(stride, known)) in at.iter().zip(&strides) {
             let (Wide::Same(value) | Wide::Step(value, _)) = *index else { continue };
@@ -360,13 +401,14 @@ impl Body<'_, '_, '_> {
         }
         if !any {
             return Ok(Some(match step {
-                None => (Place::Same(place), None),
-                Some((bytes, known)) => (Place::Step(place, bytes, known), mixed),
+                None => (Place::Same(place, far), None),
+                Some((bytes, known)) => (Place::Step(place, far, bytes, known), mixed),
             }));
         }
         if mixed.is_some() {
             return Ok(None);
         }
+        place = self.b.ins().iadd_imm_s(place, i64::from(far));
         let mut places = Vec::new();
         for lane in 0..WIDTH {
             let mut at_lane = place;
@@ -419,20 +461,20 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(fast);
         let value = self.wide(plan, value)?;
         match place {
-            Place::Same(at) => {
+            Place::Same(at, far) => {
                 // The last lane's stays.
                 let last = self.lane_of(&value, d, WIDTH - 1);
-                self.b.ins().store(Self::trusted(), last, at, 0);
+                self.b.ins().store(Self::trusted(), last, at, far);
             }
-            Place::Step(at, _, Some(known)) if known == d.size() as i64 => {
+            Place::Step(at, far, _, Some(known)) if known == d.size() as i64 => {
                 let chunks = self.chunks(value, d);
-                self.store_chunks(d, &chunks, at);
+                self.store_chunks(d, &chunks, at, far);
             }
-            Place::Step(at, step, _) => {
+            Place::Step(at, far, step, _) => {
                 let mut place = at;
                 for lane in 0..WIDTH {
                     let value = self.lane_of(&value, d, lane);
-                    self.b.ins().store(Self::trusted(), value, place, 0);
+                    self.b.ins().store(Self::trusted(), value, place, far);
                     place = self.b.ins().iadd(place, step);
                 }
             }
