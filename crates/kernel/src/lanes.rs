@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use cuprous_core::Fun;
 
-use crate::ir::{Expr, Function, Index, Kind, Space, Stmt, StmtKind, each_expr, each_stmt};
+use crate::ir::{Expr, Function, Index, Kind, Space, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 use crate::size::Sizes;
 
 /// How a value differs.
@@ -83,10 +83,19 @@ impl Lanes {
 
     fn walk(&mut self, body: &[Stmt], total: &[u32], around: &mut Vec<Around>) -> bool {
         let mut changed = false;
-        for stmt in body {
+        let depth = around.len();
+        for (k, stmt) in body.iter().enumerate() {
             match &stmt.kind {
                 StmtKind::Assign(v, value) => {
-                    let class = self.class(value);
+                    let mut class = self.class(value);
+                    if let Some(step) = self.guess(*v, value, &body[k..], total) {
+                        class = step;
+                        around.push(Around {
+                            class: Class::Each,
+                            occurrences: occurrences(&body[k..], total.len()),
+                            exposed: exposed(&body[k..]),
+                        });
+                    }
                     changed |= self.raise(*v, class, total, around);
                 }
                 kind => {
@@ -117,7 +126,31 @@ impl Lanes {
                 }
             }
         }
+        around.truncate(depth);
         changed
+    }
+
+    /// The class of the greater or lesser of a number that grows evenly and one that does not: mostly one of the two in all
+    /// lanes. Where they differ, each lane runs the `rest` by itself, which therefore must be all that knows the variable.
+    fn guess(&self, v: usize, e: &Expr, rest: &[Stmt], total: &[u32]) -> Option<Class> {
+        let Kind::Select(c, a, b) = &e.kind else { return None };
+        let class = match (self.class(a), self.class(b)) {
+            (Class::Step(k), other) | (other, Class::Step(k)) if other.is_same() => Class::Step(k),
+            _ => return None,
+        };
+        let fits = self.class(c) == Class::Each
+            && occurrences(rest, total.len())[v] == total[v]
+            && !exposed(rest).contains(&v)
+            && !leaves(rest, true)
+            && !any_expr(rest, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+        let mut assigned = 0;
+        each_stmt(rest, &mut |stmt| assigned += usize::from(matches!(stmt.kind, StmtKind::Assign(w, _) if w == v)));
+        (fits && assigned == 1).then_some(class)
+    }
+
+    /// Whether a variable is taken to grow evenly, though nothing says so of the value that it is given.
+    pub fn is_guess(&self, v: usize, e: &Expr) -> bool {
+        matches!(self.vars[v], Class::Step(_)) && matches!(e.kind, Kind::Select(..)) && self.class(e) == Class::Each
     }
 
     /// A variable of which nothing is left after a statement is of no concern to the statement's choice.

@@ -5,6 +5,7 @@
 //! or grid, it becomes the function of one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its shared memory and its
 //! warps are that core's alone, and only atomic operations must be atomic.
 
+mod address;
 mod calls;
 mod code;
 mod expr;

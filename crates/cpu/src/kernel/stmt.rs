@@ -25,7 +25,7 @@ impl Body<'_, '_, '_> {
                 self.set(*var, &values);
             }
             StmtKind::Store { array, indices, value } => {
-                let place = self.element(array, indices)?;
+                let place = self.place(array, indices)?;
                 let values = self.expr(value)?;
                 let Ty::Array(ty) = &array.ty else { return Ok(()) };
                 self.store_parts(&ty.elem, place, &values);

@@ -150,15 +150,22 @@ impl Body<'_, '_, '_> {
     pub(super) fn wide_vars(&mut self, v: usize) -> SmallVec<[Variable; 8]> {
         if self.wide[v].is_empty() {
             let d = self.function.vars[v].ty.scalar().unwrap_or(DType::I64);
-            let t = Self::vector(d);
+            let t = Self::vector(if self.is_small_var(v) { DType::I32 } else { d });
             let count = WIDTH as usize / t.lane_count() as usize;
             self.wide[v] = (0..count).map(|_| self.b.declare_var(t)).collect();
         }
         self.wide[v].clone()
     }
 
+    /// Whether a variable's vectors are of 32-bit integers, though its type is of 64 bits.
+    fn is_small_var(&self, v: usize) -> bool {
+        self.is_small(&Expr::new(self.function.vars[v].ty.clone(), Kind::Var(v)))
+    }
+
     pub(super) fn set_wide(&mut self, v: usize, chunks: &[Value]) {
-        for (var, &chunk) in self.wide_vars(v).into_iter().zip(chunks) {
+        let chunks: Chunks =
+            if self.is_small_var(v) { self.small_chunks(Wide::Each(chunks.into())) } else { chunks.into() };
+        for (var, chunk) in self.wide_vars(v).into_iter().zip(chunks) {
             self.b.def_var(var, chunk);
         }
     }
@@ -202,6 +209,7 @@ impl Body<'_, '_, '_> {
         match (plan.lanes.vars[v], d) {
             (Class::Each, Some(d)) if fits(d) => {
                 let chunks = self.get_wide(v);
+                let chunks = self.chunks(Wide::Each(chunks), d);
                 self.store_chunks(d, &chunks, places[0], 0);
             }
             (Class::Step(k), Some(d)) => {
@@ -221,7 +229,34 @@ impl Body<'_, '_, '_> {
     }
 
     pub(super) fn wide_block(&mut self, plan: &Plan, body: &[Stmt]) -> Result<()> {
-        body.iter().try_for_each(|stmt| self.wide_stmt(plan, stmt))
+        for (k, stmt) in body.iter().enumerate() {
+            if let StmtKind::Assign(v, e) = &stmt.kind
+                && plan.lanes.is_guess(*v, e)
+            {
+                return self.wide_guess(plan, *v, e, &body[k..]);
+            }
+            self.wide_stmt(plan, stmt)?;
+        }
+        Ok(())
+    }
+
+    /// `max(i - 1, 0)` is `i - 1` in all lanes but at an edge: there each runs the rest by itself.
+    fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
+        let Kind::Select(c, a, b) = &e.kind else { return Ok(()) };
+        let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let verdict = self.test(plan, c)?;
+        let first = matches!(plan.lanes.class(a), Class::Step(_));
+        self.b.ins().brif(if first { verdict.all } else { verdict.none }, all, &[], part, &[]);
+        self.b.switch_to_block(part);
+        self.by_lane(plan, rest, |body| body.block(rest))?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(all);
+        let value = self.one(if first { a } else { b })?;
+        self.set(v, &[value]);
+        self.wide_block(plan, &rest[1..])?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
     }
 
     fn wide_stmt(&mut self, plan: &Plan, stmt: &Stmt) -> Result<()> {
@@ -234,9 +269,14 @@ impl Body<'_, '_, '_> {
                 } else {
                     let d = e.dtype().unwrap_or(DType::I64);
                     let value = self.wide(plan, e)?;
-                    let mut chunks = self.chunks(value, d);
+                    let mut chunks = match value {
+                        Wide::Each(chunks) => chunks,
+                        value => self.chunks(value, d),
+                    };
                     if d == DType::Bool {
                         chunks = self.mask_of(chunks, 1);
+                    } else if !self.is_small_var(*v) {
+                        chunks = self.chunks(Wide::Each(chunks), d);
                     }
                     self.set_wide(*v, &chunks);
                 }
@@ -448,6 +488,7 @@ impl Body<'_, '_, '_> {
                 (Class::Each, Some(d)) if fits(d) => {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
+                    let chunks = self.chunks(Wide::Each(chunks), d);
                     let base = self.b.ins().stack_addr(types::I64, slot, 0);
                     self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));

@@ -7,9 +7,10 @@ use cuprous_kernel::ir::{Expr, Kind, Stmt};
 use cuprous_kernel::lanes::Class;
 use cuprous_kernel::types::Ty;
 
+use super::address::without_constant;
 use super::code::Body;
 use super::regions::Plan;
-use super::values::{Values, array_parts, register};
+use super::values::{Values, register};
 use super::wide::{Chunks, Verdict, WIDTH, Wide};
 
 /// Where the lanes of an element access lie.
@@ -50,19 +51,6 @@ fn int_compare(fun: Fun, signed: bool) -> Option<IntCC> {
         _ => return None,
     };
     Some(if signed { cc } else { cc.unsigned() })
-}
-
-/// An index without a constant that is added, and the constant.
-fn without_constant(e: &Expr) -> (&Expr, i64) {
-    if let Kind::Fun(fun @ (Fun::Add | Fun::Subtract), _, args) = &e.kind {
-        match (fun, args[0].as_int(), args[1].as_int()) {
-            (Fun::Add, _, Some(n)) => return (&args[0], n),
-            (Fun::Add, Some(n), _) => return (&args[1], n),
-            (_, _, Some(n)) if n != i64::MIN => return (&args[0], -n),
-            _ => {}
-        }
-    }
-    (e, 0)
 }
 
 /// Whether an expression may be computed where nobody asked for it: nothing that reads memory.
@@ -106,9 +94,13 @@ impl Body<'_, '_, '_> {
         (0..WIDTH / i64::from(t.lane_count())).map(|_| chunk).collect()
     }
 
-    /// As vectors.
+    /// As vectors of numbers of that type.
     pub(super) fn chunks(&mut self, value: Wide, d: DType) -> Chunks {
         match value {
+            Wide::Each(chunks) if d == DType::I64 && self.is_half(&chunks) => {
+                let halves = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
+                halves.collect()
+            }
             Wide::Same(value) => self.splat(value, d),
             Wide::Step(first, k) => {
                 let t = Self::vector(d);
@@ -129,6 +121,32 @@ impl Body<'_, '_, '_> {
             }
             Wide::Each(chunks) => chunks,
         }
+    }
+
+    /// Whether 64-bit integers are held in 32 bits.
+    fn is_half(&self, chunks: &Chunks) -> bool {
+        self.b.func.dfg.value_type(chunks[0]).lane_type() == types::I32
+    }
+
+    /// Small 64-bit integers in 32 bits.
+    pub(super) fn small_chunks(&mut self, value: Wide) -> Chunks {
+        match value {
+            Wide::Each(chunks) if self.is_half(&chunks) => chunks,
+            Wide::Each(chunks) => self.halved(&chunks),
+            Wide::Same(value) => {
+                let value = self.b.ins().ireduce(types::I32, value);
+                self.chunks(Wide::Same(value), DType::I32)
+            }
+            Wide::Step(first, k) => {
+                let first = self.b.ins().ireduce(types::I32, first);
+                self.chunks(Wide::Step(first, k), DType::I32)
+            }
+        }
+    }
+
+    /// Whether a 64-bit integer fits into 32 bits.
+    pub(super) fn is_small(&self, e: &Expr) -> bool {
+        e.dtype() == Some(DType::I64) && self.sizes.bits(e) <= 30
     }
 
     /// A mask whose lanes have that many bytes.
@@ -173,6 +191,9 @@ impl Body<'_, '_, '_> {
                 let t = self.b.func.dfg.value_type(chunks[0]);
                 let lanes = i64::from(t.lane_count());
                 let value = self.b.ins().extractlane(chunks[(lane / lanes) as usize], (lane % lanes) as u8);
+                if d == DType::I64 {
+                    return self.resize(value, types::I64, true);
+                }
                 if d != DType::Bool {
                     return value;
                 }
@@ -208,12 +229,19 @@ impl Body<'_, '_, '_> {
             Kind::Var(v) => Wide::Each(self.get_wide(*v)),
             Kind::Cast(from) => {
                 let value = self.wide(plan, from)?;
-                self.wide_cast(value, from.dtype().unwrap_or(DType::I64), d)?
+                self.wide_cast(value, from.dtype().unwrap_or(DType::I64), d, self.is_small(e))?
             }
             Kind::Fun(fun, d, args) => {
                 let mut values = Vec::new();
                 for arg in args {
                     values.push(self.wide(plan, arg)?);
+                }
+                let compares = int_compare(*fun, true).is_some();
+                if *d == DType::I64 && args.iter().all(|a| self.is_small(a)) && (compares || self.is_small(e)) {
+                    let small: Vec<Wide> = values.iter().map(|v| Wide::Each(self.small_chunks(v.clone()))).collect();
+                    if let Some(chunks) = self.vector_fun(*fun, DType::I32, &small, args) {
+                        return Ok(Wide::Each(chunks));
+                    }
                 }
                 self.wide_fun(*fun, *d, &values, args)?
             }
@@ -229,7 +257,12 @@ impl Body<'_, '_, '_> {
             }
             Kind::Select(c, a, b) if is_safe(a) && is_safe(b) => {
                 let c = self.wide(plan, c)?;
+                let small = self.is_small(a) && self.is_small(b);
                 let (a, b) = (self.wide(plan, a)?, self.wide(plan, b)?);
+                if small {
+                    let (a, b) = (Wide::Each(self.small_chunks(a)), Wide::Each(self.small_chunks(b)));
+                    return Ok(self.wide_select(c, a, b, DType::I32));
+                }
                 self.wide_select(c, a, b, d)
             }
             Kind::And(..) | Kind::Or(..) | Kind::Select(..) => self.wide_choice(plan, e)?,
@@ -298,8 +331,6 @@ impl Body<'_, '_, '_> {
     fn wide_place(&mut self, plan: &Plan, array: &Expr, indices: &[Expr]) -> Result<Option<(Place, Option<Value>)>> {
         let values = self.expr(array)?;
         let Ty::Array(ty) = &array.ty else { return Ok(None) };
-        let a = array_parts(ty, &values);
-        let size = ty.item_size() as i64;
         let mut at = Vec::new();
         let mut mixed: Option<Value> = None;
         let mut any = false;
@@ -307,10 +338,14 @@ impl Body<'_, '_, '_> {
         for (axis, index) in indices.iter().enumerate() {
             let d = index.dtype().unwrap_or(DType::I64);
             let natural = self.natural(index);
-            let (index, more) = if natural { without_constant(index) } else { (index, 0) };
+            let (rest, more) = if natural { without_constant(index) } else { (Some(index), 0) };
             apart.push(more);
+            let Some(index) = rest else {
+                at.push(None);
+                continue;
+            };
             let extent = values[1 + axis];
-            at.push(match self.wide(plan, index)? {
+            at.push(Some(match self.wide(plan, index)? {
                 Wide::Same(value) => Wide::Same(if natural { value } else { self.wrapped(value, extent) }),
                 Wide::Step(value, k) if natural => Wide::Step(value, k),
                 Wide::Step(value, k) => {
@@ -336,60 +371,17 @@ impl Body<'_, '_, '_> {
                         Wide::Each(wrapped.collect())
                     }
                 }
-            });
+            }));
         }
-        // Bytes from one index of each axis to the next.
-        let mut strides: Vec<(Value, Option<i64>)> = Vec::new();
-        if a.strides.is_empty() {
-            let extents = match &array.kind {
-                Kind::Declared(k) => self.function.arrays[*k].shape.clone(),
-                Kind::Constant(k) => self.shared.ir.constants[*k].shape.clone(),
-                _ => Vec::new(),
-            };
-            let mut stride = (self.b.ins().iconst(types::I64, size), Some(size));
-            for axis in (0..indices.len()).rev() {
-                strides.insert(0, stride);
-                if axis > 0 {
-                    let known = stride.1.zip(extents.get(axis)).map(|(s, n)| s * n);
-                    stride = match known {
-                        Some(n) => (self.b.ins().iconst(types::I64, n), known),
-                        None => (self.b.ins().imul(stride.0, a.shape[axis]), None),
-                    };
-                }
-            }
-        } else {
-            strides.extend(a.strides.iter().map(|&s| (s, None)));
-        }
-        let mut place = a.data;
-        let mut offset = 0i64;
-        for (&more, &(stride, known)) in apart.iter().zip(&strides) {
-            match known.and_then(|s| s.checked_mul(more)) {
-                Some(far) => offset = offset.saturating_add(far),
-                None => {
-                    let far = self.b.ins().imul_imm_s(stride, more);
-                    place = self.b.ins().iadd(place, far);
-                }
-            }
-        }
-        let far = match i32::try_from(offset) {
-            Ok(far) if far.unsigned_abs() < 1 << 30 => far,
-            _ => {
-                place = self.b.ins().iadd_imm_s(place, offset);
-                0
-            }
-        };
+        let strides = self.known_strides(array, ty, &values);
+        let (mut place, far) = self.moved(values[0], &apart, &strides);
         let mut step: Option<(Value, Option<i64>)> = None;
-        for (index, &(stride, known)) in at.iter().zip(&strides) {
-            let (Wide::Same(value) | Wide::Step(value, _)) = *index else { continue };
-            let far = match known {
-                Some(size) if size.count_ones() == 1 => {
-                    self.b.ins().ishl_imm_s(value, i64::from(size.trailing_zeros()))
-                }
-                _ => self.b.ins().imul(value, stride),
-            };
+        for (index, &stride) in at.iter().zip(&strides) {
+            let Some(Wide::Same(value) | Wide::Step(value, _)) = *index else { continue };
+            let far = self.distance(value, stride);
             place = self.b.ins().iadd(place, far);
-            if let Wide::Step(_, k) = *index {
-                let own = (self.b.ins().imul_imm_s(stride, k), known.map(|s| s * k));
+            if let Some(Wide::Step(_, k)) = *index {
+                let own = (self.b.ins().imul_imm_s(stride.0, k), stride.1.map(|s| s * k));
                 step = Some(match step {
                     None => own,
                     Some(before) => {
@@ -412,17 +404,10 @@ impl Body<'_, '_, '_> {
         let mut places = Vec::new();
         for lane in 0..WIDTH {
             let mut at_lane = place;
-            for (index, &(stride, known)) in at.iter().zip(&strides) {
-                if !matches!(index, Wide::Each(_)) {
-                    continue;
-                }
+            for (index, &stride) in at.iter().zip(&strides) {
+                let Some(index @ Wide::Each(_)) = index else { continue };
                 let value = self.lane_of(index, DType::I64, lane);
-                let far = match known {
-                    Some(size) if size.count_ones() == 1 => {
-                        self.b.ins().ishl_imm_s(value, i64::from(size.trailing_zeros()))
-                    }
-                    _ => self.b.ins().imul(value, stride),
-                };
+                let far = self.distance(value, stride);
                 at_lane = self.b.ins().iadd(at_lane, far);
             }
             if let Some((bytes, _)) = step {
@@ -654,9 +639,24 @@ impl Body<'_, '_, '_> {
         Wide::Each(all)
     }
 
-    fn wide_cast(&mut self, value: Wide, from: DType, to: DType) -> Result<Wide> {
+    fn wide_cast(&mut self, value: Wide, mut from: DType, to: DType, small: bool) -> Result<Wide> {
         if from == to {
             return Ok(value);
+        }
+        if let Wide::Each(chunks) = &value
+            && from == DType::I64
+            && self.is_half(chunks)
+        {
+            from = DType::I32;
+            if from == to {
+                return Ok(value);
+            }
+        }
+        // Held in 32 bits.
+        let small = small && from.is_int() && from.size() <= 4;
+        let to = if small { DType::I32 } else { to };
+        if small && from.size() == 4 {
+            return Ok(Wide::Each(self.chunks(value, from)));
         }
         let mut chunks = self.chunks(value.clone(), from);
         let whole = |d: DType| d.is_int();
