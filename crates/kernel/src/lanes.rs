@@ -84,17 +84,26 @@ impl Lanes {
     fn walk(&mut self, body: &[Stmt], total: &[u32], around: &mut Vec<Around>) -> bool {
         let mut changed = false;
         let depth = around.len();
+        // Where the rest ends that each guess is about.
+        let mut guesses: Vec<usize> = Vec::new();
         for (k, stmt) in body.iter().enumerate() {
+            while guesses.pop_if(|end| *end <= k).is_some() {
+                around.pop();
+            }
             match &stmt.kind {
                 StmtKind::Assign(v, value) => {
                     let mut class = self.class(value);
-                    if let Some(step) = self.guess(*v, value, &body[k..], total) {
-                        class = step;
+                    if class == Class::Each
+                        && let rest = region(&body[k..])
+                        && let Some(guess) = self.guess(*v, value, rest, total)
+                    {
+                        class = guess;
                         around.push(Around {
                             class: Class::Each,
-                            occurrences: occurrences(&body[k..], total.len()),
-                            exposed: exposed(&body[k..]),
+                            occurrences: occurrences(rest, total.len()),
+                            exposed: exposed(rest),
                         });
+                        guesses.push(k + rest.len());
                     }
                     changed |= self.raise(*v, class, total, around);
                 }
@@ -133,24 +142,37 @@ impl Lanes {
     /// The class of the greater or lesser of a number that grows evenly and one that does not: mostly one of the two in all
     /// lanes. Where they differ, each lane runs the `rest` by itself, which therefore must be all that knows the variable.
     fn guess(&self, v: usize, e: &Expr, rest: &[Stmt], total: &[u32]) -> Option<Class> {
-        let Kind::Select(c, a, b) = &e.kind else { return None };
-        let class = match (self.class(a), self.class(b)) {
-            (Class::Step(k), other) | (other, Class::Step(k)) if other.is_same() => Class::Step(k),
+        let class = match &e.kind {
+            _ if self.compares(e) => Class::Row,
+            Kind::Select(_, a, b) if e.dtype().is_some_and(|d| d.is_int()) => match (self.class(a), self.class(b)) {
+                (Class::Step(k), other) | (other, Class::Step(k)) if other.is_same() => Class::Step(k),
+                _ => return None,
+            },
             _ => return None,
         };
-        let fits = self.class(c) == Class::Each
-            && occurrences(rest, total.len())[v] == total[v]
-            && !exposed(rest).contains(&v)
-            && !leaves(rest, true)
-            && !any_expr(rest, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+        let fits = occurrences(rest, total.len())[v] == total[v] && !exposed(rest).contains(&v) && !leaves(rest, true);
         let mut assigned = 0;
         each_stmt(rest, &mut |stmt| assigned += usize::from(matches!(stmt.kind, StmtKind::Assign(w, _) if w == v)));
         (fits && assigned == 1).then_some(class)
     }
 
-    /// Whether a variable is taken to grow evenly, though nothing says so of the value that it is given.
+    /// Whether a truth value is made of comparisons of integers that grow evenly.
+    fn compares(&self, e: &Expr) -> bool {
+        match &e.kind {
+            Kind::Not(a) => self.compares(a),
+            Kind::And(a, b) | Kind::Or(a, b) => self.compares(a) && self.compares(b),
+            Kind::Fun(fun, d, args) => {
+                matches!(fun, Fun::Less | Fun::LessEqual | Fun::Greater | Fun::GreaterEqual)
+                    && d.is_int()
+                    && args.iter().all(|a| self.class(a) != Class::Each)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a variable is taken to grow evenly, or for the same, though nothing says so of the value that it is given.
     pub fn is_guess(&self, v: usize, e: &Expr) -> bool {
-        matches!(self.vars[v], Class::Step(_)) && matches!(e.kind, Kind::Select(..)) && self.class(e) == Class::Each
+        self.vars[v] != Class::Each && self.class(e) == Class::Each
     }
 
     /// A variable of which nothing is left after a statement is of no concern to the statement's choice.
@@ -291,6 +313,15 @@ impl Lanes {
             }
         }
     }
+}
+
+/// Statements up to the next barrier, or way out of a loop.
+pub fn region(body: &[Stmt]) -> &[Stmt] {
+    let ends = |stmt: &Stmt| {
+        let one = std::slice::from_ref(stmt);
+        leaves(one, true) || any_expr(one, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+    };
+    &body[..body.iter().position(ends).unwrap_or(body.len())]
 }
 
 /// Whether a block leaves the loop around it, or goes on with its next turn; `inner` loops' own exits do not count.

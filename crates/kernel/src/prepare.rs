@@ -9,7 +9,7 @@ use crate::ir::{Expr, Function, Index, Kind, Printed, Stmt, StmtKind, any_expr, 
 use crate::lanes::{exposed, has_return, leaves, occurrences};
 
 /// Turns of a loop that is written out, and what all of them together may have of expressions.
-const TURNS: i64 = 16;
+const TURNS: i64 = 4;
 const PARTS: i64 = 640;
 
 /// Prepares a kernel.

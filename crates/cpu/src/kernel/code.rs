@@ -53,6 +53,10 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) context: Value,
     /// What choices around say: variables that are at least so large.
     pub(super) facts: Vec<(usize, i64)>,
+    /// Vectors that were read since results were last wanted, and where those are put.
+    pub(super) pending: usize,
+    /// See above.
+    pub(super) wanted: Option<StackSlot>,
     /// What a barrier answers.
     pub(super) answer: Option<Value>,
     /// The vectors of variables, and room for their lanes.
@@ -84,6 +88,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             scratch: None,
             level: false,
             facts: Vec::new(),
+            pending: 0,
+            wanted: None,
             context: none,
             answer: None,
             wide: vec![SmallVec::new(); function.vars.len()],

@@ -6,7 +6,9 @@
 //! warps are that core's alone, and only atomic operations must be atomic.
 
 mod address;
+mod by_lane;
 mod calls;
+mod chunks;
 mod code;
 mod expr;
 mod facts;
@@ -21,6 +23,8 @@ mod values;
 mod view;
 mod wide;
 mod wide_expr;
+mod wide_fun;
+mod wide_memory;
 
 use std::sync::{Arc, Mutex};
 

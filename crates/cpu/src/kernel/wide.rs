@@ -4,18 +4,18 @@
 //! looked at where they might not; where some do and some do not, each runs the whole statement by itself. So there are
 //! no masks, no vector code needs to be safe for lanes that are not there, and what vectors cannot do is done by lane.
 
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
-use cuprous_core::{DType, Fun, Result};
-use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::{Class, has_return};
+use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
+use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
+use super::by_lane::names;
 use super::code::Body;
 use super::regions::Plan;
-use super::values::{Values, register};
+use super::values::Values;
 
 /// Threads of a group.
 pub(super) const WIDTH: i64 = 16;
@@ -111,6 +111,15 @@ impl Plan {
         }
     }
 
+    /// Whether there is something for vectors to do.
+    fn gains(&self, body: &[Stmt]) -> bool {
+        body.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
+            StmtKind::Store { .. } => true,
+            kind => kind.blocks().into_iter().any(|block| self.can_block(block) && self.gains(block)),
+        })
+    }
+
     /// Whether nothing but the head of a loop makes lanes part.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
         let class = head.iter().all(|e| self.lanes.class(e).is_same());
@@ -119,31 +128,17 @@ impl Plan {
     }
 }
 
-/// The variables that statements assign, and those that they name.
-fn names(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
-    let (mut assigned, mut named) = (Vec::new(), Vec::new());
-    each_stmt(body, &mut |stmt| {
-        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
-            assigned.push(*v);
-        }
-    });
-    each_expr(body, &mut |e| {
-        if let Kind::Var(v) = e.kind {
-            named.push(v);
-        }
-    });
-    named.extend(&assigned);
-    for all in [&mut assigned, &mut named] {
-        all.sort_unstable();
-        all.dedup();
-    }
-    (assigned, named)
-}
-
 impl Body<'_, '_, '_> {
     /// Whether vectors make a region faster: all of it can be done by them.
     pub(super) fn is_worth(&self, plan: &Plan, body: &[Stmt]) -> bool {
-        !has_return(body) && plan.can_block(body)
+        // Whoever leaves a group would take the others along.
+        let mut ends = has_return(body);
+        each_stmt(body, &mut |stmt| ends |= matches!(stmt.kind, StmtKind::Raise(..)));
+        ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.ends[callee]));
+        // What vectors do not hold must not outlive a lane's turn.
+        let (_, named) = names(body);
+        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !fits_ty(&self.function.vars[v].ty);
+        !ends && !named.iter().any(odd) && plan.can_block(body) && plan.gains(body)
     }
 
     /// The vectors of a variable.
@@ -233,26 +228,41 @@ impl Body<'_, '_, '_> {
             if let StmtKind::Assign(v, e) = &stmt.kind
                 && plan.lanes.is_guess(*v, e)
             {
-                return self.wide_guess(plan, *v, e, &body[k..]);
+                let rest = region(&body[k..]);
+                self.wide_guess(plan, *v, e, rest)?;
+                return self.wide_block(plan, &body[k + rest.len()..]);
             }
             self.wide_stmt(plan, stmt)?;
         }
         Ok(())
     }
 
-    /// `max(i - 1, 0)` is `i - 1` in all lanes but at an edge: there each runs the rest by itself.
+    /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
     fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
-        let Kind::Select(c, a, b) = &e.kind else { return Ok(()) };
         let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let verdict = self.test(plan, c)?;
-        let first = matches!(plan.lanes.class(a), Class::Step(_));
-        self.b.ins().brif(if first { verdict.all } else { verdict.none }, all, &[], part, &[]);
+        let (together, taken) = match &e.kind {
+            Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
+                let verdict = self.test(plan, c)?;
+                match plan.lanes.class(a) {
+                    Class::Step(_) => (verdict.all, Some(a)),
+                    _ => (verdict.none, Some(b)),
+                }
+            }
+            _ => {
+                let verdict = self.test(plan, e)?;
+                self.set(v, &[verdict.all]);
+                (self.b.ins().bor(verdict.all, verdict.none), None)
+            }
+        };
+        self.b.ins().brif(together, all, &[], part, &[]);
         self.b.switch_to_block(part);
         self.by_lane(plan, rest, |body| body.block(rest))?;
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(all);
-        let value = self.one(if first { a } else { b })?;
-        self.set(v, &[value]);
+        if let Some(taken) = taken {
+            let value = self.one(taken)?;
+            self.set(v, &[value]);
+        }
         self.wide_block(plan, &rest[1..])?;
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(end);
@@ -277,6 +287,10 @@ impl Body<'_, '_, '_> {
                         chunks = self.mask_of(chunks, 1);
                     } else if !self.is_small_var(*v) {
                         chunks = self.chunks(Wide::Each(chunks), d);
+                    }
+                    if self.pending > 4 {
+                        self.pending = 0;
+                        self.want(&chunks);
                     }
                     self.set_wide(*v, &chunks);
                 }
@@ -362,16 +376,13 @@ impl Body<'_, '_, '_> {
         body: &[Stmt],
     ) -> Result<()> {
         let d = start.dtype().unwrap_or(DType::I64);
-        if [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same())
-            || step.as_int().is_none() && !self.sizes.natural(step)
-            || !d.is_int()
-            || plan.lanes.vars[var] == Class::Each
-        {
-            if ![start, stop].into_iter().all(|e| plan.lanes.class(e).is_same()) || plan.lanes.vars[var] == Class::Each
-            {
-                return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
-            }
-            // The same for all lanes.
+        let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
+        // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
+        let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
+        if plan.lanes.vars[var] == Class::Each || !same && !grows {
+            return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
+        }
+        if same {
             return self.count(var, [start, stop, step], &mut |this| this.wide_block(plan, body));
         }
         let rises = step.as_int().is_none_or(|n| n > 0);
@@ -416,134 +427,6 @@ impl Body<'_, '_, '_> {
         self.set(var, &[at]);
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(end);
-        Ok(())
-    }
-
-    /// Room for a variable's lanes.
-    fn slot(&mut self, v: usize) -> StackSlot {
-        if let Some(slot) = self.slots[v] {
-            return slot;
-        }
-        let size = self.function.vars[v].ty.item_size() as u32;
-        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
-        let slot = self.b.create_sized_stack_slot(slot);
-        self.slots[v] = Some(slot);
-        slot
-    }
-
-    /// Runs `each` for one lane after the other, with the variables that `part` names.
-    pub(super) fn by_lane(
-        &mut self,
-        plan: &Plan,
-        part: &[Stmt],
-        mut each: impl FnMut(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        let (assigned, named) = names(part);
-        let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &assigned, &named, counter, &mut each)
-    }
-
-    /// The values of an expression, lane by lane.
-    pub(super) fn expr_by_lane(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
-        let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
-        let (_, named) = names(std::slice::from_ref(&stmt));
-        let d = e.dtype().unwrap_or(DType::I64);
-        let size = d.size() as u32;
-        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
-        let slot = self.b.create_sized_stack_slot(slot);
-        let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &[], &named, counter, &mut |body| {
-            let value = body.one(e)?;
-            let at = body.lane_place(slot, counter, size);
-            body.b.ins().store(Self::trusted(), value, at, 0);
-            Ok(())
-        })?;
-        let base = self.b.ins().stack_addr(types::I64, slot, 0);
-        Ok(self.load_chunks(d, base, 0))
-    }
-
-    fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
-        let base = self.b.ins().stack_addr(types::I64, slot, 0);
-        let lane = self.b.use_var(counter);
-        let lane = self.b.ins().uextend(types::I64, lane);
-        let far = self.b.ins().imul_imm_s(lane, i64::from(size));
-        self.b.ins().iadd(base, far)
-    }
-
-    fn lanes_of(
-        &mut self,
-        plan: &Plan,
-        assigned: &[usize],
-        named: &[usize],
-        counter: Variable,
-        each: &mut dyn FnMut(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        let class = |v: usize| plan.lanes.vars[v];
-        let scalar = |body: &Self, v: usize| body.function.vars[v].ty.scalar();
-        // What the lanes have, where the scalar code looks for it.
-        let mut own = Vec::new();
-        let mut steps = Vec::new();
-        for &v in named {
-            match (class(v), scalar(self, v)) {
-                (Class::Each, Some(d)) if fits(d) => {
-                    let slot = self.slot(v);
-                    let chunks = self.get_wide(v);
-                    let chunks = self.chunks(Wide::Each(chunks), d);
-                    let base = self.b.ins().stack_addr(types::I64, slot, 0);
-                    self.store_chunks(d, &chunks, base, 0);
-                    own.push((v, d, slot));
-                }
-                (Class::Step(k), Some(_)) => {
-                    let first = self.get(v)[0];
-                    steps.push((v, first, k));
-                }
-                _ => {}
-            }
-        }
-        let thread = self.b.use_var(self.thread[0]);
-        let zero = self.b.ins().iconst(types::I32, 0);
-        self.b.def_var(counter, zero);
-        let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(head);
-        let lane = self.b.use_var(counter);
-        let more = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, lane, WIDTH);
-        self.b.ins().brif(more, inside, &[], end, &[]);
-        self.b.switch_to_block(inside);
-        for &(v, d, slot) in &own {
-            let at = self.lane_place(slot, counter, d.size() as u32);
-            let value = self.b.ins().load(register(d), Self::trusted(), at, 0);
-            self.set(v, &[value]);
-        }
-        for &(v, first, k) in &steps {
-            let t = self.b.func.dfg.value_type(first);
-            let lane = self.resize(lane, t, true);
-            let far = self.b.ins().imul_imm_s(lane, k);
-            let value = self.b.ins().iadd(first, far);
-            self.set(v, &[value]);
-        }
-        let place = self.b.ins().iadd(thread, lane);
-        self.b.def_var(self.thread[0], place);
-        each(self)?;
-        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
-            let value = self.get(v)[0];
-            let at = self.lane_place(slot, counter, d.size() as u32);
-            self.b.ins().store(Self::trusted(), value, at, 0);
-        }
-        let lane = self.b.use_var(counter);
-        let lane = self.b.ins().iadd_imm_s(lane, 1);
-        self.b.def_var(counter, lane);
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(end);
-        self.b.def_var(self.thread[0], thread);
-        for &(v, first, _) in &steps {
-            self.set(v, &[first]);
-        }
-        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
-            let base = self.b.ins().stack_addr(types::I64, slot, 0);
-            let chunks = self.load_chunks(d, base, 0);
-            self.set_wide(v, &chunks);
-        }
         Ok(())
     }
 }
