@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
 use crate::ir::{Expr, Function, Index, Kind, Printed, Stmt, StmtKind, any_expr, each_expr, each_stmt};
@@ -11,6 +12,8 @@ use crate::lanes::{exposed, has_return, leaves, occurrences};
 /// Turns of a loop that is written out, and what all of them together may have of expressions.
 const TURNS: i64 = 4;
 const PARTS: i64 = 640;
+/// What four turns may have of expressions.
+const SHORT: i64 = 100;
 
 /// Prepares a kernel.
 pub fn prepare(function: &mut Function) {
@@ -154,14 +157,54 @@ fn unrolled(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
                     result.extend(turn);
                 }
             }
-            None => result.push(stmt),
+            None => result.push(in_fours(stmt, total)),
         }
     }
     result
 }
 
+/// A loop of known length with four turns in one, where a turn is short.
+fn in_fours(mut stmt: Stmt, total: &[u32]) -> Stmt {
+    let Some((first, count, by)) = counts(&stmt, total) else { return stmt };
+    let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
+    let mut parts = 0;
+    each_expr(body, &mut |_| parts += 1);
+    let (Some(d), Some(end)) = (start.dtype(), first.checked_add((count as i64).saturating_mul(by))) else {
+        return stmt;
+    };
+    if count % 4 != 0 || 4 * parts > SHORT || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty()) {
+        return stmt;
+    }
+    let mut turns = Vec::new();
+    for k in 0..4 {
+        let mut turn = body.clone();
+        if k > 0 {
+            rewrite(&mut turn, &mut |e| {
+                if matches!(e.kind, Kind::Var(v) if v == *var) {
+                    let more = Expr::new(e.ty.clone(), Kind::Const(Number::Int((k * by).into())));
+                    e.kind = Kind::Fun(Fun::Add, d, vec![e.clone(), more]);
+                }
+            });
+        }
+        turns.extend(turn);
+    }
+    *body = turns;
+    *stop = Expr::new(stop.ty.clone(), Kind::Const(Number::Int(end.into())));
+    *step = Expr::new(step.ty.clone(), Kind::Const(Number::Int((4 * by).into())));
+    stmt
+}
+
 /// The counter's values, of a loop that is written out.
 fn turns(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
+    let (start, count, step) = counts(stmt, total)?;
+    let mut parts = 0i64;
+    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| parts += 1));
+    let short = count <= TURNS as u64 && parts.saturating_mul(count as i64) <= PARTS;
+    short.then(|| (0..count as i64).map(|k| start + k * step).collect())
+}
+
+/// First value, turns and step of a loop that may be written out.
+fn counts(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
     let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
     let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
     if step == 0 || leaves(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var] {
@@ -169,11 +212,8 @@ fn turns(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
     }
     let distance = if step > 0 { stop.checked_sub(start)? } else { start.checked_sub(stop)? };
     let count = (distance.max(0) as u64).div_ceil(step.unsigned_abs());
-    let mut parts = 0i64;
-    each_expr(body, &mut |_| parts += 1);
     let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
-    let short = count <= TURNS as u64 && parts.saturating_mul(count as i64) <= PARTS;
-    (short && !waits).then(|| (0..count as i64).map(|k| start + k * step).collect())
+    (!waits).then_some((start, count, step))
 }
 
 /// A kernel's body in which `if test: return` at its ends is the choice of what follows.

@@ -56,7 +56,11 @@ impl Body<'_, '_, '_> {
             Some((["@blockIdx", "@blockDim", "@gridDim", "@threadIdx"].iter().position(|&w| w == what)?, axis))
         };
         if let Some((what, axis)) = place(row.host) {
-            return Ok(smallvec![if what == 3 { self.b.use_var(self.thread[axis]) } else { self.places[what][axis] }]);
+            return Ok(smallvec![match (what, axis, self.block_x) {
+                (3, ..) => self.b.use_var(self.thread[axis]),
+                (0, 0, Some(x)) => x,
+                _ => self.places[what][axis],
+            }]);
         }
         if let (true, Some(answer)) = (row.waits, self.answer) {
             return Ok(smallvec![answer]);

@@ -48,14 +48,14 @@ impl Body<'_, '_, '_> {
         let slot = match self.wanted {
             Some(slot) => slot,
             None => {
-                let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4));
+                let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16 * 8, 4));
                 self.wanted = Some(slot);
                 slot
             }
         };
         let at = self.b.ins().stack_addr(types::I64, slot, 0);
-        for &value in values {
-            self.b.ins().store(Self::trusted(), value, at, 0);
+        for (k, &value) in values.iter().enumerate() {
+            self.b.ins().store(Self::trusted(), value, at, 16 * (k % 8) as i32);
         }
     }
 

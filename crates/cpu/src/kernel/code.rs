@@ -57,6 +57,10 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) pending: usize,
     /// See above.
     pub(super) wanted: Option<StackSlot>,
+    /// The end of the blocks that are run together, and the one that runs.
+    pub(super) last_block: Value,
+    /// See above.
+    pub(super) block_x: Option<Value>,
     /// What a barrier answers.
     pub(super) answer: Option<Value>,
     /// The vectors of variables, and room for their lanes.
@@ -88,6 +92,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             scratch: None,
             level: false,
             facts: Vec::new(),
+            last_block: none,
+            block_x: None,
             pending: 0,
             wanted: None,
             context: none,
@@ -114,6 +120,9 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
         self.load_places();
+        if self.shared.plan.is_some() {
+            self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
+        }
         self.load_arguments(params[0]);
         self.declare_arrays()?;
         if self.shared.plan.is_none() {
@@ -161,7 +170,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     fn load_places(&mut self) {
         for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
             for axis in 0..3 {
-                let flags = Self::trusted().with_readonly().with_can_move();
+                // The block's own place changes where several are run.
+                let flags = if k == 0 { Self::trusted() } else { Self::trusted().with_readonly().with_can_move() };
                 self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
         }

@@ -21,8 +21,8 @@ use super::values;
 
 /// The function of one thread: arguments, environment, place in the block.
 type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
-/// The function of a block.
-type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env);
+/// The function of a block, or of so many neighbours.
+type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env, i32);
 
 /// Machine code.
 pub(super) struct Code {
@@ -34,6 +34,8 @@ pub(super) struct Code {
     pub(super) bytes: usize,
     /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
     pub(super) kept: Option<(usize, usize)>,
+    /// Whether it runs several blocks.
+    pub(super) strips: bool,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
@@ -50,15 +52,15 @@ impl Code {
         unsafe { std::mem::transmute(self.start) }
     }
 
-    /// Runs a block.
+    /// Runs a block, or so many of them that follow each other along x.
     ///
     /// # Safety
     /// The code is a block's, and the arguments are those that it was made for.
-    pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env) {
+    pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env, count: usize) {
         // SAFETY: by the function's contract.
         unsafe {
             let run: BlockEntry = std::mem::transmute(self.start);
-            run(args.as_ptr(), env);
+            run(args.as_ptr(), env, count as i32);
         }
     }
 }
@@ -156,8 +158,9 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
+    let strips = shared.plan.as_ref().is_some_and(|plan| plan.strips);
     let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, _texts: shared.texts })
+    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strips, _texts: shared.texts })
 }
 
 /// In which functions a thread may end, by themselves or by what they call.
@@ -177,16 +180,14 @@ fn may_end(ir: &Module) -> Vec<bool> {
     }
 }
 
-/// The kernel's threads: see [`Entry`]. Other functions: environment, place in the block, where results go if there are
+/// The kernel's threads: see [`Entry`] and [`BlockEntry`]. Other functions: environment, place in the block, where results go if there are
 /// several values, arguments.
 fn signature(ir: &Module, k: usize, one: bool) -> Signature {
     let mut s = Signature::new(CallConv::SystemV);
     let function = &ir.functions[k];
     if k == 0 {
         s.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
-        if one {
-            s.params.extend([AbiParam::new(types::I32); 3]);
-        }
+        s.params.extend(vec![AbiParam::new(types::I32); if one { 3 } else { 1 }]);
         return s;
     }
     s.params.push(AbiParam::new(types::I64));

@@ -51,6 +51,8 @@ pub(crate) struct CpuKernel {
     fault: Mutex<Option<(usize, Record)>>,
 }
 
+/// Threads of a row that are run together, of several blocks.
+const STRIP: usize = 1024;
 /// What a thread's own arrays may take.
 const MAX_LOCAL: usize = 256 << 10;
 
@@ -140,13 +142,19 @@ impl UserKernel for CpuKernel {
                 let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
                 env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
                 let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
-                for block in first..last {
+                let mut next = first;
+                while next < last {
+                    let block = next;
+                    // Threads along a row, of blocks of one row of the grid.
+                    let strip = STRIP.div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
+                    let count = if self.code.strips { strip } else { 1 };
+                    next += count;
                     env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
                     let result = if self.code.kept.is_none() {
                         fibers::run_block(&self.code, args, &mut env, self.local)
                     } else {
                         // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
-                        unsafe { self.code.block(args, &mut env) };
+                        unsafe { self.code.block(args, &mut env, count) };
                         Ok(())
                     };
                     if env.fault[0] != 0 {

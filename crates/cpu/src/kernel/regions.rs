@@ -43,6 +43,8 @@ pub(super) struct Plan {
     total: Vec<u32>,
     /// Whether barriers divide the kernel.
     divided: bool,
+    /// Whether neighbouring blocks are run row by row: nothing is theirs alone, and nobody asks which it was that failed.
+    pub(super) strips: bool,
 }
 
 /// A part of a block of statements.
@@ -148,6 +150,9 @@ impl Plan {
             clear: false,
             total,
             divided: ir.barriers,
+            strips: !ir.barriers
+                && !ends.contains(&true)
+                && ir.functions.iter().all(|f| f.arrays.iter().all(|a| a.space == Space::Local)),
         };
         if !ir.barriers {
             return Some(plan);
@@ -311,6 +316,17 @@ impl Body<'_, '_, '_> {
                 turn
             })
             .collect();
+        // Neighbouring blocks have their rows one after the other, so that memory is gone through in its order.
+        let strip = plan.strips.then(|| {
+            let counter = self.b.declare_var(types::I32);
+            let turn = self.begin(counter, self.places[0][0]);
+            self.inside(turn, 1, self.last_block);
+            let at = self.b.use_var(counter);
+            self.block_x = Some(at);
+            // Functions that are called look there.
+            self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+            turn
+        });
         self.level = false;
         let mut first = zero;
         if wide && let Work::Statements(body) = work {
@@ -371,6 +387,10 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(after);
         self.next_thread = None;
         self.next(turn, 1);
+        if let Some(turn) = strip {
+            self.block_x = None;
+            self.next(turn, 1);
+        }
         for &turn in outer.iter().rev() {
             self.next(turn, 1);
         }
