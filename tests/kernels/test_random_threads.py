@@ -149,7 +149,8 @@ def evaluated(text: str, shape: tuple[int, int], u: int) -> list[int]:
     n = shape[0] * shape[1]
     arrays: list[Any] = [[Small(x) for x in array.tolist()] for array in (A, B)]
     arrays += [C.tolist(), [Small(x) for x in D.tolist()]]
-    out, shared = [Small(0)] * n, [Small(0)] * 80
+    out: list[int] = [Small(0)] * n
+    shared = [Small(0)] * 80
     threads = [
         function(*arrays, out, Small(u), shared, Small(m % shape[0]), Small(m // shape[0]), Small(m), Small(n))
         for m in range(n)

@@ -395,3 +395,94 @@ fn expose(body: &[Stmt], known: &mut HashSet<usize>, found: &mut HashSet<usize>)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Var;
+    use crate::table::row;
+    use crate::types::{INT, Ty};
+    use cuprous_core::DType;
+
+    fn var(v: usize) -> Expr {
+        Expr::new(INT, Kind::Var(v))
+    }
+
+    fn fun(fun: Fun, a: Expr, b: Expr) -> Expr {
+        let ty = if fun == Fun::Less { crate::types::BOOL } else { INT };
+        Expr::new(ty, Kind::Fun(fun, DType::I64, vec![a, b]))
+    }
+
+    fn stmt(kind: StmtKind) -> Stmt {
+        Stmt { line: 1, kind }
+    }
+
+    fn thread() -> Expr {
+        let place = row("cuda.threadIdx.x").map(|row| Kind::Builtin(row, Vec::new()));
+        let place = Expr::new(Ty::Scalar(DType::I32), place.unwrap_or(Kind::Nothing));
+        Expr::new(INT, Kind::Cast(Box::new(place)))
+    }
+
+    fn function(vars: usize, body: Vec<Stmt>) -> Function {
+        Function {
+            name: "f".into(),
+            file: String::new(),
+            lines: Vec::new(),
+            first_line: 1,
+            vars: vec![Var { name: "v".into(), ty: INT }; vars],
+            params: 1,
+            ret: Ty::None,
+            body,
+            arrays: Vec::new(),
+            writes: Default::default(),
+        }
+    }
+
+    #[test]
+    fn numbers_that_follow_from_the_thread_grow_evenly() {
+        // i = thread; if i < n: (j = 4 * i + n; k = n); l = k
+        let inner = fun(Fun::Add, fun(Fun::Multiply, var(1), Expr::int(4)), var(0));
+        let body = vec![
+            stmt(StmtKind::Assign(1, thread())),
+            stmt(StmtKind::If {
+                test: fun(Fun::Less, var(1), var(0)),
+                then: vec![stmt(StmtKind::Assign(2, inner)), stmt(StmtKind::Assign(3, var(0)))],
+                orelse: Vec::new(),
+            }),
+            stmt(StmtKind::Assign(4, var(3))),
+        ];
+        let lanes = Lanes::of(&function(5, body));
+        // What is known outside of the choice differs there: not all threads went in.
+        assert_eq!(lanes.vars, [Class::Block, Class::Step(1), Class::Step(4), Class::Each, Class::Each]);
+    }
+
+    #[test]
+    fn a_loop_that_threads_leave_at_different_turns_makes_its_variables_differ() {
+        let step = fun(Fun::Add, var(1), Expr::int(1));
+        let count = |test: Expr| {
+            let body = vec![stmt(StmtKind::Assign(1, step.clone()))];
+            let first = stmt(StmtKind::Assign(1, Expr::int(0)));
+            Lanes::of(&function(2, vec![first, stmt(StmtKind::While { test, body })])).vars[1]
+        };
+        assert_eq!(count(fun(Fun::Less, var(1), var(0))), Class::Block);
+        assert_eq!(count(fun(Fun::Less, var(1), thread())), Class::Each);
+    }
+
+    #[test]
+    fn an_early_return_is_the_choice_of_what_follows() {
+        let mut kernel = function(
+            2,
+            vec![
+                stmt(StmtKind::If {
+                    test: fun(Fun::Less, var(0), Expr::int(3)),
+                    then: vec![stmt(StmtKind::Return(None))],
+                    orelse: Vec::new(),
+                }),
+                stmt(StmtKind::Assign(1, var(0))),
+            ],
+        );
+        crate::prepare::prepare(&mut kernel);
+        let [Stmt { kind: StmtKind::If { then, orelse, .. }, .. }] = &kernel.body[..] else { panic!("{kernel:?}") };
+        assert!(then.is_empty() && matches!(orelse[..], [Stmt { kind: StmtKind::Assign(1, _), .. }]));
+    }
+}
