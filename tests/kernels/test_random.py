@@ -56,15 +56,26 @@ class Writer:
             ]  # fmt: skip
         return self.random.choice(forms)
 
+    def old(self) -> str:
+        return self.random.choice(self.names)
+
     def name(self) -> str:
         if self.random.random() < 0.5:
-            return self.random.choice(self.names)
+            return self.old()
         name = f"v{len(self.names)}"
         self.names.append(name)
         return name
 
     def line(self, indent: int, text: str) -> None:
         self.lines.append("    " * indent + text)
+
+    def bounds(self) -> str:
+        choose = self.random
+        return f"{choose.randint(-2, 2)}, {choose.randint(1, 6)}, {choose.choice([1, 2, -1])}"
+
+    def leave(self, indent: int) -> None:
+        self.line(indent, f"if {self.truth()}:")
+        self.line(indent + 1, f"return {self.integer()} % 1000")
 
     def block(self, indent: int, count: int, in_loop: bool) -> None:
         for _ in range(count):
@@ -74,7 +85,7 @@ class Writer:
                 value = self.integer()
                 self.line(indent, f"{self.name()} = {value} % 1000")
             elif pick < 0.6:
-                self.line(indent, f"{self.random.choice(self.names)} += {self.integer()} % 100")
+                self.line(indent, f"{self.old()} += {self.integer()} % 100")
             elif pick < 0.75:
                 self.line(indent, f"if {self.truth()}:")
                 self.block(indent + 1, 2, in_loop)
@@ -86,17 +97,12 @@ class Writer:
             elif pick < 0.87:
                 self.loops += 1
                 counter = f"i{self.loops}"
-                start, stop, step = (
-                    self.random.randint(-2, 2),
-                    self.random.randint(1, 6),
-                    self.random.choice([1, 2, -1]),
-                )
-                header = f"{counter} in range({start}, {stop}, {step})"
+                header = f"{counter} in range({self.bounds()})"
                 if self.random.random() < 0.3:
                     item = f"e{self.loops}"
                     items = f"({self.integer(2)}, {self.integer(2)}, {self.random.randint(0, 9)})"
                     header = f"{counter}, {item} in " + self.random.choice(
-                        [f"enumerate({items}, {start})", f"zip({items}, (4, 5))"]
+                        [f"enumerate({items}, {self.random.randint(-2, 2)})", f"zip({items}, (4, 5))"]
                     )
                     self.names.append(item)
                 self.line(indent, f"for {header}:")
@@ -119,8 +125,7 @@ class Writer:
                 self.line(indent, f"if {self.truth()}:")
                 self.line(indent + 1, self.random.choice(["break", "continue"]))
             else:
-                self.line(indent, f"if {self.truth()}:")
-                self.line(indent + 1, f"return {self.integer()} % 1000")
+                self.leave(indent)
 
     def function(self) -> str:
         self.block(1, 5, False)

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
 use cuprous_core::{DType, Error, Kind as Sort, Result};
-use cuprous_kernel::ir::{AtomicOp, Expr};
+use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
 use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
@@ -56,7 +56,14 @@ impl Body<'_, '_, '_> {
             Some((["@blockIdx", "@blockDim", "@gridDim", "@threadIdx"].iter().position(|&w| w == what)?, axis))
         };
         if let Some((what, axis)) = place(row.host) {
-            return Ok(smallvec![if what == 3 { self.b.use_var(self.thread[axis]) } else { self.places[what][axis] }]);
+            return Ok(smallvec![match (what, axis, self.block_x) {
+                (3, ..) => self.b.use_var(self.thread[axis]),
+                (0, 0, Some(x)) => x,
+                _ => self.places[what][axis],
+            }]);
+        }
+        if let (true, Some(answer)) = (row.waits, self.answer) {
+            return Ok(smallvec![answer]);
         }
         if OPS.contains(&row.host) {
             return self.wait(row, &values, args);
@@ -125,7 +132,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// The thread's number in its block.
-    fn linear(&mut self) -> Value {
+    pub(super) fn linear(&mut self) -> Value {
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
         let [width, height, _] = self.places[1];
         let row = self.b.ins().imul(z, height);
@@ -217,6 +224,11 @@ impl Body<'_, '_, '_> {
             return Ok(olds);
         }
         let value = values[0][0];
+        if self.is_shared(array)
+            && let Some(old) = self.plain(op, d, place, value)
+        {
+            return Ok(smallvec![old]);
+        }
         let int = d.is_int();
         let signed = d.kind() == Sort::Int;
         let flags = Self::trusted();
@@ -250,6 +262,48 @@ impl Body<'_, '_, '_> {
             return Ok(smallvec![cast(self, seen, t)]);
         }
         Ok(smallvec![self.atomic_call(op, d, place, value)?])
+    }
+
+    /// Whether an array is the block's, whose threads are run by one core in turn.
+    fn is_shared(&self, array: &Expr) -> bool {
+        match &array.kind {
+            Kind::Declared(k) => matches!(self.function.arrays[*k].space, Space::Shared | Space::Dynamic),
+            Kind::View(from, _) | Kind::Cast(from) | Kind::Field(from, _) => self.is_shared(from),
+            _ => false,
+        }
+    }
+
+    /// An operation on memory that no other core sees.
+    fn plain(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Option<Value> {
+        if matches!(d, DType::F16 | DType::BF16) {
+            return None;
+        }
+        let float = d.is_float();
+        let signed = d.kind() == Sort::Int;
+        let t = register(d);
+        match op {
+            AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch => {}
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Max | AtomicOp::Min if !float => {}
+            _ => return None,
+        }
+        let old = self.b.ins().load(t, Self::trusted(), place, 0);
+        let i = self.b.ins();
+        let new = match op {
+            AtomicOp::Add if float => i.fadd(old, value),
+            AtomicOp::Sub if float => i.fsub(old, value),
+            AtomicOp::Add => i.iadd(old, value),
+            AtomicOp::Sub => i.isub(old, value),
+            AtomicOp::And => i.band(old, value),
+            AtomicOp::Or => i.bor(old, value),
+            AtomicOp::Xor => i.bxor(old, value),
+            AtomicOp::Max if signed => i.smax(old, value),
+            AtomicOp::Max => i.umax(old, value),
+            AtomicOp::Min if signed => i.smin(old, value),
+            AtomicOp::Min => i.umin(old, value),
+            _ => value,
+        };
+        self.b.ins().store(Self::trusted(), new, place, 0);
+        Some(old)
     }
 
     fn atomic_call(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Result<Value> {

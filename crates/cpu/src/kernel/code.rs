@@ -1,8 +1,8 @@
 //! One function on its way to machine code: entry, variables, arguments, exits.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type, Value, types,
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, Type,
+    Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -42,11 +42,31 @@ pub(super) struct Body<'b, 's, 'm> {
     /// For the loops around: where `continue` goes, where `break` goes.
     pub(super) loops: Vec<(Block, Block)>,
     /// Where `return` goes in a kernel.
-    next_thread: Option<Block>,
+    pub(super) next_thread: Option<Block>,
     /// Where results go, where there are several.
     results: Option<Value>,
     /// Room for operands and results of functions that work in memory.
-    pub(super) scratch: Option<[cranelift_codegen::ir::StackSlot; 4]>,
+    pub(super) scratch: Option<[StackSlot; 4]>,
+    /// Whether statements of the block itself are written, not those of a thread.
+    pub(super) level: bool,
+    /// The context's address.
+    pub(super) context: Value,
+    /// What choices around say: variables that are at least so large.
+    pub(super) facts: Vec<(usize, i64)>,
+    /// Vectors that were read since results were last wanted, and where those are put.
+    pub(super) pending: usize,
+    /// See above.
+    pub(super) wanted: Option<StackSlot>,
+    /// The end of the blocks that are run together, and the one that runs.
+    pub(super) last_block: Value,
+    /// See above.
+    pub(super) block_x: Option<Value>,
+    /// What a barrier answers.
+    pub(super) answer: Option<Value>,
+    /// The vectors of variables, and room for their lanes.
+    pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
+    /// See above.
+    pub(super) slots: Vec<Option<StackSlot>>,
 }
 
 impl<'b, 's, 'm> Body<'b, 's, 'm> {
@@ -70,6 +90,16 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             next_thread: None,
             results: None,
             scratch: None,
+            level: false,
+            facts: Vec::new(),
+            last_block: none,
+            block_x: None,
+            pending: 0,
+            wanted: None,
+            context: none,
+            answer: None,
+            wide: vec![SmallVec::new(); function.vars.len()],
+            slots: vec![None; function.vars.len()],
         }
     }
 
@@ -90,9 +120,12 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
         self.load_places();
+        if self.shared.plan.is_some() {
+            self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
+        }
         self.load_arguments(params[0]);
         self.declare_arrays()?;
-        if self.shared.ir.barriers {
+        if self.shared.plan.is_none() {
             for (var, &value) in self.thread.into_iter().zip(&params[2..]) {
                 self.b.def_var(var, value);
             }
@@ -105,36 +138,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             self.b.ins().return_(&[]);
             return Ok(());
         }
-        // Three loops over the block's threads around the body.
-        let dims = self.places[1];
-        let mut latches = Vec::new();
-        let zero = self.b.ins().iconst(types::I32, 0);
-        for axis in (0..3).rev() {
-            let (head, body, next, end) =
-                (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
-            self.b.def_var(self.thread[axis], zero);
-            self.b.ins().jump(head, &[]);
-            self.b.switch_to_block(head);
-            let at = self.b.use_var(self.thread[axis]);
-            let more = self.b.ins().icmp(IntCC::SignedLessThan, at, dims[axis]);
-            self.b.ins().brif(more, body, &[], end, &[]);
-            self.b.switch_to_block(body);
-            latches.push((axis, head, next, end));
-        }
-        self.next_thread = latches.last().map(|l| l.2);
-        self.clear_variables();
-        self.block(&self.function.body)?;
-        for &(axis, head, next, end) in latches.iter().rev() {
-            self.b.ins().jump(next, &[]);
-            self.b.switch_to_block(next);
-            let at = self.b.use_var(self.thread[axis]);
-            let at = self.b.ins().iadd_imm_s(at, 1);
-            self.b.def_var(self.thread[axis], at);
-            self.b.ins().jump(head, &[]);
-            self.b.switch_to_block(end);
-        }
-        self.b.ins().return_(&[]);
-        Ok(())
+        self.write_block()
     }
 
     fn write_function(&mut self, params: &[Value]) -> Result<()> {
@@ -166,7 +170,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     fn load_places(&mut self) {
         for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
             for axis in 0..3 {
-                let flags = Self::trusted().with_readonly().with_can_move();
+                // The block's own place changes where several are run.
+                let flags = if k == 0 { Self::trusted() } else { Self::trusted().with_readonly().with_can_move() };
                 self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
         }

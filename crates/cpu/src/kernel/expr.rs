@@ -10,7 +10,7 @@ use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
 use super::code::Body;
-use super::values::{Values, array_parts, item_start, parts, register};
+use super::values::{Values, item_start, parts, register};
 
 impl Body<'_, '_, '_> {
     /// The value of an expression that has one register.
@@ -56,6 +56,11 @@ impl Body<'_, '_, '_> {
                 }
                 values
             }
+            // What else there is may be of other threads.
+            Kind::Item(of, k) if matches!(of.kind, Kind::Tuple(_)) => match &of.kind {
+                Kind::Tuple(items) => self.expr(&items[*k])?,
+                _ => Values::new(),
+            },
             Kind::Item(of, k) => {
                 let values = self.expr(of)?;
                 let Ty::Tuple(items, _) = &of.ty else { return Ok(values) };
@@ -63,8 +68,8 @@ impl Body<'_, '_, '_> {
                 values[start..start + parts(&items[*k]).len()].into()
             }
             Kind::Load(array, indices) => {
-                let place = self.element(array, indices)?;
-                self.load_parts(&e.ty, place)
+                let (place, far) = self.place(array, indices)?;
+                self.load_parts(&e.ty, place, far)
             }
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,
             Kind::Field(array, k) => self.field(array, *k)?,
@@ -109,43 +114,6 @@ impl Body<'_, '_, '_> {
 
     // --- memory
 
-    /// The address of an element.
-    pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> Result<Value> {
-        let values = self.expr(array)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
-        let mut at = Vec::new();
-        for (axis, index) in indices.iter().enumerate() {
-            let value = self.one(index)?;
-            at.push(if self.sizes.natural(index) { value } else { self.wrapped(value, values[1 + axis]) });
-        }
-        let a = array_parts(ty, &values);
-        let size = ty.item_size() as i64;
-        if !a.strides.is_empty() {
-            let mut place = a.data;
-            for (index, &stride) in at.iter().zip(a.strides) {
-                let far = self.b.ins().imul(*index, stride);
-                place = self.b.ins().iadd(place, far);
-            }
-            return Ok(place);
-        }
-        let mut place: Option<Value> = None;
-        for (axis, &index) in at.iter().enumerate() {
-            place = Some(match place {
-                None => index,
-                Some(before) => {
-                    let row = self.b.ins().imul(before, a.shape[axis]);
-                    self.b.ins().iadd(row, index)
-                }
-            });
-        }
-        let Some(place) = place else { return Ok(a.data) };
-        let far = match size.count_ones() {
-            1 => self.b.ins().ishl_imm_s(place, i64::from(size.trailing_zeros())),
-            _ => self.b.ins().imul_imm_s(place, size),
-        };
-        Ok(self.b.ins().iadd(a.data, far))
-    }
-
     /// A negative index counts from the end.
     pub(super) fn wrapped(&mut self, index: Value, extent: Value) -> Value {
         let back = self.b.ins().iadd(index, extent);
@@ -153,15 +121,15 @@ impl Body<'_, '_, '_> {
         self.b.ins().select(negative, back, index)
     }
 
-    pub(super) fn load_parts(&mut self, ty: &Ty, place: Value) -> Values {
+    pub(super) fn load_parts(&mut self, ty: &Ty, place: Value, far: i32) -> Values {
         let types = parts(ty);
         let all = types.iter().enumerate();
-        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), place, k as i32 * t.bytes() as i32)).collect()
+        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), place, far + k as i32 * t.bytes() as i32)).collect()
     }
 
-    pub(super) fn store_parts(&mut self, ty: &Ty, place: Value, values: &[Value]) {
+    pub(super) fn store_parts(&mut self, ty: &Ty, (place, far): (Value, i32), values: &[Value]) {
         for (k, (&value, t)) in values.iter().zip(parts(ty)).enumerate() {
-            self.b.ins().store(Self::trusted(), value, place, k as i32 * t.bytes() as i32);
+            self.b.ins().store(Self::trusted(), value, place, far + k as i32 * t.bytes() as i32);
         }
     }
 

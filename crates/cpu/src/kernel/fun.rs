@@ -18,12 +18,16 @@ impl Body<'_, '_, '_> {
         for arg in args {
             operands.push(self.expr(arg)?);
         }
-        if let Some(values) = self.complex(fun, d, &operands) {
+        self.fun_of(fun, d, &operands, args.get(1).and_then(Expr::as_int))
+    }
+
+    /// The same of values; `known` is the second where it is a constant.
+    pub(super) fn fun_of(&mut self, fun: Fun, d: DType, operands: &[Values], known: Option<i64>) -> Result<Values> {
+        if let Some(values) = self.complex(fun, d, operands) {
             return Ok(values);
         }
         if !d.is_complex() && !matches!(d, DType::F16 | DType::BF16) {
             let flat: Vec<Value> = operands.iter().map(|v| v[0]).collect();
-            let known = args.get(1).and_then(Expr::as_int);
             let found = match d {
                 DType::F32 | DType::F64 => self.float(fun, d, &flat)?,
                 d => self.integer(fun, d, &flat, known),
@@ -32,7 +36,7 @@ impl Body<'_, '_, '_> {
                 return Ok(smallvec![value]);
             }
         }
-        self.by_block(fun, &vec![d; args.len()], &operands)
+        self.by_block(fun, &vec![d; operands.len()], operands)
     }
 
     /// What complex numbers and their parts need no function for.

@@ -26,6 +26,8 @@ pub(super) struct Env {
     /// Dynamic shared memory, and its size.
     dynamic: *mut u8,
     dynamic_bytes: i64,
+    /// What threads keep from one region to the next.
+    pub(super) context: *mut u8,
     /// The coroutines, where there are some.
     pub(super) fibers: *const Block,
     /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
@@ -43,6 +45,7 @@ pub(super) mod offset {
     pub(crate) const SHARED: i32 = std::mem::offset_of!(Env, shared) as i32;
     pub(crate) const DYNAMIC: i32 = std::mem::offset_of!(Env, dynamic) as i32;
     pub(crate) const DYNAMIC_BYTES: i32 = std::mem::offset_of!(Env, dynamic_bytes) as i32;
+    pub(crate) const CONTEXT: i32 = std::mem::offset_of!(Env, context) as i32;
     pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
 }
 
@@ -58,6 +61,7 @@ impl Env {
             shared,
             dynamic,
             dynamic_bytes: bytes as i64,
+            context: std::ptr::null_mut(),
             fibers: std::ptr::null(),
             ended: 0,
             fault: [0; WORDS],
@@ -173,6 +177,10 @@ functions! {
             let f: crate::blocks::MapFn = std::mem::transmute(f);
             f(&MapArgs { n: 1, out, args: [a, b, c], step: [1; 3] });
         }
+    }
+    host_clear(at: *mut u8, bytes: usize) -> () {
+        // SAFETY: generated code passes its context and the context's size.
+        unsafe { at.write_bytes(0, bytes) }
     }
     // --- functions of the C library
     sin_f64(x: f64) -> f64 { x.sin() }

@@ -1,6 +1,7 @@
 //! From a module to machine code.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::CallConv;
@@ -15,12 +16,13 @@ use cuprous_kernel::types::Ty;
 
 use super::code::Body;
 use super::host::{self, Env};
+use super::regions::Plan;
 use super::values;
 
 /// The function of one thread: arguments, environment, place in the block.
 type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
-/// The function of a block.
-type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env);
+/// The function of a block, or of so many neighbours.
+type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env, i32);
 
 /// Machine code.
 pub(super) struct Code {
@@ -30,6 +32,10 @@ pub(super) struct Code {
     pub(super) listing: String,
     /// Its size.
     pub(super) bytes: usize,
+    /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
+    pub(super) kept: Option<(usize, usize)>,
+    /// Whether it runs several blocks.
+    pub(super) strips: bool,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
@@ -46,15 +52,15 @@ impl Code {
         unsafe { std::mem::transmute(self.start) }
     }
 
-    /// Runs a block.
+    /// Runs a block, or so many of them that follow each other along x.
     ///
     /// # Safety
     /// The code is a block's, and the arguments are those that it was made for.
-    pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env) {
+    pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env, count: usize) {
         // SAFETY: by the function's contract.
         unsafe {
             let run: BlockEntry = std::mem::transmute(self.start);
-            run(args.as_ptr(), env);
+            run(args.as_ptr(), env, count as i32);
         }
     }
 }
@@ -82,6 +88,8 @@ pub(super) struct Shared<'m> {
     pub(super) shared_starts: Vec<usize>,
     /// Whether a thread may end in each function.
     pub(super) ends: Vec<bool>,
+    /// How one function runs the threads of a block; else it is that of one thread.
+    pub(super) plan: Option<Rc<Plan>>,
 }
 
 fn failed(error: ModuleError) -> Error {
@@ -98,6 +106,11 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
+    let mut ir = ir.clone();
+    cuprous_kernel::prepare::prepare(&mut ir.functions[0]);
+    let ir = &ir;
+    let ends = may_end(ir);
+    let plan = Plan::of(ir, &ends).map(Rc::new);
     let mut shared = Shared {
         jit: JITModule::new(builder),
         ir,
@@ -106,7 +119,8 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         constants: Vec::new(),
         texts: Vec::new(),
         shared_starts: Vec::new(),
-        ends: may_end(ir),
+        ends,
+        plan,
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
@@ -119,7 +133,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     let mut start = 0;
     for (k, function) in ir.functions.iter().enumerate() {
-        let signature = signature(ir, k);
+        let signature = signature(ir, k, shared.plan.is_none());
         let name = format!("function_{k}");
         shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(failed)?);
         shared.shared_starts.push(start);
@@ -130,7 +144,8 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let (mut listing, mut bytes) = (String::new(), 0);
     for k in 0..ir.functions.len() {
         let id = shared.functions[k];
-        context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature(ir, k));
+        context.func =
+            Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature(ir, k, shared.plan.is_none()));
         let config = shared.jit.target_config();
         let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
         body.write()?;
@@ -143,7 +158,9 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, _texts: shared.texts })
+    let strips = shared.plan.as_ref().is_some_and(|plan| plan.strips);
+    let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
+    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strips, _texts: shared.texts })
 }
 
 /// In which functions a thread may end, by themselves or by what they call.
@@ -163,16 +180,14 @@ fn may_end(ir: &Module) -> Vec<bool> {
     }
 }
 
-/// The kernel's threads: see [`Entry`]. Other functions: environment, place in the block, where results go if there are
+/// The kernel's threads: see [`Entry`] and [`BlockEntry`]. Other functions: environment, place in the block, where results go if there are
 /// several values, arguments.
-fn signature(ir: &Module, k: usize) -> Signature {
+fn signature(ir: &Module, k: usize, one: bool) -> Signature {
     let mut s = Signature::new(CallConv::SystemV);
     let function = &ir.functions[k];
     if k == 0 {
         s.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
-        if ir.barriers {
-            s.params.extend([AbiParam::new(types::I32); 3]);
-        }
+        s.params.extend(vec![AbiParam::new(types::I32); if one { 3 } else { 1 }]);
         return s;
     }
     s.params.push(AbiParam::new(types::I64));

@@ -1,21 +1,30 @@
 //! User kernels as native code.
 //!
-//! A kernel whose threads do not wait for one another becomes one function that loops over a block's threads. Where they
-//! wait (barriers, exchanges within a warp), it becomes the function of one thread, and each thread of a block is a
-//! coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its shared memory and its
+//! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
+//! at a time where vectors can ([`wide`]). Where threads wait at places that not all come to, or for others of their warp
+//! or grid, it becomes the function of one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its shared memory and its
 //! warps are that core's alone, and only atomic operations must be atomic.
 
+mod address;
+mod by_lane;
 mod calls;
+mod chunks;
 mod code;
 mod expr;
+mod facts;
 mod fibers;
 mod fun;
 mod host;
 mod jit;
 mod libdevice;
+mod regions;
 mod stmt;
 mod values;
 mod view;
+mod wide;
+mod wide_expr;
+mod wide_fun;
+mod wide_memory;
 
 use std::sync::{Arc, Mutex};
 
@@ -31,8 +40,6 @@ use host::Env;
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
     code: jit::Code,
-    /// Whether the code is that of one thread.
-    waits: bool,
     /// Whether all blocks run at once.
     cooperative: bool,
     /// Bytes of static shared memory, and of a thread's own arrays.
@@ -44,6 +51,8 @@ pub(crate) struct CpuKernel {
     fault: Mutex<Option<(usize, Record)>>,
 }
 
+/// Threads of a row that are run together, of several blocks.
+const STRIP: usize = 1024;
 /// What a thread's own arrays may take.
 const MAX_LOCAL: usize = 256 << 10;
 
@@ -68,7 +77,6 @@ impl CpuKernel {
         let code = jit::compile(module)?;
         Ok(Arc::new(CpuKernel {
             code,
-            waits: module.barriers,
             cooperative: module.cooperative,
             shared: bytes(Space::Shared),
             local,
@@ -129,14 +137,24 @@ impl UserKernel for CpuKernel {
                 let shared = base.next_multiple_of(128);
                 let after = (shared + self.shared).next_multiple_of(128);
                 let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+                let threads = launch.block.iter().map(|&n| n as usize).product::<usize>();
+                let kept = self.code.kept.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
+                let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
+                env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
                 let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
-                for block in first..last {
+                let mut next = first;
+                while next < last {
+                    let block = next;
+                    // Threads along a row, of blocks of one row of the grid.
+                    let strip = STRIP.div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
+                    let count = if self.code.strips { strip } else { 1 };
+                    next += count;
                     env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
-                    let result = if self.waits {
+                    let result = if self.code.kept.is_none() {
                         fibers::run_block(&self.code, args, &mut env, self.local)
                     } else {
                         // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
-                        unsafe { self.code.block(args, &mut env) };
+                        unsafe { self.code.block(args, &mut env, count) };
                         Ok(())
                     };
                     if env.fault[0] != 0 {

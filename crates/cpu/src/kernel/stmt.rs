@@ -12,17 +12,20 @@ use super::values::register;
 
 impl Body<'_, '_, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<()> {
+        if self.level {
+            return self.level(block);
+        }
         block.iter().try_for_each(|stmt| self.stmt(&stmt.kind))
     }
 
-    fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
+    pub(super) fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
         match stmt {
             StmtKind::Assign(var, value) => {
                 let values = self.expr(value)?;
                 self.set(*var, &values);
             }
             StmtKind::Store { array, indices, value } => {
-                let place = self.element(array, indices)?;
+                let place = self.place(array, indices)?;
                 let values = self.expr(value)?;
                 let Ty::Array(ty) = &array.ty else { return Ok(()) };
                 self.store_parts(&ty.elem, place, &values);
@@ -37,11 +40,14 @@ impl Body<'_, '_, '_> {
                 self.expr(value)?;
             }
             StmtKind::If { test, then, orelse } => {
+                let known = test;
                 let test = self.one(test)?;
                 let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().brif(test, yes, &[], no, &[]);
                 self.b.switch_to_block(yes);
+                let facts = self.assume(known, then);
                 self.block(then)?;
+                self.facts.truncate(facts);
                 self.b.ins().jump(end, &[]);
                 self.b.switch_to_block(no);
                 self.block(orelse)?;
@@ -61,7 +67,9 @@ impl Body<'_, '_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
-            StmtKind::For { var, start, stop, step, body } => self.count(*var, start, stop, step, body)?,
+            StmtKind::For { var, start, stop, step, body } => {
+                self.count(*var, [start, stop, step], &mut |this| this.block(body))?;
+            }
             StmtKind::Break | StmtKind::Continue => {
                 if let Some(&(next, end)) = self.loops.last() {
                     let to = if matches!(stmt, StmtKind::Break) { end } else { next };
@@ -87,7 +95,13 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    fn count(&mut self, var: usize, start: &Expr, stop: &Expr, step: &Expr, body: &[Stmt]) -> Result<()> {
+    /// A counting loop around what `body` writes.
+    pub(super) fn count(
+        &mut self,
+        var: usize,
+        [start, stop, step]: [&Expr; 3],
+        body: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
         let start = self.one(start)?;
         let stop = self.one(stop)?;
@@ -119,7 +133,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(goes_on, inside, &[], end, &[]);
         self.b.switch_to_block(inside);
         self.loops.push((next, end));
-        self.block(body)?;
+        body(self)?;
         self.loops.pop();
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);

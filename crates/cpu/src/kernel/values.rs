@@ -50,7 +50,6 @@ pub(super) fn item_start(items: &[Ty], k: usize) -> usize {
 
 /// An array's registers by name.
 pub(super) struct ArrayParts<'v> {
-    pub(super) data: Value,
     pub(super) shape: &'v [Value],
     /// Empty for order C.
     pub(super) strides: &'v [Value],
@@ -59,5 +58,5 @@ pub(super) struct ArrayParts<'v> {
 pub(super) fn array_parts<'v>(ty: &ArrayTy, values: &'v [Value]) -> ArrayParts<'v> {
     let axes = (ty.ndim as usize).max(1);
     let strides = if ty.order == Order::C { &[][..] } else { &values[1 + axes..] };
-    ArrayParts { data: values[0], shape: &values[1..1 + axes], strides }
+    ArrayParts { shape: &values[1..1 + axes], strides }
 }

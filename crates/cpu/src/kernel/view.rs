@@ -87,7 +87,7 @@ impl Body<'_, '_, '_> {
                 }
                 Index::At(e) => {
                     let at = self.one(e)?;
-                    let at = if self.sizes.natural(e) { at } else { self.wrapped(at, values[1 + axis]) };
+                    let at = if self.natural(e) { at } else { self.wrapped(at, values[1 + axis]) };
                     let far = self.b.ins().imul(at, strides[axis]);
                     data = self.b.ins().iadd(data, far);
                 }

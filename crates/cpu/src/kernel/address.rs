@@ -1,0 +1,114 @@
+//! Where elements of arrays lie.
+
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cuprous_core::{Error, Fun, Result};
+use cuprous_kernel::ir::{Expr, Kind};
+use cuprous_kernel::types::{ArrayTy, Ty};
+use smallvec::SmallVec;
+
+use super::code::Body;
+use super::values::{Values, array_parts};
+
+/// Bytes from one index of an axis to the next, as a value and, where it is known, as a number.
+pub(super) type Strides = SmallVec<[(Value, Option<i64>); 4]>;
+
+/// An index without a constant that is added, and the constant.
+pub(super) fn without_constant(e: &Expr) -> (Option<&Expr>, i64) {
+    if let Some(n) = e.as_int() {
+        return (None, n);
+    }
+    if let Kind::Fun(fun @ (Fun::Add | Fun::Subtract), _, args) = &e.kind {
+        match (fun, args[0].as_int(), args[1].as_int()) {
+            (Fun::Add, _, Some(n)) => return (Some(&args[0]), n),
+            (Fun::Add, Some(n), _) => return (Some(&args[1]), n),
+            (_, _, Some(n)) if n != i64::MIN => return (Some(&args[0]), -n),
+            _ => {}
+        }
+    }
+    (Some(e), 0)
+}
+
+impl Body<'_, '_, '_> {
+    /// The strides of an array.
+    pub(super) fn known_strides(&mut self, array: &Expr, ty: &ArrayTy, values: &Values) -> Strides {
+        let a = array_parts(ty, values);
+        if !a.strides.is_empty() {
+            return a.strides.iter().map(|&s| (s, None)).collect();
+        }
+        let extents = match &array.kind {
+            Kind::Declared(k) => self.function.arrays[*k].shape.clone(),
+            Kind::Constant(k) => self.shared.ir.constants[*k].shape.clone(),
+            _ => Vec::new(),
+        };
+        let size = ty.item_size() as i64;
+        let mut stride = (self.b.ins().iconst(types::I64, size), Some(size));
+        let mut strides = Strides::new();
+        for axis in (0..ty.ndim as usize).rev() {
+            strides.insert(0, stride);
+            if axis > 0 {
+                let known = stride.1.zip(extents.get(axis)).map(|(s, n)| s * n);
+                stride = match known {
+                    Some(n) => (self.b.ins().iconst(types::I64, n), known),
+                    None => (self.b.ins().imul(stride.0, a.shape[axis]), None),
+                };
+            }
+        }
+        strides
+    }
+
+    /// An index's distance from the beginning of its axis.
+    pub(super) fn distance(&mut self, index: Value, (stride, known): (Value, Option<i64>)) -> Value {
+        match known {
+            Some(size) if size > 0 && size.count_ones() == 1 => {
+                self.b.ins().ishl_imm_s(index, i64::from(size.trailing_zeros()))
+            }
+            Some(size) => self.b.ins().imul_imm_s(index, size),
+            None => self.b.ins().imul(index, stride),
+        }
+    }
+
+    /// A place moved by constant indices: what remains is a number that the access adds.
+    pub(super) fn moved(&mut self, mut place: Value, apart: &[i64], strides: &Strides) -> (Value, i32) {
+        let mut offset = 0i64;
+        for (&more, &(stride, known)) in apart.iter().zip(strides) {
+            match known.and_then(|s| s.checked_mul(more)) {
+                _ if more == 0 => {}
+                Some(far) => offset = offset.saturating_add(far),
+                None => {
+                    let far = self.b.ins().imul_imm_s(stride, more);
+                    place = self.b.ins().iadd(place, far);
+                }
+            }
+        }
+        match i32::try_from(offset) {
+            Ok(far) if far.unsigned_abs() < 1 << 30 => (place, far),
+            _ => (self.b.ins().iadd_imm_s(place, offset), 0),
+        }
+    }
+
+    /// The address of an element, and what is to be added to it.
+    pub(super) fn place(&mut self, array: &Expr, indices: &[Expr]) -> Result<(Value, i32)> {
+        let values = self.expr(array)?;
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let strides = self.known_strides(array, ty, &values);
+        let mut place = values[0];
+        let mut apart = Vec::new();
+        for (axis, index) in indices.iter().enumerate() {
+            let natural = self.natural(index);
+            let (rest, more) = if natural { without_constant(index) } else { (Some(index), 0) };
+            apart.push(more);
+            let Some(rest) = rest else { continue };
+            let at = self.one(rest)?;
+            let at = if natural { at } else { self.wrapped(at, values[1 + axis]) };
+            let far = self.distance(at, strides[axis]);
+            place = self.b.ins().iadd(place, far);
+        }
+        Ok(self.moved(place, &apart, &strides))
+    }
+
+    /// The address of an element.
+    pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> Result<Value> {
+        let (place, far) = self.place(array, indices)?;
+        Ok(if far == 0 { place } else { self.b.ins().iadd_imm_s(place, i64::from(far)) })
+    }
+}

@@ -1,0 +1,164 @@
+//! Several threads at a time, as lanes of vectors: what each lane does by itself.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_frontend::Variable;
+use cuprous_core::{DType, Result};
+use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
+use cuprous_kernel::lanes::Class;
+
+use super::code::Body;
+use super::regions::Plan;
+use super::values::register;
+use super::wide::{Chunks, WIDTH, Wide, fits};
+
+/// The variables that statements assign, and those that they name.
+pub(super) fn names(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
+    let (mut assigned, mut named) = (Vec::new(), Vec::new());
+    each_stmt(body, &mut |stmt| {
+        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+            assigned.push(*v);
+        }
+    });
+    each_expr(body, &mut |e| {
+        if let Kind::Var(v) = e.kind {
+            named.push(v);
+        }
+    });
+    named.extend(&assigned);
+    for all in [&mut assigned, &mut named] {
+        all.sort_unstable();
+        all.dedup();
+    }
+    (assigned, named)
+}
+
+impl Body<'_, '_, '_> {
+    /// Room for a variable's lanes.
+    fn slot(&mut self, v: usize) -> StackSlot {
+        if let Some(slot) = self.slots[v] {
+            return slot;
+        }
+        let size = self.function.vars[v].ty.item_size() as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
+        let slot = self.b.create_sized_stack_slot(slot);
+        self.slots[v] = Some(slot);
+        slot
+    }
+
+    /// Runs `each` for one lane after the other, with the variables that `part` names.
+    pub(super) fn by_lane(
+        &mut self,
+        plan: &Plan,
+        part: &[Stmt],
+        mut each: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (assigned, named) = names(part);
+        let counter = self.b.declare_var(types::I32);
+        self.lanes_of(plan, &assigned, &named, counter, &mut each)
+    }
+
+    /// The values of an expression, lane by lane.
+    pub(super) fn expr_by_lane(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
+        let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
+        let (_, named) = names(std::slice::from_ref(&stmt));
+        let d = e.dtype().unwrap_or(DType::I64);
+        let size = d.size() as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
+        let slot = self.b.create_sized_stack_slot(slot);
+        let counter = self.b.declare_var(types::I32);
+        self.lanes_of(plan, &[], &named, counter, &mut |body| {
+            let value = body.one(e)?;
+            let at = body.lane_place(slot, counter, size);
+            body.b.ins().store(Self::trusted(), value, at, 0);
+            Ok(())
+        })?;
+        let base = self.b.ins().stack_addr(types::I64, slot, 0);
+        Ok(self.load_chunks(d, base, 0))
+    }
+
+    fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
+        let base = self.b.ins().stack_addr(types::I64, slot, 0);
+        let lane = self.b.use_var(counter);
+        let lane = self.b.ins().uextend(types::I64, lane);
+        let far = self.b.ins().imul_imm_s(lane, i64::from(size));
+        self.b.ins().iadd(base, far)
+    }
+
+    fn lanes_of(
+        &mut self,
+        plan: &Plan,
+        assigned: &[usize],
+        named: &[usize],
+        counter: Variable,
+        each: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let class = |v: usize| plan.lanes.vars[v];
+        let scalar = |body: &Self, v: usize| body.function.vars[v].ty.scalar();
+        // What the lanes have, where the scalar code looks for it.
+        let mut own = Vec::new();
+        let mut steps = Vec::new();
+        for &v in named {
+            match (class(v), scalar(self, v)) {
+                (Class::Each, Some(d)) if fits(d) => {
+                    let slot = self.slot(v);
+                    let chunks = self.get_wide(v);
+                    let chunks = self.chunks(Wide::Each(chunks), d);
+                    let base = self.b.ins().stack_addr(types::I64, slot, 0);
+                    self.store_chunks(d, &chunks, base, 0);
+                    own.push((v, d, slot));
+                }
+                (Class::Step(k), Some(_)) => {
+                    let first = self.get(v)[0];
+                    steps.push((v, first, k));
+                }
+                _ => {}
+            }
+        }
+        let thread = self.b.use_var(self.thread[0]);
+        let zero = self.b.ins().iconst(types::I32, 0);
+        self.b.def_var(counter, zero);
+        let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let lane = self.b.use_var(counter);
+        let more = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, lane, WIDTH);
+        self.b.ins().brif(more, inside, &[], end, &[]);
+        self.b.switch_to_block(inside);
+        for &(v, d, slot) in &own {
+            let at = self.lane_place(slot, counter, d.size() as u32);
+            let value = self.b.ins().load(register(d), Self::trusted(), at, 0);
+            self.set(v, &[value]);
+        }
+        for &(v, first, k) in &steps {
+            let t = self.b.func.dfg.value_type(first);
+            let lane = self.resize(lane, t, true);
+            let far = self.b.ins().imul_imm_s(lane, k);
+            let value = self.b.ins().iadd(first, far);
+            self.set(v, &[value]);
+        }
+        let place = self.b.ins().iadd(thread, lane);
+        self.b.def_var(self.thread[0], place);
+        each(self)?;
+        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
+            let value = self.get(v)[0];
+            let at = self.lane_place(slot, counter, d.size() as u32);
+            self.b.ins().store(Self::trusted(), value, at, 0);
+        }
+        let lane = self.b.use_var(counter);
+        let lane = self.b.ins().iadd_imm_s(lane, 1);
+        self.b.def_var(counter, lane);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
+        self.b.def_var(self.thread[0], thread);
+        for &(v, first, _) in &steps {
+            self.set(v, &[first]);
+        }
+        for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
+            let base = self.b.ins().stack_addr(types::I64, slot, 0);
+            let chunks = self.load_chunks(d, base, 0);
+            self.set_wide(v, &chunks);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Vectors of the numbers of several threads.
+
+use cranelift_codegen::ir::{
+    ConstantData, Endianness, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Type, Value, types,
+};
+use cuprous_core::DType;
+use cuprous_kernel::ir::Expr;
+
+use super::code::Body;
+use super::values::register;
+use super::wide::{Chunks, WIDTH, Wide};
+
+/// What a value in memory is read with: it need not lie at a multiple of a vector's size.
+fn loose() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+impl Body<'_, '_, '_> {
+    /// The vector of numbers of a type; truth values are bytes.
+    pub(super) fn vector(d: DType) -> Type {
+        let t = register(d);
+        t.by(16 / t.bytes()).unwrap_or(types::I8X16)
+    }
+
+    pub(super) fn load_chunks(&mut self, d: DType, at: Value, far: i32) -> Chunks {
+        let t = Self::vector(d);
+        let count = WIDTH as i32 / t.lane_count() as i32;
+        self.pending += count as usize;
+        let chunks: Chunks = (0..count).map(|k| self.b.ins().load(t, loose(), at, far + 16 * k)).collect();
+        if d == DType::Bool { chunks.into_iter().map(|c| self.b.ins().ineg(c)).collect() } else { chunks }
+    }
+
+    pub(super) fn store_chunks(&mut self, d: DType, chunks: &[Value], at: Value, far: i32) {
+        let chunks: Chunks = if d == DType::Bool {
+            let bytes = self.mask_of(chunks.into(), 1);
+            bytes.into_iter().map(|c| self.b.ins().ineg(c)).collect()
+        } else {
+            chunks.into()
+        };
+        for (k, &chunk) in chunks.iter().enumerate() {
+            self.b.ins().store(loose(), chunk, at, far + 16 * k as i32);
+        }
+    }
+
+    /// Has values computed here: the optimizer computes what has no effect as late as it can, and reads memory where it is
+    /// told to, so that all that is read waits in registers, which there are not enough of. A store is an effect.
+    pub(super) fn want(&mut self, values: &[Value]) {
+        let slot = match self.wanted {
+            Some(slot) => slot,
+            None => {
+                let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16 * 8, 4));
+                self.wanted = Some(slot);
+                slot
+            }
+        };
+        let at = self.b.ins().stack_addr(types::I64, slot, 0);
+        for (k, &value) in values.iter().enumerate() {
+            self.b.ins().store(Self::trusted(), value, at, 16 * (k % 8) as i32);
+        }
+    }
+
+    /// A number in all lanes.
+    pub(super) fn splat(&mut self, value: Value, d: DType) -> Chunks {
+        let t = Self::vector(d);
+        let value = if d == DType::Bool { self.b.ins().ineg(value) } else { value };
+        let chunk = self.b.ins().splat(t, value);
+        (0..WIDTH / i64::from(t.lane_count())).map(|_| chunk).collect()
+    }
+
+    /// As vectors of numbers of that type.
+    pub(super) fn chunks(&mut self, value: Wide, d: DType) -> Chunks {
+        match value {
+            Wide::Each(chunks) if d == DType::I64 && self.is_half(&chunks) => {
+                let halves = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
+                halves.collect()
+            }
+            Wide::Same(value) => self.splat(value, d),
+            Wide::Step(first, k) => {
+                let t = Self::vector(d);
+                let (lanes, size) = (t.lane_count() as usize, t.lane_type().bytes() as usize);
+                let base = self.b.ins().splat(t, first);
+                (0..WIDTH as usize / lanes)
+                    .map(|c| {
+                        let far = (0..lanes).flat_map(|l| {
+                            let far = (c * lanes + l) as i64;
+                            far.wrapping_mul(k).to_le_bytes()[..size].to_vec()
+                        });
+                        let data: Vec<u8> = far.collect();
+                        let constant = self.b.func.dfg.constants.insert(ConstantData::from(&data[..]));
+                        let steps = self.b.ins().vconst(t, constant);
+                        self.b.ins().iadd(base, steps)
+                    })
+                    .collect()
+            }
+            Wide::Each(chunks) => chunks,
+        }
+    }
+
+    /// Whether 64-bit integers are held in 32 bits.
+    pub(super) fn is_half(&self, chunks: &Chunks) -> bool {
+        self.b.func.dfg.value_type(chunks[0]).lane_type() == types::I32
+    }
+
+    /// Small 64-bit integers in 32 bits.
+    pub(super) fn small_chunks(&mut self, value: Wide) -> Chunks {
+        match value {
+            Wide::Each(chunks) if self.is_half(&chunks) => chunks,
+            Wide::Each(chunks) => self.halved(&chunks),
+            Wide::Same(value) => {
+                let value = self.b.ins().ireduce(types::I32, value);
+                self.chunks(Wide::Same(value), DType::I32)
+            }
+            Wide::Step(first, k) => {
+                let first = self.b.ins().ireduce(types::I32, first);
+                self.chunks(Wide::Step(first, k), DType::I32)
+            }
+        }
+    }
+
+    /// Whether a 64-bit integer fits into 32 bits.
+    pub(super) fn is_small(&self, e: &Expr) -> bool {
+        e.dtype() == Some(DType::I64) && self.sizes.bits(e) <= 30
+    }
+
+    /// A mask whose lanes have that many bytes.
+    pub(super) fn mask_of(&mut self, mut chunks: Chunks, bytes: u32) -> Chunks {
+        let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
+        while size(self, &chunks) < bytes {
+            let halves = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
+            chunks = halves.collect();
+        }
+        while size(self, &chunks) > bytes {
+            chunks = self.halved(&chunks);
+        }
+        chunks
+    }
+
+    /// Integers of half the size: the low halves of each.
+    pub(super) fn halved(&mut self, chunks: &Chunks) -> Chunks {
+        let from = self.b.func.dfg.value_type(chunks[0]);
+        let size = from.lane_type().bytes() as u8;
+        let to = Type::int_with_byte_size(u16::from(size) / 2).and_then(|t| t.by(32 / u32::from(size)));
+        let to = to.unwrap_or(types::I8X16);
+        let kept: Vec<u8> = (0..32u8).filter(|b| b % size < size / 2).collect();
+        let kept = self.b.func.dfg.immediates.push(ConstantData::from(&kept[..]));
+        let little = MemFlagsData::new().with_endianness(Endianness::Little);
+        let mut halves = Chunks::new();
+        for pair in chunks.chunks(2) {
+            let (a, b) = (pair[0], pair[pair.len() - 1]);
+            let a = self.b.ins().bitcast(types::I8X16, little, a);
+            let b = self.b.ins().bitcast(types::I8X16, little, b);
+            let both = self.b.ins().shuffle(a, b, kept);
+            halves.push(if to == types::I8X16 { both } else { self.b.ins().bitcast(to, little, both) });
+        }
+        halves
+    }
+
+    /// The number of a lane.
+    pub(super) fn lane_of(&mut self, value: &Wide, d: DType, lane: i64) -> Value {
+        match value {
+            Wide::Same(value) => *value,
+            Wide::Step(first, k) => self.b.ins().iadd_imm_s(*first, lane.wrapping_mul(*k)),
+            Wide::Each(chunks) => {
+                let t = self.b.func.dfg.value_type(chunks[0]);
+                let lanes = i64::from(t.lane_count());
+                let value = self.b.ins().extractlane(chunks[(lane / lanes) as usize], (lane % lanes) as u8);
+                if d == DType::I64 {
+                    return self.resize(value, types::I64, true);
+                }
+                if d != DType::Bool {
+                    return value;
+                }
+                let value = self.resize(value, types::I8, true);
+                self.b.ins().band_imm_s(value, 1)
+            }
+        }
+    }
+
+    /// Vectors of the numbers of all lanes.
+    pub(super) fn gathered(&mut self, values: &[Value], d: DType) -> Chunks {
+        let t = Self::vector(d);
+        let mut chunks = Chunks::new();
+        for part in values.chunks(t.lane_count() as usize) {
+            let mut chunk = self.b.ins().splat(t, part[0]);
+            for (lane, &value) in part.iter().enumerate().skip(1) {
+                chunk = self.b.ins().insertlane(chunk, value, lane as u8);
+            }
+            chunks.push(if d == DType::Bool { self.b.ins().ineg(chunk) } else { chunk });
+        }
+        chunks
+    }
+}

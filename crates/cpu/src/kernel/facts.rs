@@ -1,0 +1,88 @@
+//! What the choices around a statement say of its integers, so that an index need not be looked at again.
+
+use cuprous_core::{DType, Fun, Kind as Sort};
+use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
+
+use super::code::Body;
+
+/// The variable of an expression, as it is or made wider.
+fn variable(e: &Expr) -> Option<usize> {
+    match &e.kind {
+        Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == Sort::Int) => Some(*v),
+        Kind::Cast(from) => {
+            let (from_d, to) = (from.dtype()?, e.dtype()?);
+            let wider = from_d.kind() == Sort::Int && to.kind() == Sort::Int && from_d.size() <= to.size();
+            if wider { variable(from) } else { None }
+        }
+        _ => None,
+    }
+}
+
+fn signed(d: DType) -> bool {
+    d.kind() == Sort::Int
+}
+
+impl Body<'_, '_, '_> {
+    /// Notes what holds where a test is true, of variables that `body` does not change; gives the number of facts before.
+    pub(super) fn assume(&mut self, test: &Expr, body: &[Stmt]) -> usize {
+        let before = self.facts.len();
+        let mut found = Vec::new();
+        self.collect(test, &mut found);
+        each_stmt(body, &mut |stmt| {
+            if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+                found.retain(|(known, _)| known != v);
+            }
+        });
+        self.facts.extend(found);
+        before
+    }
+
+    fn collect(&self, test: &Expr, found: &mut Vec<(usize, i64)>) {
+        match &test.kind {
+            Kind::And(a, b) => {
+                self.collect(a, found);
+                self.collect(b, found);
+            }
+            Kind::Fun(fun, d, args) if signed(*d) && args.len() == 2 => {
+                let (low, high, more) = match fun {
+                    Fun::Less => (&args[0], &args[1], 1),
+                    Fun::LessEqual => (&args[0], &args[1], 0),
+                    Fun::Greater => (&args[1], &args[0], 1),
+                    Fun::GreaterEqual => (&args[1], &args[0], 0),
+                    _ => return,
+                };
+                if let (Some(v), Some(least)) = (variable(high), self.least(low)) {
+                    found.push((v, least.saturating_add(more)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A number that an integer is never below.
+    pub(super) fn least(&self, e: &Expr) -> Option<i64> {
+        let own = self.sizes.natural(e).then_some(0);
+        let found = match &e.kind {
+            Kind::Const(_) => e.as_int(),
+            Kind::Var(v) => self.facts.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
+            Kind::Cast(from) => variable(e).and_then(|_| self.least(from)),
+            Kind::Fun(fun, d, args) if signed(*d) && args.len() == 2 => {
+                let fits = self.sizes.bits(e) < 8 * d.size() as u32 - 1;
+                match (fun, self.least(&args[0]), self.least(&args[1])) {
+                    (Fun::Add, Some(a), Some(b)) if fits => a.checked_add(b),
+                    (Fun::Subtract, Some(a), _) if fits => args[1].as_int().and_then(|n| a.checked_sub(n)),
+                    (Fun::Maximum, a, b) => a.max(b),
+                    (Fun::Minimum, Some(a), Some(b)) => Some(a.min(b)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        own.max(found)
+    }
+
+    /// Whether an index is never negative.
+    pub(super) fn natural(&self, e: &Expr) -> bool {
+        self.sizes.natural(e) || self.least(e).is_some_and(|n| n >= 0)
+    }
+}

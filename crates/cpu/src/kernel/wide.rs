@@ -1,0 +1,432 @@
+//! Several threads at a time, as lanes of vectors: statements.
+//!
+//! The threads of a group differ in `threadIdx.x` alone. They stay together as long as all take the same way, which is
+//! looked at where they might not; where some do and some do not, each runs the whole statement by itself. So there are
+//! no masks, no vector code needs to be safe for lanes that are not there, and what vectors cannot do is done by lane.
+
+use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_frontend::Variable;
+use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
+use cuprous_kernel::lanes::{Class, has_return, region};
+use cuprous_kernel::types::Ty;
+use smallvec::SmallVec;
+
+use super::by_lane::names;
+use super::code::Body;
+use super::regions::Plan;
+use super::values::Values;
+
+/// Threads of a group.
+pub(super) const WIDTH: i64 = 16;
+
+/// Vectors with a lane for each thread.
+pub(super) type Chunks = SmallVec<[Value; 8]>;
+
+/// A number in all lanes.
+#[derive(Clone)]
+pub(super) enum Wide {
+    /// One for all.
+    Same(Value),
+    /// That of the first lane, and how much it grows.
+    Step(Value, i64),
+    /// Vectors; truth values are all bits or none, of lanes of any size.
+    Each(Chunks),
+}
+
+/// What a test says: whether it is true in all lanes, and in none, where that is known.
+pub(super) struct Verdict {
+    pub(super) all: Value,
+    pub(super) none: Value,
+}
+
+/// Numbers of which vectors are made.
+pub(super) fn fits(d: DType) -> bool {
+    !d.is_complex() && !matches!(d, DType::F16 | DType::BF16)
+}
+
+fn fits_ty(ty: &Ty) -> bool {
+    ty.scalar().is_some_and(fits)
+}
+
+impl Plan {
+    /// Whether vectors have the value of an expression.
+    pub(super) fn can(&self, e: &Expr) -> bool {
+        if self.lanes.class(e).is_same() {
+            return true;
+        }
+        if !fits_ty(&e.ty) {
+            return false;
+        }
+        match &e.kind {
+            Kind::Var(_) => true,
+            Kind::Cast(a) | Kind::Not(a) => fits_ty(&a.ty) && self.can(a),
+            Kind::Fun(_, d, args) => fits(*d) && args.iter().all(|a| self.can(a)),
+            Kind::And(a, b) | Kind::Or(a, b) => self.can(a) && self.can(b),
+            Kind::Select(c, a, b) => self.can(c) && self.can(a) && self.can(b),
+            Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can(&items[*k])),
+            Kind::Load(array, indices) => {
+                self.lanes.class(array).is_same() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+            }
+            Kind::Builtin(row, _) => row.host == "@threadIdx.x",
+            _ => false,
+        }
+    }
+
+    fn can_block(&self, body: &[Stmt]) -> bool {
+        body.iter().all(|stmt| self.can_stmt(stmt))
+    }
+
+    fn can_stmt(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            // A tuple is never cut into lanes.
+            StmtKind::Assign(v, e) => {
+                self.can(e) && (self.lanes.vars[*v].is_same() || fits_ty(&e.ty)) && !e.has_effect()
+            }
+            StmtKind::Store { array, indices, value } => {
+                self.lanes.class(array).is_same()
+                    && fits_ty(&value.ty)
+                    && self.can(value)
+                    && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+            }
+            StmtKind::If { test, then, orelse } => {
+                self.can(test)
+                    && if self.lanes.class(test).is_same() {
+                        self.can_block(then) && self.can_block(orelse)
+                    } else {
+                        self.can_block(then) || self.can_block(orelse)
+                    }
+            }
+            StmtKind::For { start, stop, step, body, .. } => {
+                self.lanes.class(step).is_same()
+                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.class(e), Class::Each))
+                    && self.stays_together(stmt, &[start, stop, step])
+                    && self.can_block(body)
+            }
+            StmtKind::While { test, body } => {
+                self.can(test) && self.stays_together(stmt, &[test]) && self.can_block(body)
+            }
+            StmtKind::Break | StmtKind::Continue => true,
+            _ => false,
+        }
+    }
+
+    /// Whether there is something for vectors to do.
+    fn gains(&self, body: &[Stmt]) -> bool {
+        body.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
+            StmtKind::Store { .. } => true,
+            kind => kind.blocks().into_iter().any(|block| self.can_block(block) && self.gains(block)),
+        })
+    }
+
+    /// Whether nothing but the head of a loop makes lanes part.
+    fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
+        let class = head.iter().all(|e| self.lanes.class(e).is_same());
+        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
+            || class && self.lanes.control(stmt).is_same()
+    }
+}
+
+impl Body<'_, '_, '_> {
+    /// Whether vectors make a region faster: all of it can be done by them.
+    pub(super) fn is_worth(&self, plan: &Plan, body: &[Stmt]) -> bool {
+        // Whoever leaves a group would take the others along.
+        let mut ends = has_return(body);
+        each_stmt(body, &mut |stmt| ends |= matches!(stmt.kind, StmtKind::Raise(..)));
+        ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.ends[callee]));
+        // What vectors do not hold must not outlive a lane's turn.
+        let (_, named) = names(body);
+        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !fits_ty(&self.function.vars[v].ty);
+        !ends && !named.iter().any(odd) && plan.can_block(body) && plan.gains(body)
+    }
+
+    /// The vectors of a variable.
+    pub(super) fn wide_vars(&mut self, v: usize) -> SmallVec<[Variable; 8]> {
+        if self.wide[v].is_empty() {
+            let d = self.function.vars[v].ty.scalar().unwrap_or(DType::I64);
+            let t = Self::vector(if self.is_small_var(v) { DType::I32 } else { d });
+            let count = WIDTH as usize / t.lane_count() as usize;
+            self.wide[v] = (0..count).map(|_| self.b.declare_var(t)).collect();
+        }
+        self.wide[v].clone()
+    }
+
+    /// Whether a variable's vectors are of 32-bit integers, though its type is of 64 bits.
+    fn is_small_var(&self, v: usize) -> bool {
+        self.is_small(&Expr::new(self.function.vars[v].ty.clone(), Kind::Var(v)))
+    }
+
+    pub(super) fn set_wide(&mut self, v: usize, chunks: &[Value]) {
+        let chunks: Chunks =
+            if self.is_small_var(v) { self.small_chunks(Wide::Each(chunks.into())) } else { chunks.into() };
+        for (var, chunk) in self.wide_vars(v).into_iter().zip(chunks) {
+            self.b.def_var(var, chunk);
+        }
+    }
+
+    pub(super) fn get_wide(&mut self, v: usize) -> Chunks {
+        self.wide_vars(v).into_iter().map(|var| self.b.use_var(var)).collect()
+    }
+
+    /// A variable at the beginning of a group.
+    pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
+        match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.splat(values[0], d);
+                self.set_wide(v, &chunks);
+            }
+            _ => self.set(v, values),
+        }
+    }
+
+    /// A variable from the context.
+    pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
+        let places = self.kept_at(plan, v, thread);
+        match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.load_chunks(d, places[0], 0);
+                self.set_wide(v, &chunks);
+            }
+            _ => {
+                let tys = super::values::parts(&self.function.vars[v].ty);
+                let values: Values =
+                    places.iter().zip(tys).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
+                self.set(v, &values);
+            }
+        }
+    }
+
+    /// A variable into the context.
+    pub(super) fn store_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
+        let places = self.kept_at(plan, v, thread);
+        let d = self.function.vars[v].ty.scalar();
+        match (plan.lanes.vars[v], d) {
+            (Class::Each, Some(d)) if fits(d) => {
+                let chunks = self.get_wide(v);
+                let chunks = self.chunks(Wide::Each(chunks), d);
+                self.store_chunks(d, &chunks, places[0], 0);
+            }
+            (Class::Step(k), Some(d)) => {
+                let first = self.get(v)[0];
+                let chunks = self.chunks(Wide::Step(first, k), d);
+                self.store_chunks(d, &chunks, places[0], 0);
+            }
+            _ => {
+                for (&value, &at) in self.get(v).iter().zip(&places) {
+                    let size = self.b.func.dfg.value_type(value).bytes() as i32;
+                    for lane in 0..WIDTH as i32 {
+                        self.b.ins().store(Self::trusted(), value, at, lane * size);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn wide_block(&mut self, plan: &Plan, body: &[Stmt]) -> Result<()> {
+        for (k, stmt) in body.iter().enumerate() {
+            if let StmtKind::Assign(v, e) = &stmt.kind
+                && plan.lanes.is_guess(*v, e)
+            {
+                let rest = region(&body[k..]);
+                self.wide_guess(plan, *v, e, rest)?;
+                return self.wide_block(plan, &body[k + rest.len()..]);
+            }
+            self.wide_stmt(plan, stmt)?;
+        }
+        Ok(())
+    }
+
+    /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
+    fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
+        let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let (together, taken) = match &e.kind {
+            Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
+                let verdict = self.test(plan, c)?;
+                match plan.lanes.class(a) {
+                    Class::Step(_) => (verdict.all, Some(a)),
+                    _ => (verdict.none, Some(b)),
+                }
+            }
+            _ => {
+                let verdict = self.test(plan, e)?;
+                self.set(v, &[verdict.all]);
+                (self.b.ins().bor(verdict.all, verdict.none), None)
+            }
+        };
+        self.b.ins().brif(together, all, &[], part, &[]);
+        self.b.switch_to_block(part);
+        self.by_lane(plan, rest, |body| body.block(rest))?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(all);
+        if let Some(taken) = taken {
+            let value = self.one(taken)?;
+            self.set(v, &[value]);
+        }
+        self.wide_block(plan, &rest[1..])?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+
+    fn wide_stmt(&mut self, plan: &Plan, stmt: &Stmt) -> Result<()> {
+        match &stmt.kind {
+            StmtKind::Assign(v, e) => {
+                if !matches!(plan.lanes.vars[*v], Class::Each) {
+                    // The first lane's.
+                    let values = self.expr(e)?;
+                    self.set(*v, &values);
+                } else {
+                    let d = e.dtype().unwrap_or(DType::I64);
+                    let value = self.wide(plan, e)?;
+                    let mut chunks = match value {
+                        Wide::Each(chunks) => chunks,
+                        value => self.chunks(value, d),
+                    };
+                    if d == DType::Bool {
+                        chunks = self.mask_of(chunks, 1);
+                    } else if !self.is_small_var(*v) {
+                        chunks = self.chunks(Wide::Each(chunks), d);
+                    }
+                    if self.pending > 4 {
+                        self.pending = 0;
+                        self.want(&chunks);
+                    }
+                    self.set_wide(*v, &chunks);
+                }
+            }
+            StmtKind::Store { array, indices, value } => self.wide_store(plan, stmt, array, indices, value)?,
+            StmtKind::If { test, then, orelse } => self.wide_if(plan, stmt, test, then, orelse)?,
+            StmtKind::For { var, start, stop, step, body } => {
+                self.wide_for(plan, stmt, *var, [start, stop, step], body)?;
+            }
+            StmtKind::While { test, body } => {
+                let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(head);
+                if plan.lanes.class(test).is_same() {
+                    let test = self.one(test)?;
+                    self.b.ins().brif(test, inside, &[], end, &[]);
+                } else {
+                    let verdict = self.test(plan, test)?;
+                    let (some, part) = (self.b.create_block(), self.b.create_block());
+                    self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+                    self.b.switch_to_block(some);
+                    self.b.ins().brif(verdict.none, end, &[], part, &[]);
+                    self.b.switch_to_block(part);
+                    self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+                    self.b.ins().jump(end, &[]);
+                }
+                self.b.switch_to_block(inside);
+                self.loops.push((head, end));
+                self.wide_block(plan, body)?;
+                self.loops.pop();
+                self.b.ins().jump(head, &[]);
+                self.b.switch_to_block(end);
+            }
+            kind => self.stmt(kind)?,
+        }
+        Ok(())
+    }
+
+    fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        if plan.lanes.class(test).is_same() {
+            let truth = self.one(test)?;
+            self.b.ins().brif(truth, yes, &[], no, &[]);
+            for (block, part) in [(yes, then), (no, orelse)] {
+                self.b.switch_to_block(block);
+                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
+                self.wide_block(plan, part)?;
+                self.facts.truncate(facts);
+                self.b.ins().jump(end, &[]);
+            }
+            self.b.switch_to_block(end);
+            return Ok(());
+        }
+        let (some, part) = (self.b.create_block(), self.b.create_block());
+        let verdict = self.test(plan, test)?;
+        self.b.ins().brif(verdict.all, yes, &[], some, &[]);
+        self.b.switch_to_block(some);
+        self.b.ins().brif(verdict.none, no, &[], part, &[]);
+        for (block, body) in [(yes, then), (no, orelse)] {
+            self.b.switch_to_block(block);
+            if plan.can_block(body) {
+                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
+                self.wide_block(plan, body)?;
+                self.facts.truncate(facts);
+                self.b.ins().jump(end, &[]);
+            } else {
+                self.b.ins().jump(part, &[]);
+            }
+        }
+        self.b.switch_to_block(part);
+        self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+
+    fn wide_for(
+        &mut self,
+        plan: &Plan,
+        stmt: &Stmt,
+        var: usize,
+        [start, stop, step]: [&Expr; 3],
+        body: &[Stmt],
+    ) -> Result<()> {
+        let d = start.dtype().unwrap_or(DType::I64);
+        let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
+        // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
+        let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
+        if plan.lanes.vars[var] == Class::Each || !same && !grows {
+            return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
+        }
+        if same {
+            return self.count(var, [start, stop, step], &mut |this| this.wide_block(plan, body));
+        }
+        let rises = step.as_int().is_none_or(|n| n > 0);
+        let (first, last) = (self.wide(plan, start)?, self.wide(plan, stop)?);
+        let step = self.one(step)?;
+        let (Wide::Same(at) | Wide::Step(at, _)) = first else { return Ok(()) };
+        self.set(var, &[at]);
+        let (head, inside) = (self.b.create_block(), self.b.create_block());
+        let (some, part) = (self.b.create_block(), self.b.create_block());
+        let (next, end) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let at = self.get(var)[0];
+        let now = match first {
+            Wide::Step(_, k) => Wide::Step(at, k),
+            _ => Wide::Same(at),
+        };
+        let fun = if rises { Fun::Less } else { Fun::Greater };
+        let verdict = self.compare_ends(fun, d, &now, &last);
+        let Some(verdict) = verdict else {
+            return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
+        };
+        self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+        self.b.switch_to_block(some);
+        self.b.ins().brif(verdict.none, end, &[], part, &[]);
+        // The last turns, which not all lanes take.
+        self.b.switch_to_block(part);
+        self.by_lane(plan, std::slice::from_ref(stmt), |this| {
+            let StmtKind::For { stop, step, body, .. } = &stmt.kind else { return Ok(()) };
+            let at = Expr::new(start.ty.clone(), Kind::Var(var));
+            this.count(var, [&at, stop, step], &mut |this| this.block(body))
+        })?;
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(inside);
+        self.loops.push((next, end));
+        self.wide_block(plan, body)?;
+        self.loops.pop();
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        let at = self.get(var)[0];
+        let at = self.b.ins().iadd(at, step);
+        self.set(var, &[at]);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! Several threads at a time, as lanes of vectors: operations, and conversions of numbers.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value};
+use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_kernel::ir::Expr;
+
+use super::code::Body;
+use super::values::Values;
+use super::wide::{Chunks, WIDTH, Wide};
+
+fn float_compare(fun: Fun) -> Option<FloatCC> {
+    Some(match fun {
+        Fun::Equal => FloatCC::Equal,
+        Fun::NotEqual => FloatCC::NotEqual,
+        Fun::Less => FloatCC::LessThan,
+        Fun::LessEqual => FloatCC::LessThanOrEqual,
+        Fun::Greater => FloatCC::GreaterThan,
+        Fun::GreaterEqual => FloatCC::GreaterThanOrEqual,
+        _ => return None,
+    })
+}
+
+pub(super) fn int_compare(fun: Fun, signed: bool) -> Option<IntCC> {
+    let cc = match fun {
+        Fun::Equal => IntCC::Equal,
+        Fun::NotEqual => IntCC::NotEqual,
+        Fun::Less => IntCC::SignedLessThan,
+        Fun::LessEqual => IntCC::SignedLessThanOrEqual,
+        Fun::Greater => IntCC::SignedGreaterThan,
+        Fun::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
+        _ => return None,
+    };
+    Some(if signed { cc } else { cc.unsigned() })
+}
+
+impl Body<'_, '_, '_> {
+    pub(super) fn wide_select(&mut self, c: Wide, a: Wide, b: Wide, d: DType) -> Wide {
+        if let Wide::Same(test) = c {
+            let (a, b) = (self.chunks(a, d), self.chunks(b, d));
+            let (a, b) = if d == DType::Bool { (self.mask_of(a, 1), self.mask_of(b, 1)) } else { (a, b) };
+            return Wide::Each(a.iter().zip(&b).map(|(&x, &y)| self.b.ins().select(test, x, y)).collect());
+        }
+        let mask = self.chunks(c, DType::Bool);
+        let size = if d == DType::Bool { 1 } else { d.size() as u32 };
+        let mask = self.mask_of(mask, size);
+        let (a, b) = (self.chunks(a, d), self.chunks(b, d));
+        let (a, b) = if d == DType::Bool { (self.mask_of(a, 1), self.mask_of(b, 1)) } else { (a, b) };
+        let plain = MemFlagsData::new().with_endianness(Endianness::Little);
+        let mut all = Chunks::new();
+        for ((&m, &x), &y) in mask.iter().zip(&a).zip(&b) {
+            let t = self.b.func.dfg.value_type(x);
+            let m = if self.b.func.dfg.value_type(m) == t { m } else { self.b.ins().bitcast(t, plain, m) };
+            all.push(self.b.ins().bitselect(m, x, y));
+        }
+        Wide::Each(all)
+    }
+
+    pub(super) fn wide_cast(&mut self, value: Wide, mut from: DType, to: DType, small: bool) -> Result<Wide> {
+        if from == to {
+            return Ok(value);
+        }
+        if let Wide::Each(chunks) = &value
+            && from == DType::I64
+            && self.is_half(chunks)
+        {
+            from = DType::I32;
+            if from == to {
+                return Ok(value);
+            }
+        }
+        // Held in 32 bits.
+        let small = small && from.is_int() && from.size() <= 4;
+        let to = if small { DType::I32 } else { to };
+        if small && from.size() == 4 {
+            return Ok(Wide::Each(self.chunks(value, from)));
+        }
+        let mut chunks = self.chunks(value.clone(), from);
+        let whole = |d: DType| d.is_int();
+        if to == DType::Bool && from != DType::Bool {
+            let t = Self::vector(from);
+            let zero = self.zero(t.lane_type());
+            let zero = self.b.ins().splat(t, zero);
+            let float = from.is_float();
+            let mask = chunks.into_iter().map(|c| {
+                if float {
+                    self.b.ins().fcmp(FloatCC::NotEqual, c, zero)
+                } else {
+                    self.b.ins().icmp(IntCC::NotEqual, c, zero)
+                }
+            });
+            return Ok(Wide::Each(mask.collect()));
+        }
+        if from == DType::Bool && whole(to) {
+            let mask = self.mask_of(chunks, to.size() as u32);
+            return Ok(Wide::Each(mask.into_iter().map(|c| self.b.ins().ineg(c)).collect()));
+        }
+        if whole(from) && whole(to) {
+            let signed = from.kind() == Sort::Int;
+            let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
+            while size(self, &chunks) < to.size() as u32 {
+                let mut wider = Chunks::new();
+                for &c in &chunks {
+                    wider.push(if signed { self.b.ins().swiden_low(c) } else { self.b.ins().uwiden_low(c) });
+                    wider.push(if signed { self.b.ins().swiden_high(c) } else { self.b.ins().uwiden_high(c) });
+                }
+                chunks = wider;
+            }
+            while size(self, &chunks) > to.size() as u32 {
+                chunks = self.halved(&chunks);
+            }
+            return Ok(Wide::Each(chunks));
+        }
+        if from == DType::I32 && to == DType::F32 {
+            let t = Self::vector(to);
+            return Ok(Wide::Each(chunks.into_iter().map(|c| self.b.ins().fcvt_from_sint(t, c)).collect()));
+        }
+        self.lane_by_lane(from, to, &[value], |body, v| Ok(body.convert(v, from, to)?[0]))
+    }
+
+    /// An operation for which there is no vector instruction.
+    fn lane_by_lane(
+        &mut self,
+        from: DType,
+        to: DType,
+        values: &[Wide],
+        mut f: impl FnMut(&mut Self, &[Value]) -> Result<Value>,
+    ) -> Result<Wide> {
+        let mut results = Vec::new();
+        for lane in 0..WIDTH {
+            let operands: Vec<Value> = values.iter().map(|v| self.lane_of(v, from, lane)).collect();
+            results.push(f(self, &operands)?);
+        }
+        Ok(Wide::Each(self.gathered(&results, to)))
+    }
+
+    pub(super) fn wide_fun(&mut self, fun: Fun, d: DType, values: &[Wide], args: &[Expr]) -> Result<Wide> {
+        if let Some(chunks) = self.vector_fun(fun, d, values, args) {
+            return Ok(Wide::Each(chunks));
+        }
+        let to = fun.result(d);
+        let known = args.get(1).and_then(Expr::as_int);
+        self.lane_by_lane(d, to, values, |body, v| {
+            let operands: Vec<Values> = v.iter().map(|&v| Values::from_slice(&[v])).collect();
+            Ok(body.fun_of(fun, d, &operands, known)?[0])
+        })
+    }
+
+    /// What vectors have instructions for.
+    pub(super) fn vector_fun(&mut self, fun: Fun, d: DType, values: &[Wide], args: &[Expr]) -> Option<Chunks> {
+        let each = |body: &mut Self, k: usize| body.chunks(values[k].clone(), d);
+        let two = |body: &mut Self, f: &mut dyn FnMut(&mut Self, Value, Value) -> Value| {
+            let (a, b) = (each(body, 0), each(body, 1));
+            Some(a.iter().zip(&b).map(|(&a, &b)| f(body, a, b)).collect())
+        };
+        let one = |body: &mut Self, f: &mut dyn FnMut(&mut Self, Value) -> Value| {
+            let a = each(body, 0);
+            Some(a.iter().map(|&a| f(body, a)).collect())
+        };
+        if d == DType::Bool {
+            let a = each(self, 0);
+            if matches!(fun, Fun::Invert | Fun::LogicalNot) {
+                return Some(a.iter().map(|&a| self.b.ins().bnot(a)).collect());
+            }
+            if !matches!(
+                fun,
+                Fun::BitwiseAnd | Fun::LogicalAnd | Fun::BitwiseOr | Fun::LogicalOr | Fun::BitwiseXor | Fun::LogicalXor
+            ) {
+                return None;
+            }
+            let b = each(self, 1);
+            let size = |c: &Chunks| self.b.func.dfg.value_type(c[0]).lane_type().bytes();
+            let size = size(&a).max(size(&b));
+            let (a, b) = (self.mask_of(a, size), self.mask_of(b, size));
+            let pairs = a.iter().zip(&b);
+            return Some(
+                pairs
+                    .map(|(&a, &b)| match fun {
+                        Fun::BitwiseAnd | Fun::LogicalAnd => self.b.ins().band(a, b),
+                        Fun::BitwiseOr | Fun::LogicalOr => self.b.ins().bor(a, b),
+                        _ => self.b.ins().bxor(a, b),
+                    })
+                    .collect(),
+            );
+        }
+        if d.is_float() {
+            if let Some(cc) = float_compare(fun) {
+                return two(self, &mut |s, a, b| s.b.ins().fcmp(cc, a, b));
+            }
+            return match fun {
+                Fun::Add => two(self, &mut |s, a, b| s.b.ins().fadd(a, b)),
+                Fun::Subtract => two(self, &mut |s, a, b| s.b.ins().fsub(a, b)),
+                Fun::Multiply => two(self, &mut |s, a, b| s.b.ins().fmul(a, b)),
+                Fun::Divide => two(self, &mut |s, a, b| s.b.ins().fdiv(a, b)),
+                Fun::Square => one(self, &mut |s, a| s.b.ins().fmul(a, a)),
+                Fun::Sqrt => one(self, &mut |s, a| s.b.ins().sqrt(a)),
+                Fun::Negative => one(self, &mut |s, a| s.b.ins().fneg(a)),
+                Fun::Absolute | Fun::Fabs => one(self, &mut |s, a| s.b.ins().fabs(a)),
+                Fun::Floor => one(self, &mut |s, a| s.b.ins().floor(a)),
+                Fun::Ceil => one(self, &mut |s, a| s.b.ins().ceil(a)),
+                Fun::Trunc => one(self, &mut |s, a| s.b.ins().trunc(a)),
+                Fun::Positive => one(self, &mut |_, a| a),
+                _ => None,
+            };
+        }
+        if d.size() < 4 {
+            return None;
+        }
+        let signed = d.kind() == Sort::Int;
+        if let Some(cc) = int_compare(fun, signed) {
+            return two(self, &mut |s, a, b| s.b.ins().icmp(cc, a, b));
+        }
+        let known = args.get(1).and_then(Expr::as_int);
+        match fun {
+            Fun::Add => two(self, &mut |s, a, b| s.b.ins().iadd(a, b)),
+            Fun::Subtract => two(self, &mut |s, a, b| s.b.ins().isub(a, b)),
+            Fun::Multiply => two(self, &mut |s, a, b| s.b.ins().imul(a, b)),
+            Fun::Square => one(self, &mut |s, a| s.b.ins().imul(a, a)),
+            Fun::Negative => one(self, &mut |s, a| s.b.ins().ineg(a)),
+            Fun::Positive => one(self, &mut |_, a| a),
+            Fun::BitwiseAnd => two(self, &mut |s, a, b| s.b.ins().band(a, b)),
+            Fun::BitwiseOr => two(self, &mut |s, a, b| s.b.ins().bor(a, b)),
+            Fun::BitwiseXor => two(self, &mut |s, a, b| s.b.ins().bxor(a, b)),
+            Fun::Invert => one(self, &mut |s, a| s.b.ins().bnot(a)),
+            Fun::Maximum | Fun::Minimum => {
+                let cc = match (fun, signed) {
+                    (Fun::Maximum, true) => IntCC::SignedGreaterThan,
+                    (Fun::Maximum, false) => IntCC::UnsignedGreaterThan,
+                    (_, true) => IntCC::SignedLessThan,
+                    (_, false) => IntCC::UnsignedLessThan,
+                };
+                two(self, &mut |s, a, b| {
+                    let first = s.b.ins().icmp(cc, a, b);
+                    s.b.ins().bitselect(first, a, b)
+                })
+            }
+            Fun::LeftShift | Fun::RightShift => {
+                let by = known.filter(|n| (0..8 * d.size() as i64).contains(n))?;
+                one(self, &mut |s, a| match (fun, signed) {
+                    (Fun::LeftShift, _) => s.b.ins().ishl_imm_s(a, by),
+                    (_, true) => s.b.ins().sshr_imm_s(a, by),
+                    _ => s.b.ins().ushr_imm_s(a, by),
+                })
+            }
+            Fun::FloorDivide | Fun::Remainder => {
+                let by = known.filter(|n| *n > 0 && (*n as u64).is_power_of_two())?;
+                let t = Self::vector(d);
+                one(self, &mut |s, a| match fun {
+                    Fun::Remainder => {
+                        let least = s.b.ins().iconst(t.lane_type(), by - 1);
+                        let least = s.b.ins().splat(t, least);
+                        s.b.ins().band(a, least)
+                    }
+                    _ if signed => s.b.ins().sshr_imm_s(a, i64::from(by.trailing_zeros())),
+                    _ => s.b.ins().ushr_imm_s(a, i64::from(by.trailing_zeros())),
+                })
+            }
+            _ => None,
+        }
+    }
+}

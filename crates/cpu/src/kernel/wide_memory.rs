@@ -1,0 +1,218 @@
+//! Several threads at a time, as lanes of vectors: elements of arrays.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use cuprous_core::{DType, Result};
+use cuprous_kernel::ir::{Expr, Stmt};
+use cuprous_kernel::types::Ty;
+
+use super::address::without_constant;
+use super::code::Body;
+use super::regions::Plan;
+use super::values::register;
+use super::wide::{Chunks, WIDTH, Wide};
+
+/// Where the lanes of an element access lie.
+pub(super) enum Place {
+    /// All at one address.
+    Same(Value, i32),
+    /// The first lane's address and what is added to it, and bytes from lane to lane.
+    Step(Value, i32, Value, Option<i64>),
+    /// Each its own.
+    Each(Vec<Value>),
+}
+
+impl Body<'_, '_, '_> {
+    pub(super) fn load_step(&mut self, d: DType, (at, far): (Value, i32), step: Value, known: Option<i64>) -> Chunks {
+        if known == Some(d.size() as i64) {
+            return self.load_chunks(d, at, far);
+        }
+        self.pending += 2;
+        let t = register(d);
+        let mut place = at;
+        self.gather(d, |body, lane| match known.and_then(|k| i32::try_from(i64::from(far) + k * lane).ok()) {
+            Some(far) => body.b.ins().load(t, Self::trusted(), at, far),
+            None => {
+                let value = body.b.ins().load(t, Self::trusted(), place, far);
+                place = body.b.ins().iadd(place, step);
+                value
+            }
+        })
+    }
+
+    /// Vectors of what is read for each lane.
+    pub(super) fn gather(&mut self, d: DType, mut read: impl FnMut(&mut Self, i64) -> Value) -> Chunks {
+        let t = Self::vector(d);
+        let lanes = i64::from(t.lane_count());
+        let mut chunks = Chunks::new();
+        for c in 0..WIDTH / lanes {
+            let first = read(self, c * lanes);
+            let mut chunk = self.b.ins().splat(t, first);
+            for lane in 1..lanes {
+                let value = read(self, c * lanes + lane);
+                chunk = self.b.ins().insertlane(chunk, value, lane as u8);
+                if lane % 8 == 7 {
+                    self.want(&[chunk]);
+                }
+            }
+            if lanes < 8 {
+                self.want(&[chunk]);
+            }
+            chunks.push(if d == DType::Bool { self.b.ins().ineg(chunk) } else { chunk });
+        }
+        chunks
+    }
+
+    /// Where the lanes' elements lie, and whether only some of the indices are negative.
+    pub(super) fn wide_place(
+        &mut self,
+        plan: &Plan,
+        array: &Expr,
+        indices: &[Expr],
+    ) -> Result<Option<(Place, Option<Value>)>> {
+        let values = self.expr(array)?;
+        let Ty::Array(ty) = &array.ty else { return Ok(None) };
+        let mut at = Vec::new();
+        let mut mixed: Option<Value> = None;
+        let mut any = false;
+        let mut apart = Vec::new();
+        for (axis, index) in indices.iter().enumerate() {
+            let d = index.dtype().unwrap_or(DType::I64);
+            let natural = self.natural(index);
+            let (rest, more) = if natural { without_constant(index) } else { (Some(index), 0) };
+            apart.push(more);
+            let Some(index) = rest else {
+                at.push(None);
+                continue;
+            };
+            let extent = values[1 + axis];
+            at.push(Some(match self.wide(plan, index)? {
+                Wide::Same(value) => Wide::Same(if natural { value } else { self.wrapped(value, extent) }),
+                Wide::Step(value, k) if natural => Wide::Step(value, k),
+                Wide::Step(value, k) => {
+                    let last = self.b.ins().iadd_imm_s(value, k.wrapping_mul(WIDTH - 1));
+                    let differ = self.b.ins().bxor(value, last);
+                    let part = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, differ, 0);
+                    mixed = Some(mixed.map_or(part, |m| self.b.ins().bor(m, part)));
+                    Wide::Step(self.wrapped(value, extent), k)
+                }
+                value => {
+                    any = true;
+                    if natural {
+                        value
+                    } else {
+                        let chunks = self.chunks(value, d);
+                        let extent = self.b.ins().splat(Self::vector(d), extent);
+                        let wrapped = chunks.into_iter().map(|c| {
+                            // The sign as a mask.
+                            let sign = self.b.ins().sshr_imm_s(c, 8 * d.size() as i64 - 1);
+                            let back = self.b.ins().band(extent, sign);
+                            self.b.ins().iadd(c, back)
+                        });
+                        Wide::Each(wrapped.collect())
+                    }
+                }
+            }));
+        }
+        let strides = self.known_strides(array, ty, &values);
+        let (mut place, far) = self.moved(values[0], &apart, &strides);
+        let mut step: Option<(Value, Option<i64>)> = None;
+        for (index, &stride) in at.iter().zip(&strides) {
+            let Some(Wide::Same(value) | Wide::Step(value, _)) = *index else { continue };
+            let far = self.distance(value, stride);
+            place = self.b.ins().iadd(place, far);
+            if let Some(Wide::Step(_, k)) = *index {
+                let own = (self.b.ins().imul_imm_s(stride.0, k), stride.1.map(|s| s * k));
+                step = Some(match step {
+                    None => own,
+                    Some(before) => {
+                        let both = before.1.zip(own.1).map(|(a, b)| a + b);
+                        (self.b.ins().iadd(before.0, own.0), both)
+                    }
+                });
+            }
+        }
+        if !any {
+            return Ok(Some(match step {
+                None => (Place::Same(place, far), None),
+                Some((bytes, known)) => (Place::Step(place, far, bytes, known), mixed),
+            }));
+        }
+        if mixed.is_some() {
+            return Ok(None);
+        }
+        place = self.b.ins().iadd_imm_s(place, i64::from(far));
+        let mut places = Vec::new();
+        for lane in 0..WIDTH {
+            let mut at_lane = place;
+            for (index, &stride) in at.iter().zip(&strides) {
+                let Some(index @ Wide::Each(_)) = index else { continue };
+                let value = self.lane_of(index, DType::I64, lane);
+                let far = self.distance(value, stride);
+                at_lane = self.b.ins().iadd(at_lane, far);
+            }
+            if let Some((bytes, _)) = step {
+                let far = self.b.ins().imul_imm_s(bytes, lane);
+                at_lane = self.b.ins().iadd(at_lane, far);
+            }
+            places.push(at_lane);
+        }
+        Ok(Some((Place::Each(places), None)))
+    }
+
+    pub(super) fn wide_store(
+        &mut self,
+        plan: &Plan,
+        stmt: &Stmt,
+        array: &Expr,
+        indices: &[Expr],
+        value: &Expr,
+    ) -> Result<()> {
+        let d = value.dtype().unwrap_or(DType::I64);
+        let part = std::slice::from_ref(stmt);
+        let Some((place, mixed)) = self.wide_place(plan, array, indices)? else {
+            return self.by_lane(plan, part, |body| body.stmt(&stmt.kind));
+        };
+        let (fast, slow, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        if let Some(mixed) = mixed {
+            self.b.ins().brif(mixed, slow, &[], fast, &[]);
+            self.b.set_cold_block(slow);
+            self.b.switch_to_block(slow);
+            self.by_lane(plan, part, |body| body.stmt(&stmt.kind))?;
+        } else {
+            self.b.ins().jump(fast, &[]);
+            self.b.switch_to_block(slow);
+        }
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(fast);
+        let value = self.wide(plan, value)?;
+        match place {
+            Place::Same(at, far) => {
+                // The last lane's stays.
+                let last = self.lane_of(&value, d, WIDTH - 1);
+                self.b.ins().store(Self::trusted(), last, at, far);
+            }
+            Place::Step(at, far, _, Some(known)) if known == d.size() as i64 => {
+                let chunks = self.chunks(value, d);
+                self.store_chunks(d, &chunks, at, far);
+            }
+            Place::Step(at, far, step, _) => {
+                let mut place = at;
+                for lane in 0..WIDTH {
+                    let value = self.lane_of(&value, d, lane);
+                    self.b.ins().store(Self::trusted(), value, place, far);
+                    place = self.b.ins().iadd(place, step);
+                }
+            }
+            Place::Each(places) => {
+                for (lane, at) in (0..).zip(places) {
+                    let value = self.lane_of(&value, d, lane);
+                    self.b.ins().store(Self::trusted(), value, at, 0);
+                }
+            }
+        }
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        Ok(())
+    }
+}

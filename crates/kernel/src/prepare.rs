@@ -1,0 +1,247 @@
+//! Kernels made simpler for devices that are given no compiler behind their own: early returns become choices, names of
+//! declared arrays the arrays, short loops of known length their turns.
+
+use std::collections::HashMap;
+
+use cuprous_core::Fun;
+use cuprous_core::scalar::Number;
+
+use crate::ir::{Expr, Function, Index, Kind, Printed, Stmt, StmtKind, any_expr, each_expr, each_stmt};
+use crate::lanes::{exposed, has_return, leaves, occurrences};
+
+/// Turns of a loop that is written out, and what all of them together may have of expressions.
+const TURNS: i64 = 4;
+const PARTS: i64 = 640;
+/// What four turns may have of expressions.
+const SHORT: i64 = 100;
+
+/// Prepares a kernel.
+pub fn prepare(function: &mut Function) {
+    function.body = without_returns(&function.body);
+    name_arrays(function);
+    let total = occurrences(&function.body, function.vars.len());
+    let body = std::mem::take(&mut function.body);
+    function.body = unrolled(body, &total);
+}
+
+/// Calls `f` with each expression, the inner ones first.
+fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
+    for stmt in body {
+        match &mut stmt.kind {
+            StmtKind::Assign(_, e) | StmtKind::Eval(e) | StmtKind::Return(Some(e)) => rewrite_expr(e, f),
+            StmtKind::Store { array, indices, value } => {
+                rewrite_expr(array, f);
+                indices.iter_mut().for_each(|e| rewrite_expr(e, f));
+                rewrite_expr(value, f);
+            }
+            StmtKind::Copy { to, from } => {
+                rewrite_expr(to, f);
+                rewrite_expr(from, f);
+            }
+            StmtKind::If { test, then, orelse } => {
+                rewrite_expr(test, f);
+                rewrite(then, f);
+                rewrite(orelse, f);
+            }
+            StmtKind::While { test, body } => {
+                rewrite_expr(test, f);
+                rewrite(body, f);
+            }
+            StmtKind::For { start, stop, step, body, .. } => {
+                [start, stop, step].into_iter().for_each(|e| rewrite_expr(e, f));
+                rewrite(body, f);
+            }
+            StmtKind::Print(parts) => {
+                for part in parts {
+                    if let Printed::Value(e) = part {
+                        rewrite_expr(e, f);
+                    }
+                }
+            }
+            StmtKind::Raise(_, values) => values.iter_mut().for_each(|e| rewrite_expr(e, f)),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+        }
+    }
+}
+
+fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut e.kind {
+        Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
+        Kind::Cast(a)
+        | Kind::Not(a)
+        | Kind::Item(a, _)
+        | Kind::Field(a, _)
+        | Kind::Transpose(a)
+        | Kind::Extent(a, _)
+        | Kind::Stride(a, _) => rewrite_expr(a, f),
+        Kind::And(a, b) | Kind::Or(a, b) => [a, b].into_iter().for_each(|e| rewrite_expr(e, f)),
+        Kind::Select(c, a, b) => [c, a, b].into_iter().for_each(|e| rewrite_expr(e, f)),
+        Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
+            all.iter_mut().for_each(|e| rewrite_expr(e, f));
+        }
+        Kind::Load(a, indices) => {
+            rewrite_expr(a, f);
+            indices.iter_mut().for_each(|e| rewrite_expr(e, f));
+        }
+        Kind::View(a, indices) => {
+            rewrite_expr(a, f);
+            for index in indices {
+                match index {
+                    Index::At(e) => rewrite_expr(e, f),
+                    Index::Slice(a, b, c) => [a, b, c].into_iter().flatten().for_each(|e| rewrite_expr(e, f)),
+                    Index::New => {}
+                }
+            }
+        }
+        Kind::Atomic { array, indices, operands, .. } => {
+            rewrite_expr(array, f);
+            indices.iter_mut().chain(operands).for_each(|e| rewrite_expr(e, f));
+        }
+    }
+    f(e);
+}
+
+/// Names that stand for one declared or constant array.
+fn name_arrays(function: &mut Function) {
+    let mut arrays: HashMap<usize, Kind> = HashMap::new();
+    let mut twice = exposed(&function.body);
+    each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Assign(v, e) => match &e.kind {
+            Kind::Declared(_) | Kind::Constant(_) if function.vars[*v].ty == e.ty => {
+                if arrays.insert(*v, e.kind.clone()).is_some() {
+                    twice.insert(*v);
+                }
+            }
+            _ => {
+                twice.insert(*v);
+            }
+        },
+        StmtKind::For { var, .. } => {
+            twice.insert(*var);
+        }
+        _ => {}
+    });
+    arrays.retain(|v, _| !twice.contains(v));
+    rewrite(&mut function.body, &mut |e| {
+        if let Kind::Var(v) = e.kind
+            && let Some(kind) = arrays.get(&v)
+        {
+            e.kind = kind.clone();
+        }
+    });
+}
+
+fn unrolled(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
+    let mut result = Vec::new();
+    for mut stmt in body {
+        match &mut stmt.kind {
+            StmtKind::If { then, orelse, .. } => {
+                *then = unrolled(std::mem::take(then), total);
+                *orelse = unrolled(std::mem::take(orelse), total);
+            }
+            StmtKind::While { body, .. } | StmtKind::For { body, .. } => {
+                *body = unrolled(std::mem::take(body), total);
+            }
+            _ => {}
+        }
+        match turns(&stmt, total) {
+            Some(values) => {
+                let StmtKind::For { var, start, body, .. } = stmt.kind else { continue };
+                for n in values {
+                    let mut turn = body.clone();
+                    rewrite(&mut turn, &mut |e| {
+                        if matches!(e.kind, Kind::Var(v) if v == var) {
+                            *e = Expr::new(start.ty.clone(), Kind::Const(Number::Int(n.into())));
+                        }
+                    });
+                    result.extend(turn);
+                }
+            }
+            None => result.push(in_fours(stmt, total)),
+        }
+    }
+    result
+}
+
+/// A loop of known length with four turns in one, where a turn is short.
+fn in_fours(mut stmt: Stmt, total: &[u32]) -> Stmt {
+    let Some((first, count, by)) = counts(&stmt, total) else { return stmt };
+    let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
+    let mut parts = 0;
+    each_expr(body, &mut |_| parts += 1);
+    let (Some(d), Some(end)) = (start.dtype(), first.checked_add((count as i64).saturating_mul(by))) else {
+        return stmt;
+    };
+    if count % 4 != 0 || 4 * parts > SHORT || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty()) {
+        return stmt;
+    }
+    let mut turns = Vec::new();
+    for k in 0..4 {
+        let mut turn = body.clone();
+        if k > 0 {
+            rewrite(&mut turn, &mut |e| {
+                if matches!(e.kind, Kind::Var(v) if v == *var) {
+                    let more = Expr::new(e.ty.clone(), Kind::Const(Number::Int((k * by).into())));
+                    e.kind = Kind::Fun(Fun::Add, d, vec![e.clone(), more]);
+                }
+            });
+        }
+        turns.extend(turn);
+    }
+    *body = turns;
+    *stop = Expr::new(stop.ty.clone(), Kind::Const(Number::Int(end.into())));
+    *step = Expr::new(step.ty.clone(), Kind::Const(Number::Int((4 * by).into())));
+    stmt
+}
+
+/// The counter's values, of a loop that is written out.
+fn turns(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
+    let (start, count, step) = counts(stmt, total)?;
+    let mut parts = 0i64;
+    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| parts += 1));
+    let short = count <= TURNS as u64 && parts.saturating_mul(count as i64) <= PARTS;
+    short.then(|| (0..count as i64).map(|k| start + k * step).collect())
+}
+
+/// First value, turns and step of a loop that may be written out.
+fn counts(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
+    let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
+    let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
+    if step == 0 || leaves(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var] {
+        return None;
+    }
+    let distance = if step > 0 { stop.checked_sub(start)? } else { start.checked_sub(stop)? };
+    let count = (distance.max(0) as u64).div_ceil(step.unsigned_abs());
+    let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+    (!waits).then_some((start, count, step))
+}
+
+/// A kernel's body in which `if test: return` at its ends is the choice of what follows.
+fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
+    let mut result = Vec::new();
+    for (k, stmt) in body.iter().enumerate() {
+        match &stmt.kind {
+            StmtKind::Return(None) => return result,
+            StmtKind::If { test, then, orelse } if has_return(then) || has_return(orelse) => {
+                let ends = |block: &[Stmt]| matches!(block.last().map(|s| &s.kind), Some(StmtKind::Return(None)));
+                let rest = &body[k + 1..];
+                let (mut then, mut orelse) = (then.clone(), orelse.clone());
+                match (ends(&then), ends(&orelse), rest.is_empty()) {
+                    (true, true, _) | (_, _, true) => {}
+                    (true, false, _) => orelse.extend_from_slice(rest),
+                    (false, true, _) => then.extend_from_slice(rest),
+                    (false, false, _) => {
+                        result.extend_from_slice(&body[k..]);
+                        return result;
+                    }
+                }
+                let kind =
+                    StmtKind::If { test: test.clone(), then: without_returns(&then), orelse: without_returns(&orelse) };
+                result.push(Stmt { line: stmt.line, kind });
+                return result;
+            }
+            _ => result.push(stmt.clone()),
+        }
+    }
+    result
+}

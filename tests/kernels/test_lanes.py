@@ -1,0 +1,209 @@
+"""Threads that devices run several at a time: where some of them go another way than their neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuprous import cuda
+
+N = 50
+
+
+def launched(kernel: Any, *args: Any, threads: int = 25) -> None:
+    kernel[N // threads, threads](*args)
+
+
+def test_indices_that_turn_negative_among_neighbours() -> None:
+    @cuda.jit
+    def kernel(a, out, back):
+        i = cuda.grid(1)
+        out[i] = a[i - 20] + a[3 - i % 7]
+        back[i - 37] = i
+
+    a, out, back = np.arange(N) * 1.5, np.zeros(N), np.zeros(N, np.int64)
+    i = np.arange(N)
+    for threads in (25, 50):
+        launched(kernel, a, out, back, threads=threads)
+        np.testing.assert_array_equal(out, a[i - 20] + a[3 - i % 7])
+        np.testing.assert_array_equal(back[i - 37], i)
+
+
+def test_neighbours_clamped_at_the_edges() -> None:
+    @cuda.jit
+    def kernel(image, out):
+        x, y = cuda.grid(2)
+        height, width = image.shape[0], image.shape[1]
+        if x < width and y < height:
+            left, right = max(x - 1, 0), min(x + 1, width - 1)
+            for k in range(3):
+                value = np.int32(image[y, left, k]) + 2 * image[y, x, k] + image[y, right, k]
+                out[y, x, k] = min(value, 255)
+
+    image = np.random.default_rng(0).integers(0, 256, (5, 70, 3), np.uint8)
+    wide = np.pad(image.astype(int), ((0, 0), (1, 1), (0, 0)), "edge")
+    expected = np.minimum(wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:], 255)
+    for block in ((16, 2), (32, 1), (9, 5)):
+        out = np.zeros_like(image)
+        kernel[(-(-70 // block[0]), -(-5 // block[1])), block](image, out)
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_loops_that_end_at_different_turns() -> None:
+    @cuda.jit
+    def kernel(a, out, n):
+        i = cuda.grid(1)
+        total = 0.0
+        for k in range(i, n, 13):
+            total += a[k]
+        turns = 0
+        while turns * turns < i:
+            turns += 1
+            if turns == n:
+                break
+        for k in range(3):
+            for j in range(i % 4):
+                total += k * j
+        out[i] = total + 1000 * turns
+
+    a, out = np.arange(N) * 0.5, np.zeros(N)
+    expected = [
+        a[i::13].sum() + sum(k * j for k in range(3) for j in range(i % 4)) + 1000 * int(np.ceil(np.sqrt(i)))
+        for i in range(N)
+    ]
+    for threads in (25, 50):
+        launched(kernel, a, out, N, threads=threads)
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_numbers_of_all_sizes_and_truth_values() -> None:
+    @cuda.jit
+    def kernel(a, b, small, flags, out):
+        i = cuda.grid(1)
+        inside = 3 < i < 40
+        even = i % 2 == 0
+        both = (inside and even) or i == 1
+        flags[i] = both != inside
+        small[i] = a[i] * 3 + (b[i] >> 1) if both else -a[i]
+        out[i] = np.float32(a[i]) / b[i] if b[i] > 4 and not even else int(b[i]) // (i - 60)
+
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-128, 128, N, np.int8), rng.integers(0, 200, N, np.uint16)
+    small, flags, out = np.zeros(N, np.int8), np.zeros(N, bool), np.zeros(N, np.float32)
+    i = np.arange(N)
+    inside, even = (i > 3) & (i < 40), i % 2 == 0
+    both = inside & even | (i == 1)
+    wide_a, wide_b = a.astype(int), b.astype(int)
+    expected = np.where(both, wide_a * 3 + (wide_b >> 1), -wide_a).astype(np.int8)
+    ratio = np.divide(a.astype(np.float32), b.astype(np.float32), where=b > 4, out=np.zeros(N, np.float32))
+    for threads in (25, 50):
+        launched(kernel, a, b, small, flags, out, threads=threads)
+        np.testing.assert_array_equal(flags, both != inside)
+        np.testing.assert_array_equal(small, expected)
+        np.testing.assert_allclose(out, np.where((b > 4) & ~even, ratio, wide_b // (i - 60)), rtol=1e-6)
+
+
+def test_a_thread_that_ends_does_not_take_its_neighbours_along() -> None:
+    @cuda.jit
+    def early(a, out):
+        i = cuda.grid(1)
+        if i % 3 == 1:
+            return
+        out[i] = a[i]
+        if i == 30:
+            return
+        out[i] += 1
+
+    @cuda.jit(debug=True, opt=False)
+    def raising(a, out):
+        i = cuda.grid(1)
+        if a[i] == 7:
+            raise ValueError("seven")
+        out[i] = a[i] + 1
+
+    a, i = np.arange(N), np.arange(N)
+    for threads in (25, 50):
+        out = np.zeros(N, np.int64)
+        launched(early, a, out, threads=threads)
+        np.testing.assert_array_equal(out, np.where(i % 3 == 1, 0, a + (i != 30)))
+    out = cuda.to_device(np.zeros(N, np.int64))
+    with pytest.raises(ValueError, match="seven"):
+        raising[1, N](a, out)
+        cuda.synchronize()
+    if not cuda.is_available():
+        np.testing.assert_array_equal(out.copy_to_host(), np.where(a == 7, 0, a + 1))
+
+
+def test_what_threads_keep_from_one_barrier_to_the_next() -> None:
+    @cuda.jit
+    def kernel(a, out):
+        s = cuda.shared.array(64, np.float64)
+        mine = cuda.local.array(4, np.int32)
+        t = cuda.threadIdx.x
+        z = complex(t, 1)
+        row = a[t % 5]
+        pair = (t, a[0, t % 3])
+        for k in range(4):
+            mine[k] = t * k
+        s[t] = t * 2.0
+        cuda.syncthreads()
+        other = s[cuda.blockDim.x - 1 - t]
+        cuda.syncthreads()
+        s[t] = other
+        cuda.syncthreads()
+        out[t] = s[t] + row[1] + pair[0] + pair[1] + mine[3] + (z * z).imag
+
+    a = np.random.default_rng(2).random((5, 3))
+    for threads in (7, 16, 40):
+        t, out = np.arange(threads), np.zeros(threads)
+        kernel[1, threads](a, out)
+        expected = 2.0 * (threads - 1 - t) + a[t % 5, 1] + t + a[0, t % 3] + 3 * t + 2 * t
+        np.testing.assert_allclose(out, expected)
+
+
+def test_barriers_in_loops_and_choices_that_all_threads_share() -> None:
+    @cuda.jit
+    def kernel(out, n, flag):
+        s = cuda.shared.array(64, np.int64)
+        t = cuda.threadIdx.x
+        s[t] = t
+        cuda.syncthreads()
+        step, rounds = 1, 0
+        while step < cuda.blockDim.x:
+            if flag > 1 and step > n:
+                break
+            left = s[t - step] if t >= step else 0
+            cuda.syncthreads()
+            s[t] += left
+            rounds += cuda.syncthreads_count(t >= step) + cuda.syncthreads_or(t == 3) - cuda.syncthreads_and(t > 3)
+            step *= 2
+        out[t] = s[t] * 1000 + rounds
+
+    for threads in (16, 33):
+        for flag in (0, 2):
+            s, step, rounds = np.arange(threads), 1, 0
+            while step < threads and not (flag > 1 and step > 4):
+                s[step:] += s[:-step].copy()
+                rounds += threads - step + 1
+                step *= 2
+            out = np.zeros(threads, np.int64)
+            kernel[1, threads](out, 4, flag)
+            np.testing.assert_array_equal(out, s * 1000 + rounds)
+
+
+def test_threads_that_come_to_different_barriers_still_meet() -> None:
+    @cuda.jit
+    def kernel(out, n):
+        s = cuda.shared.array(64, np.int64)
+        t = cuda.threadIdx.x
+        if t >= n:
+            return
+        s[t] = t
+        cuda.syncthreads()
+        out[t] = s[n - 1 - t]
+
+    out = np.zeros(40, np.int64)
+    kernel[1, 40](out, 30)
+    np.testing.assert_array_equal(out, [*range(29, -1, -1), *[0] * 10])
