@@ -395,7 +395,7 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
 
 /// A copy on another device; without `wait` one that may still be under way: see [`cuprous_plan::Engine::send`].
 pub fn to_device(t: &Tensor, id: u8, wait: bool) -> Result<Tensor> {
-    Ok(moved(t, engine_of(&t.array).send(&t.array, &engine(id), wait)?))
+    Ok(moved(t, engine_of(&t.array).send(&t.array, engine(id), wait)?))
 }
 
 /// What is on another device as it is in `t`, with the way back.

@@ -166,7 +166,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
         return Ok(a.clone());
     }
     let py = a.py();
-    let moved = py.detach(|| from.send(array, &to, true)).or_raise()?;
+    let moved = py.detach(|| from.send(array, to, true)).or_raise()?;
     Bound::new(py, PyArray::own(moved))
 }
 

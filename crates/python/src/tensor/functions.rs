@@ -109,7 +109,7 @@ pub(crate) fn t_to_device<'py>(
 pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     let (py, tensor) = (t.py(), t.get().tensor());
     let gpu = devices::named("cuda").or_raise()?;
-    let array = py.detach(|| devices::of(&tensor.array).pin(&tensor.array, &gpu)).or_raise()?;
+    let array = py.detach(|| devices::of(&tensor.array).pin(&tensor.array, gpu)).or_raise()?;
     Ok(PyTensor::wrap(Tensor::new(array)))
 }
 
