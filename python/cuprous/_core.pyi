@@ -322,6 +322,26 @@ class Counter:
         """Adds `count` and returns the number before."""
     value: int
 
+class Counting:
+    """What the calling thread records from its making to `end()`, counted."""
+
+    def __init__(self) -> None: ...
+    def count(self, results: list[Any]) -> None: ...
+    def end(self) -> None: ...
+    def facts(self) -> dict[str, Any]: ...
+    def on(self, device: str | None, gpu: bool, tf32: bool) -> dict[str, Any]: ...
+    def compare(
+        self, cpu: str | None, gpu: str | None, repeats: float, pinned: bool, startup: float | None, tf32: bool
+    ) -> dict[str, Any]: ...
+    @staticmethod
+    def hint() -> str | None: ...
+
+def device_side(name: str) -> int:
+    """0 for the name of a CPU, 1 for that of a GPU."""
+
+def profiles() -> list[str]:
+    """The names of all listed devices."""
+
 class Stream:
     """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting.
     `synchronize` and `query` ask about Cuprous' work and what others gave to this stream."""
