@@ -64,7 +64,7 @@ def workloads(big: bool) -> dict[str, Callable[[], Work]]:
         "matmul of float64": lambda: ((lambda a, b: a @ b), (floats(side // 2, side // 2, dtype="float64"),) * 2),
         "fft of complex128": lambda: (cp.fft.fft, (floats(1 << (22 if big else 18), dtype="complex128"),)),
         "solve, float64": lambda: (cp.linalg.solve, (floats(side // 2, side // 2, dtype="float64"), floats(side // 2, dtype="float64"))),
-        "a + b.T": lambda: ((lambda a, b: a + b.T), (floats(2 * side, 2 * side),) * 2),
+        "a + b.T": lambda: ((lambda a, b: a + b.T), (floats(2 * side, 2 * side), floats(2 * side, 2 * side))),
         "histogram of float32": lambda: ((lambda a: cp.histogram(a, 64, (0.0, 1.0))[0]), (floats(k * 10**5),)),
     }  # fmt: skip
 

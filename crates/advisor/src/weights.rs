@@ -32,8 +32,13 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
     (&["sum", "prod", "max", "min"], 1.0, Vector),
     (&["argmax", "argmin"], 2.0, Vector),
     (&["m2"], 4.0, Vector),
+    // The same over elements that do not lie side by side.
+    (&["fold across"], 2.0, Vector),
+    (&["m2 across"], 8.0, Vector),
     // Elements at places that are data, and elements read across the grain of memory.
     (&["gather", "strided"], 10.0, Vector),
+    // Across the grain of memory that no cache holds.
+    (&["strided far"], 30.0, Vector),
     (&["scatter"], 20.0, Vector),
     // Multiplications and additions, each counted.
     (&["dot", "convolve", "recurrence"], 1.0, Matrix),

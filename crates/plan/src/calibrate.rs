@@ -173,7 +173,7 @@ impl Bench<'_> {
     /// Functions of one dtype, by their chains.
     fn chains(&self, rates: &mut Rates) -> Result<()> {
         let n = CHAIN[usize::from(self.gpu)];
-        let lengths = if self.gpu { [20, 50] } else { [2, 8] };
+        let lengths = if self.gpu { [20, 50] } else { [1, 3] };
         for group in Group::ALL {
             let dtype = group.dtype();
             let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
@@ -230,7 +230,7 @@ impl Bench<'_> {
         let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
         // What memory takes anyway says nothing about the work.
         let memory = bytes / rates.bandwidth(bytes);
-        Ok(if rest < 1.1 * memory { rest.max(1e-9) / 4.0 } else { rest })
+        Ok(if rest < 1.1 * memory { memory / 4.0 } else { rest }.max(1e-9))
     }
 
     fn folds(&self, rates: &mut Rates) -> Result<()> {
@@ -248,6 +248,14 @@ impl Bench<'_> {
                 let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.fold(op, &a, 1)?]))?;
                 rates.work.entry(cost::fold(op).into()).or_default()[group as usize] = n as f64 / seconds;
             }
+            let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
+            for (what, op) in [("fold across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
+                if op == ReduceOp::M2 && !group.dtype().is_float() {
+                    continue;
+                }
+                let fold = || Ok(vec![self.engine.fold(op, &columns, 1)?]);
+                self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+            }
         }
         Ok(())
     }
@@ -255,7 +263,7 @@ impl Bench<'_> {
     /// Everything that is no elementwise function. What the device has no code for is left out.
     fn routines(&self, rates: &mut Rates) -> Result<()> {
         let k = i64::from(self.gpu);
-        let (n, side) = (1 << (20 + 4 * k), 1024 << k);
+        let n = 1 << (20 + 4 * k);
         for group in [Group::F32, Group::F64, Group::I32, Group::I64] {
             let dtype = group.dtype();
             let size = dtype.size() as f64 * n as f64;
@@ -275,11 +283,13 @@ impl Bench<'_> {
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
             self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
-            let square = self.random(dtype, &[side, side], 1.0)?;
-            let turned = square.view(square.layout.permute(&[1, 0]));
-            let area = (side * side) as f64;
-            let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
-            self.put(rates, "strided", group, area, 2.0 * area * dtype.size() as f64, copy)?;
+            for (what, side) in [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })] {
+                let square = self.random(dtype, &[side, side], 1.0)?;
+                let turned = square.view(square.layout.permute(&[1, 0]));
+                let area = (side * side) as f64;
+                let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
+                self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
+            }
             let sorted = self.engine.call(CallOp::Sort, &[&a], dtype, &[n])?;
             let search = || Ok(vec![self.engine.call(CallOp::SearchSorted { right: false }, &[&sorted, &a], DType::I64, &[n])?]);
             self.put(rates, "search", group, n as f64 * log, 0.0, search)?;

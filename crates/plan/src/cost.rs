@@ -89,9 +89,24 @@ fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
 /// Bytes of a line of memory, which comes as a whole.
 const LINE: f64 = 64.0;
 
+/// Bytes that some cache of most processors holds.
+const NEAR: usize = 8 << 20;
+
+/// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
+fn folds_across(kernel: &Kernel) -> bool {
+    let axes = kernel.outer.len();
+    kernel.body.iter().any(|t| match &t.inst {
+        Inst::Load { access, .. } if t.level == Level::Full && axes > 0 && !kernel.inner.is_empty() => {
+            access.strides[axes - 1].abs() == 1 && access.strides.last().is_some_and(|s| s.abs() > 1)
+        }
+        _ => false,
+    })
+}
+
 fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
+    let across = folds_across(kernel);
     // What is read of each buffer; a stencil's loads find most of it in caches.
     let mut read = vec![0.0; kernel.buffers.len()];
     let mut written = vec![0.0; kernel.buffers.len()];
@@ -109,8 +124,9 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let bytes = elements * size * (nearest as f64).min((LINE / size).max(1.0));
                 let place = if matches!(typed.inst, Inst::Load { .. }) { &mut read } else { &mut written };
                 place[*buf as usize] += bytes;
-                if last > 1 && elements > 1.0 {
-                    demand(load, "strided", typed.dtype, elements);
+                if last > 1 && elements > 1.0 && !across {
+                    let bytes = program.buffers[kernel.buffers[*buf as usize] as usize].bytes;
+                    demand(load, if bytes > NEAR { "strided far" } else { "strided" }, typed.dtype, elements);
                 }
             }
             Inst::Gather { buf, .. } => {
@@ -130,7 +146,12 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             Inst::Reduce { op, arg } => {
                 let from = &kernel.body[*arg as usize];
                 let width = if from.dtype.is_complex() { 2.0 } else { 1.0 };
-                demand(load, fold(*op), from.dtype, width * if from.level == Level::Full { all } else { outer });
+                let what = match (across, op) {
+                    (false, _) => fold(*op),
+                    (true, ReduceOp::M2) => "m2 across",
+                    (true, _) => "fold across",
+                };
+                demand(load, what, from.dtype, width * if from.level == Level::Full { all } else { outer });
             }
             Inst::Scalar { .. } | Inst::Iota { .. } => {}
         }
