@@ -36,7 +36,16 @@ def workloads(big: bool) -> dict[str, Callable[[], Work]]:
 
     def softmax(x: Any) -> Any:
         e = cp.exp(x - x.max(axis=1, keepdims=True))
-        return e / e.sum(axis=1, keepdims=True)
+        return e / cp.sum(e, axis=1, keepdims=True)
+
+    def gathered() -> Work:
+        return (lambda a, i: a[i]), (floats(k * 10**6), rng.integers(0, k * 10**6, k * 10**6))
+
+    def normals() -> Any:
+        return cp.random.default_rng(3).standard_normal(k * 10**6, dtype=cp.float32)
+
+    def solve() -> Work:
+        return cp.linalg.solve, (floats(side // 2, side // 2, dtype="float64"), floats(side // 2, dtype="float64"))
 
     def steps(s: Any) -> Any:
         generator = cp.random.default_rng(2)
@@ -57,15 +66,15 @@ def workloads(big: bool) -> dict[str, Callable[[], Work]]:
         "softmax of rows": lambda: (softmax, (floats(side, side),)),
         "cumsum of float32": lambda: ((lambda a: a.cumsum()), (floats(k * 10**6),)),
         "sort of float32": lambda: ((lambda a: cp.sort(a)), (floats(k * 10**6),)),
-        "gather by random index": lambda: ((lambda a, i: a[i]), (floats(k * 10**6), rng.integers(0, k * 10**6, k * 10**6))),
-        "normals, float32": lambda: ((lambda: cp.random.default_rng(3).standard_normal(k * 10**6, dtype=cp.float32)), ()),
+        "gather by random index": gathered,
+        "normals, float32": lambda: (normals, ()),
         "Monte Carlo, 20 steps": lambda: (steps, (cp.ones(k * 10**5, dtype=cp.float32),)),
         "matmul of float32": lambda: ((lambda a, b: a @ b), (floats(side, side),) * 2),
         "matmul of float64": lambda: ((lambda a, b: a @ b), (floats(side // 2, side // 2, dtype="float64"),) * 2),
         "fft of complex128": lambda: (cp.fft.fft, (floats(1 << (22 if big else 18), dtype="complex128"),)),
-        "solve, float64": lambda: (cp.linalg.solve, (floats(side // 2, side // 2, dtype="float64"), floats(side // 2, dtype="float64"))),
-        "a + b.T": lambda: ((lambda a, b: a + b.T), (floats(2 * side, 2 * side), floats(2 * side, 2 * side))),
-        "histogram of float32": lambda: ((lambda a: cp.histogram(a, 64, (0.0, 1.0))[0]), (floats(k * 10**5),)),
+        "solve, float64": solve,
+        "a + b.T": lambda: ((lambda a, b: a + b.T), tuple(floats(2 * side, 2 * side) for _ in "ab")),
+        "histogram of float32": lambda: ((lambda a: cp.histogram(a, 64, (0, 1))[0]), (floats(k * 10**5),)),
     }  # fmt: skip
 
 
@@ -79,7 +88,7 @@ def run(device: str, only: str = "") -> list[dict[str, Any]]:
         work, args = make()
         cp.synchronize()
         got = cp.estimate(work, *args, device=device, measure=True)
-        on = got.gpu or got.cpu
+        on = got.gpu if device != "cpu" else got.cpu
         assert on is not None and got.measured is not None
         rows.append({"work": name, "estimated": on.seconds, "measured": got.measured, "bound": on.bound,
                      "rates": on.measured, "steps": [s for p in got.programs for s in p.steps]})  # fmt: skip

@@ -284,6 +284,9 @@ def set_replay(mode: str) -> None:
 def check_in_batches(size: int) -> None:
     """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
 
+def stand_in_auto(faster: float, copies: float, launch: float) -> None:
+    """Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests."""
+
 def stand_in_device() -> str:
     """The name of a device that is a second CPU, for tests of what mixes devices."""
 

@@ -36,9 +36,8 @@ def _sides(device: Any) -> tuple[str | None, str | None]:
         word = device_word(name)
         side = _core.device_side(word)
         if sides[side] is not None:
-            raise ValueError(
-                f"[estimate] {word!r} and {sides[side]!r} are both {('CPUs', 'GPUs')[side]}; name one of each"
-            )
+            kind = ("CPUs", "GPUs")[side]
+            raise ValueError(f"[estimate] {word!r} and {sides[side]!r} are both {kind}; name one of each")
         sides[side] = word
     return sides[0], sides[1]
 
@@ -115,6 +114,10 @@ def estimate(
 
     if not callable(fn):
         raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
+    if not 1 <= repeats < float("inf"):
+        raise ValueError(f"[estimate] repeats is {repeats}, and must be 1 or more")
+    if not 0 <= startup < float("inf"):
+        raise ValueError(f"[estimate] start-up is {startup}, and must be a number that is not negative")
     cpu_name, gpu_name = _sides(device)
     options = dict(kwargs or {})
     counting = _core.Counting()
@@ -128,22 +131,15 @@ def estimate(
         counting.end()
     facts = counting.facts()
     home = homes[0] if homes else _core.get_device()
-    cpu = (
-        None
-        if gpu_name is not None and device is not None and cpu_name is None
-        else _on(counting, cpu_name, False, tf32)
-    )
+    cpu = _on(counting, cpu_name, False, tf32)
     gpu = None
     if gpu_name is not None or (device is None and _core.device_count()):
         gpu = _on(counting, gpu_name, True, tf32)
-    first = cpu or gpu
-    assert first is not None
-    seconds = first[1]
     programs = tuple(
         Program(int(nodes), tuple(Step(n, f, r, w, s) for (n, f, r, w, _), s in zip(steps, times, strict=True)))
-        for (nodes, steps), times in zip(facts["programs"], seconds, strict=True)
+        for (nodes, steps), times in zip(facts["programs"], (gpu or cpu)[1], strict=True)
     )
-    more: dict[str, Any] = {"bound": first[0].bound}
+    more: dict[str, Any] = {"bound": cpu[0].bound}
     if gpu is not None:
         both = counting.compare(cpu_name, gpu_name, float(repeats), pinned, startup, tf32)
         more = {
@@ -151,16 +147,13 @@ def estimate(
             "speedup_range": both["range"], "bound": both["bound"], "break_even_size": both["break_even_size"],
             "break_even_repeats": both["break_even_repeats"], "sentence": both["sentence"],
         }  # fmt: skip
-    elif repeats < 1:
-        raise ValueError(f"[estimate] repeats is {repeats}, and must be 1 or more")
     if measure:
         more |= {"measured": _measure(lambda: fn(*args, **options)), "measured_on": home}
     return Estimate(
         name=getattr(fn, "__name__", type(fn).__name__), flops=facts["flops"], bytes_read=facts["read"],
         bytes_written=facts["written"], launches=int(facts["launches"]), upload=facts["upload"],
         download=facts["download"], programs=programs, ran=facts["ran"], own_kernels=facts["kernels"],
-        repeats=repeats, cpu=cpu[0] if cpu else None, gpu=gpu[0] if gpu else None, notes=tuple(_notes(facts, first[0], gpu)),
-        **more,
+        repeats=repeats, cpu=cpu[0], gpu=gpu[0] if gpu else None, notes=tuple(_notes(facts, cpu[0], gpu)), **more,
     )  # fmt: skip
 
 
@@ -171,7 +164,7 @@ def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Seq
     return On(told["name"], told["seconds"], told["bound"], told["measured"], told["fits"]), told["steps"]
 
 
-def _notes(facts: Mapping[str, Any], first: On, gpu: Any) -> Iterable[str]:
+def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
     global _hinted
     hint = _core.Counting.hint()
     if hint is not None and not _hinted:
@@ -179,7 +172,7 @@ def _notes(facts: Mapping[str, Any], first: On, gpu: Any) -> Iterable[str]:
         warnings.warn(hint, stacklevel=3)
     if facts["kernels"]:
         yield f"{facts['kernels']} kernels of your own were started; what they do is not counted"
-    if not first.measured and first.name not in _core.profiles():
+    if not cpu.measured and cpu.name not in _core.profiles():
         yield "this machine has not been measured: `cuprous calibrate` makes estimates better"
     if gpu is not None and not gpu[0].fits:
         yield f"the data do not fit into the memory of {gpu[0].name}"

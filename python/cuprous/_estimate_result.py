@@ -18,7 +18,7 @@ class Step:
     bytes_written: float
     """Bytes to memory."""
     seconds: float
-    """Estimated, on the first of the estimate's devices."""
+    """Estimated, on the GPU where there is one, else on the CPU."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class Estimate:
     programs: tuple[Program, ...]
     """Its programs, in order."""
     ran: int
-    """Programs that had to run because something needed their values: the function's own effects are those of a call."""
+    """Programs that had to run because something needed their values: the effects are those of a call."""
     own_kernels: int
     """Kernels of yours that it started: what they do is not known and not counted."""
     repeats: int
     """Runs on the same data that the comparison is made for."""
-    cpu: On | None
-    """On the CPU."""
+    cpu: On
+    """On the CPU: this machine's, or the one that was named."""
     gpu: On | None
     """On the GPU; None where there is none and none was named."""
     total_cpu: float | None = None
@@ -117,7 +117,7 @@ class Estimate:
             f"{_quantity(self.bytes_written, 'B')} written"
         ]
         devices = [on for on in (self.cpu, self.gpu) if on is not None]
-        width = max((len(on.name) for on in devices), default=0)
+        width = max(len(on.name) for on in devices)
         for on in devices:
             source = "measured rates" if on.measured else "rates on paper"
             lines.append(f"  {on.name:<{width}}  {_quantity(on.seconds, 's'):>9}  bound by {on.bound} ({source})")
@@ -139,10 +139,9 @@ def _quantity(value: float, unit: str) -> str:
     """Three digits and a prefix."""
     if value == 0:
         return f"0 {unit}"
-    for prefix, power in (("P", 15), ("T", 12), ("G", 9), ("M", 6), ("k", 3), ("", 0), ("m", -3), ("µ", -6), ("n", -9)):
-        if value >= 10**power:
-            break
-    scaled = value / 10**power
+    powers = {"P": 15, "T": 12, "G": 9, "M": 6, "k": 3, "": 0, "m": -3, "µ": -6, "n": -9}
+    prefix = next((prefix for prefix, power in powers.items() if value >= 10**power), "n")
+    scaled = value / 10 ** powers[prefix]
     return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f} {prefix}{unit}"
 
 

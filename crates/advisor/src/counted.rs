@@ -81,7 +81,8 @@ impl Counted {
     /// What most of one run's time goes to.
     pub fn bound(&self, rates: &Rates) -> Bound {
         let Span { compute, memory, launches } = self.spans(rates);
-        let other = self.run(rates) - self.loads().map(|l| rates.span(l).compute.max(rates.span(l).memory)).sum::<f64>();
+        let other =
+            self.run(rates) - self.loads().map(|l| rates.span(l).compute.max(rates.span(l).memory)).sum::<f64>();
         if other.max(launches) > compute.max(memory) {
             Bound::Launches
         } else if compute > memory {

@@ -13,8 +13,8 @@ mod table;
 pub mod units;
 pub mod weights;
 
-pub use estimate::{Bound, Estimate, Prices, Setting, Times, Work, estimate};
 pub use counted::{Counted, Piece};
+pub use estimate::{Bound, Estimate, Prices, Setting, Times, Work, estimate};
 pub use machine::Machine;
 pub use profile::{Cpu, Figure, Gpu, Level, Rates, Source, Unit};
 pub use rates::{Demand, Group, Load};

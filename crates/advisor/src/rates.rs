@@ -246,7 +246,13 @@ impl Rates {
             program: 5e-6,
             memory: gpu.memory.value,
             startup: 0.4,
-            copies: Some(Copies { up: pageable, down: pageable, up_pinned: pinned, down_pinned: pinned, latency: 8e-6 }),
+            copies: Some(Copies {
+                up: pageable,
+                down: pageable,
+                up_pinned: pinned,
+                down_pinned: pinned,
+                latency: 8e-6,
+            }),
             ..Rates::on_paper(gpu.name, |dtype, unit| rates(dtype, unit, false).flops)
         }
     }

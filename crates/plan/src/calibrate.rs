@@ -158,7 +158,11 @@ impl Bench<'_> {
         let copy = |n: i64| -> Result<f64> {
             let a = self.random(DType::F32, &[n.max(64)], 1.0)?;
             let several = if self.gpu { 8 } else { 1 };
-            let run = || (0..several).map(|_| self.with(Fun::Add, &a, 1.0).and_then(|y| self.engine.flush().map(|()| y))).collect();
+            let run = || {
+                (0..several)
+                    .map(|_| self.with(Fun::Add, &a, 1.0).and_then(|y| self.engine.flush().map(|()| y)))
+                    .collect()
+            };
             Ok(self.time(run)? / f64::from(several))
         };
         if bytes == 0.0 {
@@ -221,10 +225,19 @@ impl Bench<'_> {
     }
 
     /// Seconds of one program beyond what launches, memory and other work in it are known to take.
-    fn beyond(&self, rates: &Rates, others: &[(&'static str, Group, f64)], bytes: f64, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
+    fn beyond(
+        &self,
+        rates: &Rates,
+        others: &[(&'static str, Group, f64)],
+        bytes: f64,
+        work: impl Fn() -> Result<Vec<Array>>,
+    ) -> Result<f64> {
         let whole = self.time(work)?;
         let known = Load {
-            demands: others.iter().map(|&(what, group, amount)| cuprous_advisor::Demand { what, group, amount }).collect(),
+            demands: others
+                .iter()
+                .map(|&(what, group, amount)| cuprous_advisor::Demand { what, group, amount })
+                .collect(),
             ..Load::default()
         };
         let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
@@ -283,7 +296,9 @@ impl Bench<'_> {
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
             self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
-            for (what, side) in [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })] {
+            for (what, side) in
+                [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
+            {
                 let square = self.random(dtype, &[side, side], 1.0)?;
                 let turned = square.view(square.layout.permute(&[1, 0]));
                 let area = (side * side) as f64;
@@ -291,12 +306,20 @@ impl Bench<'_> {
                 self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
             }
             let sorted = self.engine.call(CallOp::Sort, &[&a], dtype, &[n])?;
-            let search = || Ok(vec![self.engine.call(CallOp::SearchSorted { right: false }, &[&sorted, &a], DType::I64, &[n])?]);
+            let search = || {
+                Ok(vec![self.engine.call(CallOp::SearchSorted { right: false }, &[&sorted, &a], DType::I64, &[n])?])
+            };
             self.put(rates, "search", group, n as f64 * log, 0.0, search)?;
         }
         for group in [Group::F16, Group::F32, Group::F64] {
             let dtype = group.dtype();
-            let m = if self.gpu { 4096 } else if group == Group::F16 { 256 } else { 1024 };
+            let m = if self.gpu {
+                4096
+            } else if group == Group::F16 {
+                256
+            } else {
+                1024
+            };
             let (a, b) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, m], 1.0)?);
             self.put(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
             if group == Group::F16 {
@@ -310,8 +333,12 @@ impl Bench<'_> {
     fn floats(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
         let k = i64::from(self.gpu);
         for (fun, of) in [
-            (Fun::RandomBits32, Group::F32), (Fun::RandomUnit32, Group::F32), (Fun::RandomNormal32, Group::F32),
-            (Fun::RandomBits64, Group::F64), (Fun::RandomUnit64, Group::F64), (Fun::RandomNormal64, Group::F64),
+            (Fun::RandomBits32, Group::F32),
+            (Fun::RandomUnit32, Group::F32),
+            (Fun::RandomNormal32, Group::F32),
+            (Fun::RandomBits64, Group::F64),
+            (Fun::RandomUnit64, Group::F64),
+            (Fun::RandomNormal64, Group::F64),
         ] {
             if of != group {
                 continue;
@@ -338,7 +365,8 @@ impl Bench<'_> {
         let wide = (m * m * m) as f64;
         let matrix = self.random(dtype, &[m, m], 1.0)?;
         let side = self.random(dtype, &[m, 1], 1.0)?;
-        let solve = || Ok(vec![self.engine.call(CallOp::Linalg(LinalgOp::Solve), &[&matrix, &side], dtype, &[m + 1])?]);
+        let solve =
+            || Ok(vec![self.engine.call(CallOp::Linalg(LinalgOp::Solve), &[&matrix, &side], dtype, &[m + 1])?]);
         self.put(rates, "factor", group, 2.0 / 3.0 * wide, 0.0, solve)?;
         let s: i64 = if self.gpu { 1024 } else { 256 };
         let small = self.random(dtype, &[s, s], 1.0)?;

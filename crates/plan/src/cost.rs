@@ -139,7 +139,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             }
             Inst::Map { fun, args } => {
                 let from = args.first().map_or(typed.dtype, |&a| kernel.body[a as usize].dtype);
-                let special = matches!(fun, Fun::Cast | Fun::Bitcast | Fun::MakeComplex) || fun.op().name.starts_with("random");
+                let special =
+                    matches!(fun, Fun::Cast | Fun::Bitcast | Fun::MakeComplex) || fun.op().name.starts_with("random");
                 let dtype = if special { typed.dtype } else { from };
                 demand(load, fun.op().name, dtype, count * parts(*fun, dtype));
             }
@@ -196,12 +197,7 @@ fn call(call: &Call, load: &mut Load) {
 
 /// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
 /// result.
-fn routine(
-    op: &CallOp,
-    a: &LayoutRef,
-    b: Option<&LayoutRef>,
-    out: &LayoutRef,
-) -> Vec<(&'static str, DType, f64)> {
+fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
     let (n, size) = (a.size as f64, out.size as f64);
     let row = a.shape.last().map_or(1.0, |&n| n as f64);
     let log = |n: f64| n.max(2.0).log2();

@@ -358,6 +358,9 @@ impl Engine {
 
     /// Submits what is pending for a storage and marks it as shared with the outside.
     pub fn export(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        if !self.device.has_addresses() {
+            return Err(crate::auto::no_address());
+        }
         let buffer = self.realize(storage)?;
         storage.external.store(true, Relaxed);
         Ok(buffer)
@@ -449,7 +452,7 @@ impl Engine {
 
     /// Why the last programs were replayed or planned anew.
     pub fn explain(&self) -> String {
-        self.lock().journal.text()
+        self.lock().journal.text() + &self.device.explain()
     }
 
     /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it

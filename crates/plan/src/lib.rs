@@ -4,6 +4,7 @@
 //! Architecture invariant: nothing here knows a device's code or Python.
 
 pub mod aside;
+pub mod auto;
 mod cache;
 pub mod calibrate;
 pub mod cost;

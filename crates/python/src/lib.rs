@@ -89,7 +89,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
             correlate pad decompose sparse_dot flush synchronize explain show_code
             set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
-            set_memory_limit reset_peak_memory trim_memory stand_in_device nothing;
+            set_memory_limit reset_peak_memory trim_memory stand_in_device stand_in_auto nothing;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
         transforms: fft;
         interop: to_dlpack from_dlpack from_address;

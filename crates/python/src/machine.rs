@@ -93,8 +93,8 @@ result = sorted(once() for _ in range(50))[25]
 ";
     let globals = pyo3::types::PyDict::new(py);
     let start = Instant::now();
-    let run = py.run(code, Some(&globals), None).and_then(|()| {
-        globals.get_item("result")?.map_or(Ok(3e-7), |found| found.extract::<f64>())
-    });
+    let run = py
+        .run(code, Some(&globals), None)
+        .and_then(|()| globals.get_item("result")?.map_or(Ok(3e-7), |found| found.extract::<f64>()));
     run.unwrap_or_else(|_| start.elapsed().as_secs_f64().min(3e-7))
 }

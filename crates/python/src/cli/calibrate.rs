@@ -42,9 +42,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         return match found.machine {
             Some(it) if options.json => json(out, &it).map(|()| 0),
             Some(it) => show(out, &it).map(|()| 0),
-            None => {
-                writeln!(err, "cuprous: this machine has not been measured; run `cuprous calibrate`").map(|()| 1)
-            }
+            None => writeln!(err, "cuprous: this machine has not been measured; run `cuprous calibrate`").map(|()| 1),
         };
     }
     let start = Instant::now();
@@ -156,8 +154,22 @@ fn pinned() -> Option<[f64; 2]> {
 
 /// What people want to see first.
 const SHOWN: [&str; 16] = [
-    "add", "divide", "sqrt", "exp", "log", "sin", "tanh", "erf", "power", "dot", "fft", "factor", "sort", "scan",
-    "gather", "random_normal32",
+    "add",
+    "divide",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "tanh",
+    "erf",
+    "power",
+    "dot",
+    "fft",
+    "factor",
+    "sort",
+    "scan",
+    "gather",
+    "random_normal32",
 ];
 
 fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
