@@ -67,15 +67,14 @@ impl Counted {
     }
 
     /// Seconds of one run where the data are, without copies of what it was given: the host records while a GPU works,
-    /// and before a CPU does.
+    /// and before a CPU does. What a program takes beyond its steps has the wait for its end in it.
     pub fn run(&self, rates: &Rates) -> f64 {
         let program = |p: &Piece| {
             let steps: f64 = p.steps.iter().map(|(_, load)| rates.span(load).total()).sum();
             let recording = p.nodes * rates.record;
             rates.program + if rates.copies.is_some() { steps.max(recording) } else { steps + recording }
         };
-        let reads = rates.copies.map_or(0.0, |c| c.latency) * self.reads;
-        reads + self.programs.iter().map(program).sum::<f64>()
+        self.programs.iter().map(program).sum::<f64>()
     }
 
     /// What most of one run's time goes to.

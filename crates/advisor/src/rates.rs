@@ -140,7 +140,7 @@ pub struct Rates {
     pub rooms: Vec<Room>,
     /// Seconds that a kernel or call takes however small it is.
     pub launch: f64,
-    /// Seconds that a program takes, whatever is in it.
+    /// Seconds that a program takes, whatever is in it, with the wait for its end.
     pub program: f64,
     /// Seconds that recording an operation takes.
     pub record: f64,
@@ -243,7 +243,7 @@ impl Rates {
         Rates {
             rooms: vec![Room { bytes: 0.0, bandwidth: memory }],
             launch: 2.5e-6,
-            program: 5e-6,
+            program: 1e-5,
             memory: gpu.memory.value,
             startup: 0.4,
             copies: Some(Copies {

@@ -61,6 +61,8 @@ struct Places {
     valid: [bool; 2],
     /// Seconds that programs have lost by leaving it where it is.
     owed: f64,
+    /// Where the program that wrote it keeps how many bytes of its results the host read.
+    writer: Option<Arc<AtomicU64>>,
 }
 
 /// Every dual, by its address. Addresses are never given anew.
@@ -157,8 +159,9 @@ impl Inner {
     }
 
     /// One side has been written.
-    fn written(dual: &Dual, side: usize) {
+    fn written(dual: &Dual, side: usize, writer: Option<&Arc<AtomicU64>>) {
         let mut places = lock(&dual.places);
+        places.writer = writer.cloned();
         places.valid[side] = true;
         places.valid[1 - side] = false;
         places.memory[1 - side] = None;
@@ -229,7 +232,7 @@ impl Device for AutoDevice {
         }
         let memory = self.0.memory(&dual, HOST)?;
         self.0.sides[HOST].upload(from, memory.address() + at)?;
-        Inner::written(&dual, HOST);
+        Inner::written(&dual, HOST, None);
         Ok(())
     }
 
@@ -238,7 +241,13 @@ impl Device for AutoDevice {
             return Ok(());
         }
         let (dual, at) = self.0.table.find(from)?;
-        let side = if lock(&dual.places).valid[HOST] { HOST } else { GPU };
+        let side = {
+            let places = lock(&dual.places);
+            if let Some(read) = &places.writer {
+                read.store(to.len() as u64, Relaxed);
+            }
+            if places.valid[HOST] { HOST } else { GPU }
+        };
         let memory = self.0.memory(&dual, side)?;
         self.0.sides[side].download(memory.address() + at, to)
     }
@@ -273,6 +282,7 @@ impl Device for AutoDevice {
             made: [None, None],
             owed: 0.0,
             why_not: String::new(),
+            read: Arc::default(),
             submitted: false,
             program: program.clone(),
         }))
@@ -388,6 +398,8 @@ struct AutoProgram {
     owed: f64,
     /// Why a side is out.
     why_not: String,
+    /// Bytes of its results that the host read last time.
+    read: Arc<AtomicU64>,
     /// This run has reached the device: nothing else may be tried.
     submitted: bool,
 }
@@ -415,10 +427,14 @@ impl AutoProgram {
                 return (side, format!("{} cannot{}", self.auto.names[1 - side], self.why_not));
             }
         }
-        let total = [HOST, GPU].map(|side| self.seconds[side] + extra[side]);
+        // Results that the host read last time will be read again; the wait for them is in the program's time.
+        let gpu = &self.auto.rates[GPU];
+        let back = gpu.copies.map_or(0.0, |c| self.read.load(Relaxed) as f64 / c.down);
+        let alone = [self.seconds[HOST], self.seconds[GPU] + back];
+        let total = [HOST, GPU].map(|side| alone[side] + extra[side]);
         let near = if total[GPU] < total[HOST] { GPU } else { HOST };
         let far = 1 - near;
-        let lost = self.seconds[near] - self.seconds[far];
+        let lost = alone[near] - alone[far];
         if lost <= 0.0 {
             // What it wins by where its data are speaks against what others lose by it.
             for dual in lacks(far) {
@@ -481,7 +497,7 @@ impl AutoProgram {
         }
         for ((dual, _), touched) in bound.iter().zip(touched) {
             if touched[1] {
-                Inner::written(dual, side);
+                Inner::written(dual, side, Some(&self.read));
             }
         }
         Ok(moved)

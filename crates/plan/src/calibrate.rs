@@ -1,7 +1,7 @@
 //! Measures a device through its engine: what programs get of it, not what its maker promises.
 //!
 //! Rates of elementwise work are slopes: the time that a longer chain takes above a shorter one, so that launches and
-//! memory fall out. All others are medians of whole runs, with launches taken off.
+//! memory fall out. All others are whole runs, with launches taken off.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub struct About {
     pub gpu: bool,
     /// Bytes a second from and to pinned memory, where there is such.
     pub pinned: Option<[f64; 2]>,
+    /// Smaller work, each measured once: for tests of what is done with the figures.
+    pub quick: bool,
 }
 
 /// Measures it. `progress` is told what comes next.
@@ -45,7 +47,7 @@ pub struct About {
 /// # Errors
 /// The device failed. What it has no code for, or no library, is left out.
 pub fn measure(engine: &Arc<Engine>, about: &About, progress: &mut dyn FnMut(&str)) -> Result<Rates> {
-    let bench = Bench { engine, gpu: about.gpu };
+    let bench = Bench { engine, gpu: about.gpu, quick: about.quick };
     let mut rates = Rates {
         name: about.name.clone(),
         work: BTreeMap::new(),
@@ -81,6 +83,7 @@ pub fn measure(engine: &Arc<Engine>, about: &About, progress: &mut dyn FnMut(&st
 struct Bench<'a> {
     engine: &'a Arc<Engine>,
     gpu: bool,
+    quick: bool,
 }
 
 /// How long one figure may take.
@@ -90,7 +93,7 @@ const BUDGET: Duration = Duration::from_millis(40);
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
-    /// Seconds that `work` takes: the median of some runs, of which each is waited for.
+    /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.
     fn time(&self, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
         let once = || -> Result<f64> {
             let start = Instant::now();
@@ -100,15 +103,23 @@ impl Bench<'_> {
             Ok(start.elapsed().as_secs_f64())
         };
         // Planned, compiled, and built as a graph.
-        for _ in 0..4 {
+        for _ in 0..if self.quick { 0 } else { 4 } {
             once()?;
         }
         let (start, mut times) = (Instant::now(), Vec::new());
+        if self.quick {
+            return once();
+        }
         while times.len() < 5 || (start.elapsed() < BUDGET && times.len() < 400) {
             times.push(once()?);
         }
         times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+        Ok(times[times.len() / 4])
+    }
+
+    /// Elements of the arrays on which chains are measured.
+    fn chain(&self) -> i64 {
+        CHAIN[usize::from(self.gpu)] >> if self.quick { 5 } else { 0 }
     }
 
     fn random(&self, dtype: DType, shape: &[i64], scale: f64) -> Result<Array> {
@@ -132,25 +143,28 @@ impl Bench<'_> {
     fn launches(&self) -> Result<(f64, f64)> {
         let a = self.random(DType::F32, &[4, 4], 1.0)?;
         // Folds of rows and of columns in turn: each needs the whole of what came before.
-        let run = |steps: usize| {
-            let per = if self.gpu { 20 } else { 1 };
+        let run = |turns: usize| -> Result<(f64, f64)> {
             let work = || -> Result<Vec<Array>> {
-                let mut kept = Vec::new();
-                for _ in 0..per {
-                    let mut y = a.clone();
-                    for k in 0..steps {
-                        y = self.engine.running(ScanOp::Max, &y, k % 2)?;
-                    }
-                    self.engine.flush()?;
-                    kept.push(y);
+                let mut y = a.clone();
+                for k in 0..turns {
+                    let most = self.engine.fold(ReduceOp::Max, &y, 1 << (k % 2))?;
+                    let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
+                    let most = column.map_or(most.clone(), |layout| most.view(layout));
+                    y = self.both(Fun::Subtract, &y, &most)?;
                 }
-                Ok(kept)
+                Ok(vec![y])
             };
-            self.time(work).map(|t| t / f64::from(per))
+            let before = self.engine.stats().steps;
+            drop(work()?);
+            let kept = work()?;
+            self.engine.synchronize()?;
+            drop(kept);
+            let steps = self.engine.stats().steps - before;
+            Ok((self.time(work)?, steps as f64))
         };
-        let (short, long) = (run(2)?, run(22)?);
-        let launch = ((long - short) / 20.0).max(1e-8);
-        Ok(((short - 2.0 * launch).max(1e-7), launch))
+        let ((short, few), (long, many)) = (run(2)?, run(22)?);
+        let launch = ((long - short) / (many - few).max(1.0)).max(1e-8);
+        Ok(((short - few * launch).max(1e-7), launch))
     }
 
     /// Bytes a second, read plus written, of arrays that fill half of a cache; of memory where `bytes` is zero.
@@ -166,7 +180,13 @@ impl Bench<'_> {
             Ok(self.time(run)? / f64::from(several))
         };
         if bytes == 0.0 {
-            let n = if self.gpu { 1 << 28 } else { 1 << 25 };
+            let n = if self.quick {
+                1 << 18
+            } else if self.gpu {
+                1 << 28
+            } else {
+                1 << 25
+            };
             return Ok(8.0 * n as f64 / copy(n)?);
         }
         let n = (bytes / 2.0 / 8.0) as i64;
@@ -176,13 +196,15 @@ impl Bench<'_> {
 
     /// Functions of one dtype, by their chains.
     fn chains(&self, rates: &mut Rates) -> Result<()> {
-        let n = CHAIN[usize::from(self.gpu)];
+        let n = self.chain();
+        // A tape that repeats itself ends at 160 operations.
         let lengths = if self.gpu { [20, 50] } else { [1, 3] };
+        let plain_lengths = if self.gpu { [40, 78] } else { [2, 8] };
         for group in Group::ALL {
             let dtype = group.dtype();
             let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
             let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
-            let slope = |body: &dyn Fn(&Array) -> Result<Array>| -> Result<f64> {
+            let slope = |lengths: [usize; 2], body: &dyn Fn(&Array) -> Result<Array>| -> Result<f64> {
                 let chain = |length: usize| {
                     self.time(|| {
                         let mut y = x.clone();
@@ -199,18 +221,19 @@ impl Bench<'_> {
                 rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
             };
             // Two operations.
-            let plain = slope(&|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
+            let plain =
+                slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
             put("add", plain);
             if !dtype.is_float() {
                 continue;
             }
-            let divided = slope(&|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
+            let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
             put("divide", divided.max(plain));
             for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
                 let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
                 let base = if bounded { &small } else { &x };
                 // A tenth of what came before leaves the operand as spread as it was.
-                let seconds = slope(&|y| {
+                let seconds = slope(lengths, &|y| {
                     let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
                     if fun.op().arity == 1 {
                         self.engine.map(fun, &[Operand::Array(&at)], None)
@@ -276,7 +299,7 @@ impl Bench<'_> {
     /// Everything that is no elementwise function. What the device has no code for is left out.
     fn routines(&self, rates: &mut Rates) -> Result<()> {
         let k = i64::from(self.gpu);
-        let n = 1 << (20 + 4 * k);
+        let n: i64 = 1 << (20 + 4 * k - if self.quick { 6 } else { 0 });
         for group in [Group::F32, Group::F64, Group::I32, Group::I64] {
             let dtype = group.dtype();
             let size = dtype.size() as f64 * n as f64;
@@ -315,7 +338,7 @@ impl Bench<'_> {
             let dtype = group.dtype();
             let m = if self.gpu {
                 4096
-            } else if group == Group::F16 {
+            } else if group == Group::F16 || self.quick {
                 256
             } else {
                 1024
@@ -343,7 +366,7 @@ impl Bench<'_> {
             if of != group {
                 continue;
             }
-            let n = CHAIN[usize::from(self.gpu)];
+            let n = self.chain();
             // A fold keeps the numbers from memory.
             let draw = || {
                 let made = self.engine.random(fun, &[n], 1, 7, None)?;
