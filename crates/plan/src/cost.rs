@@ -4,6 +4,7 @@
 
 use cuprous_advisor::counted::Piece;
 use cuprous_advisor::{Demand, Group, Load};
+use cuprous_core::attention::Attention;
 use cuprous_core::call::{FftKind, LinalgOp, QrMode, Vectors};
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{CallOp, DType, Fun, LayoutRef, ReduceOp};
@@ -228,6 +229,8 @@ fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -
         CallOp::Convolve(part, geometry) => vec![("convolve", out.dtype, windows(*part, geometry, a, b, out))],
         CallOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
         CallOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        CallOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
+        CallOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
         CallOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
         CallOp::StepsBack(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
@@ -236,6 +239,12 @@ fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -
             vec![("sparse dot", out.dtype, products * n * out.shape.last().map_or(1.0, |&k| k as f64))]
         }
     }
+}
+
+/// Scores and what they weigh; half of them where queries see what came before only.
+fn attention(of: &Attention) -> f64 {
+    let scores = (of.batch * of.heads * of.queries * of.keys) as f64;
+    2.0 * scores * (of.width + of.depth) as f64 * if of.causal { 0.5 } else { 1.0 }
 }
 
 /// The working notes' counts, with m rows, n columns and k right sides.

@@ -164,7 +164,7 @@ fn contents_are_whole_wherever_they_are_read() {
     let mut got = [0; 8];
     b.engine.download(&x, &mut got).unwrap();
     assert_eq!(got, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(b.engine.export(&x.storage).unwrap_err().message.contains("no address"));
+    assert!(b.engine.export(&x.storage).err().unwrap().message.contains("no address"));
 }
 
 #[test]
