@@ -59,6 +59,8 @@ struct Places {
     memory: [Option<Buffer>; 2],
     /// Which sides hold the present contents. Neither does before the first write.
     valid: [bool; 2],
+    /// The side to which it was brought, or where it was written, last. A write on the other side costs the way back.
+    home: usize,
     /// Seconds that programs have lost by leaving it where it is.
     owed: f64,
     /// Where the program that wrote it keeps how many bytes of its results the host read.
@@ -154,7 +156,7 @@ impl Inner {
             }
         }
         places.valid[side] = true;
-        places.owed = 0.0;
+        (places.home, places.owed) = (side, 0.0);
         Ok(dual.bytes)
     }
 
@@ -162,6 +164,9 @@ impl Inner {
     fn written(dual: &Dual, side: usize, writer: Option<&Arc<AtomicU64>>) {
         let mut places = lock(&dual.places);
         places.writer = writer.cloned();
+        if places.home != side {
+            (places.home, places.owed) = (side, 0.0);
+        }
         places.valid[side] = true;
         places.valid[1 - side] = false;
         places.memory[1 - side] = None;
@@ -409,15 +414,21 @@ type Bound = (Arc<Dual>, u64);
 
 impl AutoProgram {
     /// The side, what must come there, and why.
-    fn choose(&mut self, leaves: &[Arc<Dual>]) -> (usize, String) {
+    fn choose(&mut self, leaves: &[(Arc<Dual>, bool)]) -> (usize, String) {
+        // What is not there, and what a write there would take from the other side, where it is wanted.
         let lacks = |side: usize| {
-            leaves.iter().filter(move |dual| {
+            leaves.iter().filter_map(move |(dual, written)| {
                 let places = lock(&dual.places);
-                !places.valid[side] && places.valid[1 - side]
+                let absent = !places.valid[side] && places.valid[1 - side];
+                let taken = *written && places.valid == [true, true] && places.home != side;
+                (absent || taken).then_some((dual, if absent { side } else { 1 - side }))
             })
         };
-        let bytes = |side: usize| lacks(side).map(|dual| dual.bytes as f64).sum::<f64>();
-        let moves = [HOST, GPU].map(|side| self.auto.moving(side, bytes(side)));
+        let bytes = |side: usize, to: usize| {
+            lacks(side).filter(|&(_, way)| way == to).map(|(dual, _)| dual.bytes as f64).sum::<f64>()
+        };
+        let moves =
+            [HOST, GPU].map(|side| self.auto.moving(HOST, bytes(side, HOST)) + self.auto.moving(GPU, bytes(side, GPU)));
         // A GPU's compiler is slow, and what it makes is kept.
         let kernels = self.program.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
         let compile = if self.made[GPU].is_none() && kernels > 0 { COMPILE } else { 0.0 };
@@ -437,7 +448,7 @@ impl AutoProgram {
         let lost = alone[near] - alone[far];
         if lost <= 0.0 {
             // What it wins by where its data are speaks against what others lose by it.
-            for dual in lacks(far) {
+            for (dual, _) in lacks(far) {
                 let mut places = lock(&dual.places);
                 places.owed = (places.owed + lost).max(0.0);
             }
@@ -449,8 +460,8 @@ impl AutoProgram {
         let share = own / (own + moves[far]).max(1e-12);
         self.owed += lost * share;
         let mut paid = if own > 0.0 { self.owed.min(own) } else { 0.0 };
-        let all = bytes(far).max(1.0);
-        for dual in lacks(far) {
+        let all = (bytes(far, HOST) + bytes(far, GPU)).max(1.0);
+        for (dual, _) in lacks(far) {
             let part = dual.bytes as f64 / all;
             let mut places = lock(&dual.places);
             places.owed += lost * (1.0 - share) * part;
@@ -519,11 +530,15 @@ impl Executable for AutoProgram {
             .collect::<Result<Vec<Option<Bound>>>>()?;
         let nothing = || (Arc::new(Dual { base: 0, bytes: 0, places: Mutex::default() }), 0);
         let bound: Vec<Bound> = bound.into_iter().map(|b| b.unwrap_or_else(nothing)).collect();
-        let mut leaves: Vec<Arc<Dual>> = Vec::new();
+        let mut leaves: Vec<(Arc<Dual>, bool)> = Vec::new();
         for (k, (dual, _)) in bound.iter().enumerate() {
             let leaf = matches!(self.program.buffers[k].place, Place::Leaf(_)) && touched[k] != [false, false];
-            if leaf && !leaves.iter().any(|known| Arc::ptr_eq(known, dual)) {
-                leaves.push(dual.clone());
+            if !leaf {
+                continue;
+            }
+            match leaves.iter_mut().find(|(known, _)| Arc::ptr_eq(known, dual)) {
+                Some((_, written)) => *written |= touched[k][1],
+                None => leaves.push((dual.clone(), touched[k][1])),
             }
         }
         let (side, mut why) = self.choose(&leaves);
