@@ -168,6 +168,7 @@ impl Counting {
     }
 
     /// Both devices beside one another, with copies.
+    #[allow(clippy::too_many_arguments, reason = "one for each of Python's")]
     #[pyo3(signature = (cpu, gpu, repeats, pinned, startup, tf32))]
     fn compare<'py>(
         &self,
