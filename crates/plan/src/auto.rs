@@ -138,23 +138,26 @@ impl Inner {
 
     /// Brings the contents of a dual to one side; how many bytes that moved.
     fn bring(&self, dual: &Dual, side: usize) -> Result<usize> {
-        let to = self.memory(dual, side)?;
         let mut places = lock(&dual.places);
         if places.valid[side] || !places.valid[1 - side] {
             return Ok(0);
         }
         let Some(from) = places.memory[1 - side].clone() else { return Ok(0) };
-        let host = if side == GPU { &from } else { &to };
-        if dual.bytes > 0 {
-            // SAFETY: memory of the host device of that size, which lives as long as `from` and `to` do; the engine that
-            // asks holds its lock, so nothing else touches it.
+        let host = if side == GPU { from.clone() } else { self.sides[HOST].alloc(dual.bytes)? };
+        let brought = if dual.bytes == 0 {
+            self.sides[side].alloc(0)?
+        } else {
+            // SAFETY: memory of the host device of that size, which `host` keeps; the engine that asks holds its lock, so
+            // nothing else touches it.
             let slice = unsafe { std::slice::from_raw_parts_mut(host.address() as *mut u8, dual.bytes) };
             if side == GPU {
-                self.sides[GPU].upload(slice, to.address())?;
+                self.sides[GPU].upload(slice, true)?
             } else {
                 self.sides[GPU].download(from.address(), slice)?;
+                host
             }
-        }
+        };
+        places.memory[side] = Some(brought);
         places.valid[side] = true;
         (places.home, places.owed) = (side, 0.0);
         Ok(dual.bytes)
@@ -227,18 +230,12 @@ impl Device for AutoDevice {
         Ok(self.0.table.make(bytes))
     }
 
-    fn upload(&self, from: &[u8], to: u64) -> Result<()> {
-        if from.is_empty() {
-            return Ok(());
-        }
-        let (dual, at) = self.0.table.find(to)?;
-        if from.len() < dual.bytes {
-            self.0.bring(&dual, HOST)?;
-        }
-        let memory = self.0.memory(&dual, HOST)?;
-        self.0.sides[HOST].upload(from, memory.address() + at)?;
+    fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
+        let made = self.0.table.make(from.len());
+        let (dual, _) = self.0.table.find(made.address())?;
+        lock(&dual.places).memory[HOST] = Some(self.0.sides[HOST].upload(from, true)?);
         Inner::written(&dual, HOST, None);
-        Ok(())
+        Ok(made)
     }
 
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
