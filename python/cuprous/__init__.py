@@ -87,6 +87,7 @@ from cuprous._elementwise import (
     unwrap,
     where,
 )  # fmt: skip
+from cuprous._estimate import estimate
 from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
 from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from cuprous._index_routines import (
@@ -414,8 +415,8 @@ __all__ = [
     "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
     "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
     "digitize", "divide", "divmod", "dot", "dsplit", "dstack", "e", "ediff1d", "einsum", "einsum_path", "empty",
-    "empty_like", "equal", "euler_gamma", "exp", "exp2", "expand_dims", "explain", "expm1", "extract", "eye",
-    "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
+    "empty_like", "equal", "estimate", "euler_gamma", "exp", "exp2", "expand_dims", "explain", "expm1", "extract",
+    "eye", "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction",
     "fromiter", "fromstring", "full", "full_like", "fuse", "gcd", "genfromtxt", "geomspace", "get_array_module",
     "get_default_memory_pool", "get_default_pinned_memory_pool", "get_device", "gradient", "greater",

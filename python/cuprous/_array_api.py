@@ -17,8 +17,8 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 def device_object(word: str) -> Any:
-    """A device as `array.device` gives it: "cpu", or a `cuda.Device`."""
-    if word == "cpu":
+    """A device as `array.device` gives it: "cpu", "auto", or a `cuda.Device`."""
+    if word in ("cpu", "auto"):
         return word
     from cuprous.cuda import Device
 

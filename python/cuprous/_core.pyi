@@ -284,6 +284,9 @@ def set_replay(mode: str) -> None:
 def check_in_batches(size: int) -> None:
     """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
 
+def stand_in_auto(faster: float, copies: float, launch: float) -> None:
+    """Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests."""
+
 def stand_in_device() -> str:
     """The name of a device that is a second CPU, for tests of what mixes devices."""
 
@@ -321,6 +324,26 @@ class Counter:
     def take(self, count: int) -> int:
         """Adds `count` and returns the number before."""
     value: int
+
+class Counting:
+    """What the calling thread records from its making to `end()`, counted."""
+
+    def __init__(self) -> None: ...
+    def count(self, results: list[Any]) -> None: ...
+    def end(self) -> None: ...
+    def facts(self) -> dict[str, Any]: ...
+    def on(self, device: str | None, gpu: bool, tf32: bool) -> dict[str, Any]: ...
+    def compare(
+        self, cpu: str | None, gpu: str | None, repeats: float, pinned: bool, startup: float | None, tf32: bool
+    ) -> dict[str, Any]: ...
+    @staticmethod
+    def hint() -> str | None: ...
+
+def device_side(name: str) -> int:
+    """0 for the name of a CPU, 1 for that of a GPU."""
+
+def profiles() -> list[str]:
+    """The names of all listed devices."""
 
 class Stream:
     """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting.

@@ -43,7 +43,11 @@ def device_word(device: Any) -> str:
 
 
 def set_device(device: Any) -> None:
-    """Makes "cpu" or "cuda" the device of new arrays.
+    """Makes "cpu", "cuda" or "auto" the device of new arrays.
+
+    With "auto" each program runs on the CPU or on the GPU, wherever the model of `cuprous.estimate` says that it is
+    faster, given where its data are; `explain()` says why. Data are moved where that pays, and not back and forth.
+    Without a usable GPU it is the CPU. What was measured by `cuprous calibrate` makes the model better.
 
     Raises:
         RuntimeError: with the cause, if it cannot work.
@@ -52,7 +56,7 @@ def set_device(device: Any) -> None:
 
 
 def get_device() -> str:
-    """The device of new arrays: "cpu" or "cuda"."""
+    """The device of new arrays: "cpu", "cuda:0" or "auto"."""
     return _core.get_device()
 
 

@@ -280,7 +280,7 @@ fn on_gpu(work: &Work, setting: &Setting, level: Level) -> Times {
 }
 
 /// The least argument in `from..=to` (searched by its logarithm) from which on `faster` holds, if it holds at `to`.
-fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Option<f64> {
+pub(crate) fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Option<f64> {
     if faster(from) {
         return Some(from);
     }

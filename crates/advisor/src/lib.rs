@@ -3,11 +3,18 @@
 //! All quantities are in SI units: operations, bytes, seconds, watts, and their rates a second.
 
 pub mod advice;
+pub mod counted;
 pub mod estimate;
+pub mod machine;
 pub mod profile;
+pub mod rates;
 pub mod simple;
 mod table;
 pub mod units;
+pub mod weights;
 
+pub use counted::{Counted, Piece};
 pub use estimate::{Bound, Estimate, Prices, Setting, Times, Work, estimate};
+pub use machine::Machine;
 pub use profile::{Cpu, Figure, Gpu, Level, Rates, Source, Unit};
+pub use rates::{Demand, Group, Load};

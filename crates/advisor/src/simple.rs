@@ -46,6 +46,10 @@ pub fn simple(
     Ok(Simple { cpu, compute, transfer, overhead, gpu, speedup })
 }
 
-pub(crate) fn check(name: &str, value: f64, fits: bool, wanted: &str) -> Result<()> {
+/// Refuses a quantity that does not fit.
+///
+/// # Errors
+/// `ValueError` that names it.
+pub fn check(name: &str, value: f64, fits: bool, wanted: &str) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::value(format!("[estimate] {name} is {value}, and must be {wanted}"))) }
 }

@@ -227,6 +227,19 @@ impl Programs {
         program
     }
 
+    /// The program that ran last.
+    pub(crate) fn last(&self) -> Option<Arc<Program>> {
+        self.last.clone()
+    }
+
+    /// The program that a tape would become now; none where nobody sees any of it.
+    pub(crate) fn preview(&mut self, tape: &Tape) -> Option<Program> {
+        // SAFETY: the engine calls this with its lock held.
+        unsafe { tape.liveness(&mut self.live) };
+        self.leaves.clear();
+        self.live.contains(&true).then(|| self.program(tape))
+    }
+
     /// Generated code of the tape's program if something is recorded, else of the last one that ran.
     pub(crate) fn source(&mut self, tape: &mut Tape, show: Listing) -> Result<String> {
         if !tape.nodes.is_empty() {

@@ -15,7 +15,7 @@ pub type Listing<'a> = &'a dyn Fn(&Program) -> Result<String>;
 
 /// A place where programs run. All work given to a device by one engine runs in the order given.
 pub trait Device: Send + Sync {
-    /// `"cpu"` or `"cuda"`.
+    /// `"cpu"`, `"cuda"` or `"auto"`.
     fn name(&self) -> &'static str;
 
     /// Uninitialised memory of that size; aligned to at least 256 bytes.
@@ -127,6 +127,16 @@ pub trait Device: Send + Sync {
 
     /// Bounds the memory in use; 0 takes the bound away.
     fn set_memory_limit(&self, bytes: u64) -> Result<()>;
+
+    /// Do arrays have addresses that others may use?
+    fn has_addresses(&self) -> bool {
+        true
+    }
+
+    /// What the device has to say in `explain()`, a line each.
+    fn explain(&self) -> String {
+        String::new()
+    }
 
     /// True where work runs while the host goes on, so that submitting early pays.
     fn is_asynchronous(&self) -> bool {

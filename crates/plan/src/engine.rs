@@ -9,6 +9,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Src, Storage, Tape, tape};
 
+use crate::aside::Watch;
 use crate::cache::Programs;
 use crate::device::{Device, Listing};
 use crate::explain::{self, Journal};
@@ -65,6 +66,32 @@ pub(crate) struct State {
     pub(crate) stats: Stats,
     /// What the last draw of random numbers needed: a loop draws the same again and again.
     pub(crate) draw: Option<Draw>,
+    /// What a function takes is being counted.
+    pub(crate) watch: Option<Box<Watch>>,
+}
+
+impl State {
+    /// A tape that no thread has.
+    pub(crate) fn take_tape(&mut self) -> u32 {
+        self.free_tapes.pop().unwrap_or_else(|| {
+            let index = self.tapes.len() as u32;
+            self.tapes.push(Tape::new(index));
+            index
+        })
+    }
+
+    pub(crate) fn give_tape(&mut self, tape: u32) {
+        self.free_tapes.push(tape);
+    }
+}
+
+/// Makes that tape the calling thread's.
+pub(crate) fn lease(engine: &Arc<Engine>, tape: u32) {
+    LEASE.with_borrow_mut(|lease| {
+        if let Some(held) = lease.tapes.iter_mut().find(|(held, _)| held.id == engine.id) {
+            held.1 = tape;
+        }
+    });
 }
 
 /// Records operations for one device and runs them.
@@ -132,6 +159,7 @@ impl Engine {
                 replay: Replay::default(),
                 stats: Stats::default(),
                 draw: None,
+                watch: None,
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
@@ -158,11 +186,7 @@ impl Engine {
             }
             let mut state = self.lock();
             let contended = self.threads.fetch_add(1, Relaxed) > 0;
-            let index = state.free_tapes.pop().unwrap_or_else(|| {
-                let index = state.tapes.len() as u32;
-                state.tapes.push(Tape::new(index));
-                index
-            });
+            let index = state.take_tape();
             if contended {
                 state.tapes.iter_mut().for_each(|tape| tape.contended = true);
             }
@@ -237,6 +261,10 @@ impl Engine {
     #[inline]
     pub fn take_due(&self) -> bool {
         self.due.load(Relaxed) && self.due.swap(false, Relaxed)
+    }
+
+    pub(crate) fn threads(&self) -> &AtomicU32 {
+        &self.threads
     }
 
     /// The device's name.
@@ -330,6 +358,9 @@ impl Engine {
 
     /// Submits what is pending for a storage and marks it as shared with the outside.
     pub fn export(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        if !self.device.has_addresses() {
+            return Err(crate::auto::no_address());
+        }
         let buffer = self.realize(storage)?;
         storage.external.store(true, Relaxed);
         Ok(buffer)
@@ -338,6 +369,31 @@ impl Engine {
     /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
     /// rest is computed; where it fails otherwise, its pending values are given up. Memory from before is untouched.
     pub(crate) fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
+        if state.watch.is_some() {
+            return self.run_watched(state, tape);
+        }
+        self.run_now(state, tape)
+    }
+
+    /// [`Engine::run_tape`] while something is counted.
+    #[cold]
+    fn run_watched(&self, state: &mut State, tape: u32) -> Result<()> {
+        let Some(mut watch) = state.watch.take_if(|watch| watch.is_of(tape)) else { return self.run_now(state, tape) };
+        let before = watch.before(&state.tapes[tape as usize], &state.tapes);
+        let result = before.map_or(Ok(()), |parked| self.run_now(state, parked));
+        watch.leaves(&state.tapes[tape as usize]);
+        let (nodes, count) = (state.tapes[tape as usize].nodes.len(), state.stats.planned + state.stats.replayed);
+        let result = result.and_then(|()| self.run_now(state, tape));
+        if state.stats.planned + state.stats.replayed > count
+            && let Some(program) = state.programs.last()
+        {
+            watch.ran(&program, nodes);
+        }
+        state.watch = Some(watch);
+        result
+    }
+
+    fn run_now(&self, state: &mut State, tape: u32) -> Result<()> {
         let State { tapes, programs, journal, replay, stats, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
@@ -396,7 +452,7 @@ impl Engine {
 
     /// Why the last programs were replayed or planned anew.
     pub fn explain(&self) -> String {
-        self.lock().journal.text()
+        self.lock().journal.text() + &self.device.explain()
     }
 
     /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it
@@ -502,6 +558,9 @@ impl Engine {
         }
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
         let buffer = self.realize(&packed.storage)?;
+        if let Some(watch) = &mut self.lock().watch {
+            watch.read(to.len());
+        }
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         self.device.download(buffer.address() + start, to)
     }

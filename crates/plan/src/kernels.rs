@@ -143,6 +143,9 @@ impl Engine {
         let tape = self.tape();
         let mut state = self.lock();
         self.run_tape(&mut state, tape)?;
+        if let Some(watch) = &mut state.watch {
+            watch.kernel();
+        }
         let mut addresses: SmallVec<[u64; 16]> = SmallVec::new();
         let mut buffers: SmallVec<[Buffer; 16]> = SmallVec::new();
         for array in arrays {

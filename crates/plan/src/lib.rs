@@ -3,7 +3,11 @@
 //!
 //! Architecture invariant: nothing here knows a device's code or Python.
 
+pub mod aside;
+pub mod auto;
 mod cache;
+pub mod calibrate;
+pub mod cost;
 pub mod device;
 mod emit;
 pub mod engine;

@@ -624,7 +624,7 @@ pub(crate) fn synchronize(py: Python<'_>) -> PyResult<()> {
 
 #[pyfunction]
 pub(crate) fn explain() -> PyResult<String> {
-    Ok(devices::default_engine().or_raise()?.explain())
+    Ok(devices::default_engine().or_raise()?.explain() + &devices::about_auto())
 }
 
 #[pyfunction]
@@ -731,6 +731,12 @@ pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn stand_in_device() -> String {
     devices::stand_in()
+}
+
+/// Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests.
+#[pyfunction]
+pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> PyResult<()> {
+    devices::stand_in_auto(faster, copies, launch).or_raise()
 }
 
 /// Does nothing: the cheapest native call, the yardstick for the cost of recording.

@@ -6,11 +6,13 @@ mod cli;
 mod counter;
 mod devices;
 mod errors;
+mod estimate;
 mod functions;
 mod hooks;
 mod index;
 mod interop;
 mod kernel;
+mod machine;
 mod numpy;
 mod operand;
 mod operators;
@@ -30,6 +32,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
         python: format!("{}.{}.{}", python.major, python.minor, python.patch),
         run_kernel: &functions::try_kernel,
         package: &|name| py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok(),
+        time_recording: &|| machine::time_recording(py),
     };
     cli::run(argv, &host)
 }
@@ -68,6 +71,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<kernel::NativeKernel>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
+    m.add_class::<estimate::Counting>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
@@ -85,7 +89,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
             correlate pad decompose sparse_dot flush synchronize explain show_code
             set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
-            set_memory_limit reset_peak_memory trim_memory stand_in_device nothing;
+            set_memory_limit reset_peak_memory trim_memory stand_in_device stand_in_auto nothing;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
         transforms: fft;
         interop: to_dlpack from_dlpack from_address;
@@ -97,6 +101,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool t_matmul t_linear t_convolution t_attention t_recurrent t_steps t_steps_back set_convolution_tf32 has_cudnn t_backward t_grad t_custom t_mark t_checkpoint
             t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
+        estimate: device_side profiles;
     }
     Ok(())
 }

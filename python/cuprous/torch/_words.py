@@ -77,7 +77,7 @@ def dtype_name(given: Any) -> str:
 
 
 class device:
-    """Where a tensor lives: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`.
+    """Where a tensor lives: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
 
     Raises:
         RuntimeError: for types that there are not.
@@ -96,8 +96,8 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type!r}")
         kind, _, number = type.partition(":")
-        if kind not in ("cpu", "cuda"):
-            raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {type}")
+        if kind not in ("cpu", "cuda", "auto"):
+            raise RuntimeError(f"Expected one of cpu, cuda, auto device type at start of device string: {type}")
         if number and index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
         if number and not number.isdecimal():
@@ -108,7 +108,7 @@ class device:
     @property
     def word(self) -> str:
         """The engine's name."""
-        return "cpu" if self.type == "cpu" else f"cuda:{_gpu[0] if self.index is None else self.index}"
+        return self.type if self.type != "cuda" else f"cuda:{_gpu[0] if self.index is None else self.index}"
 
     def __enter__(self) -> device:
         """New tensors are made there within a `with`."""
@@ -163,7 +163,7 @@ def default_device() -> str:
 
 
 def set_default_device(given: Any) -> None:
-    """Makes new tensors there."""
+    """Makes new tensors there: on the CPU, on a GPU, or with "auto" on whichever is faster for each program."""
     _default[0] = "cpu" if given is None else device_word(given)
 
 
@@ -190,7 +190,7 @@ class Size(tuple[int, ...]):
         return Size((*self, *other))
 
 
-_devices = {"cpu": device("cpu")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
+_devices = {word: device(word) for word in ("cpu", "auto")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
 
 
 def attach() -> None:

@@ -3,7 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
+use cuprous_advisor::counted::{Counted, Piece, compare};
+use cuprous_advisor::profile::Level;
 use cuprous_advisor::profile::{self, Cpu, Gpu};
+use cuprous_advisor::rates::{Demand, Group, Load, Rates};
 use cuprous_advisor::simple::{Simple, simple};
 use cuprous_advisor::units::{parse, quantity, seconds};
 use cuprous_advisor::{Estimate, Prices, Setting, Unit, Work, advice, estimate};
@@ -11,6 +14,7 @@ use cuprous_core::{DType, Result};
 use serde::Serialize;
 
 use super::report::json;
+use crate::machine;
 
 /// The dtypes in which estimates differ.
 #[derive(Clone, Copy, ValueEnum)]
@@ -65,11 +69,11 @@ pub(super) struct Options {
     /// Bytes that must be in the GPU's memory at once; what goes to the GPU and back, unless given
     #[arg(long, value_parser = bytes)]
     footprint: Option<f64>,
-    /// A GPU of the list
-    #[arg(long, required_unless_present = "list")]
+    /// A GPU of the list; this machine's, unless given
+    #[arg(long)]
     gpu: Option<String>,
-    /// A CPU of the list
-    #[arg(long, required_unless_present = "list")]
+    /// A CPU of the list; this machine's, unless given
+    #[arg(long)]
     cpu: Option<String>,
     /// Element type
     #[arg(long, value_enum, default_value = "float32")]
@@ -144,6 +148,9 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     if options.list {
         return if options.json { json(out, &Lists::new()) } else { list(out) }.map(|()| 0);
     }
+    if let Some(hint) = machine::found().hint.filter(|_| options.is_here()) {
+        writeln!(err, "cuprous: {hint}")?;
+    }
     match answer(options) {
         Ok(answer) if options.json => json(out, &answer).map(|()| 0),
         Ok(answer) => text(out, &answer).map(|()| 0),
@@ -154,8 +161,8 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
 /// All that is written, in SI units.
 #[derive(Serialize)]
 struct Answer {
-    cpu: &'static str,
-    gpu: &'static str,
+    cpu: String,
+    gpu: String,
     cpu_seconds: f64,
     /// Parts of the GPU's time, in seconds, and all of it.
     gpu_seconds: Vec<(&'static str, f64)>,
@@ -185,7 +192,90 @@ fn find<T>(list: &'static [T], name: fn(&T) -> &'static str, asked: Option<&Stri
     })
 }
 
+impl Options {
+    /// Is this machine one side of it?
+    fn is_here(&self) -> bool {
+        [&self.cpu, &self.gpu].into_iter().any(|name| name.as_deref().is_none_or(|name| name == "this"))
+    }
+
+    fn element(&self) -> Unit {
+        if self.matrix { Unit::Matrix } else { Unit::Vector }
+    }
+}
+
+/// With this machine's own figures, measured or from its name.
+fn here(options: &Options) -> Result<Answer> {
+    let given = [
+        ("--parallel", options.parallel != 1.0),
+        ("--gpus", options.gpus != 1.0),
+        ("--throttle", options.throttle != 1.0),
+        ("--overlapped", options.overlapped),
+        ("--copied-each-time", options.copied_each_time),
+        ("--simple", options.simple),
+        ("a price", prices(options).is_some()),
+    ];
+    if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(cuprous_core::Error::value(format!(
+            "[estimate] {name} does not go with this machine's own figures; name a --cpu and a --gpu of the list"
+        )));
+    }
+    let found = machine::found();
+    let own = |name: &Option<String>| name.as_deref().is_none_or(|name| name == "this");
+    let host = if own(&options.cpu) {
+        machine::host(&found)
+    } else {
+        Rates::of_cpu(find(profile::cpus(), |c| c.name, options.cpu.as_ref())?, Level::Typical)
+    };
+    let gpu = if own(&options.gpu) {
+        machine::gpu(&found).ok_or_else(|| {
+            cuprous_core::Error::value("[estimate] this machine has no usable GPU; name one of the list with --gpu")
+        })?
+    } else {
+        Rates::of_gpu(find(profile::gpus(), |g| g.name, options.gpu.as_ref())?, options.tf32, Level::Typical)
+    };
+    let moved = options.data + options.result;
+    let traffic = options.traffic.unwrap_or(moved);
+    let amounts = [
+        ("operations", options.flops.unwrap_or_default()),
+        ("bytes to the GPU", options.data),
+        ("bytes from the GPU", options.result),
+        ("memory traffic", traffic),
+        ("launches", options.launches),
+    ];
+    for (name, value) in amounts {
+        cuprous_advisor::simple::check(
+            name,
+            value,
+            value.is_finite() && value >= 0.0,
+            "a number that is not negative",
+        )?;
+    }
+    let load = Load {
+        demands: vec![Demand {
+            what: if options.element() == Unit::Matrix { "dot" } else { "add" },
+            group: Group::of(options.dtype.dtype()),
+            amount: options.flops.unwrap_or_default(),
+        }],
+        read: traffic,
+        written: 0.0,
+        footprint: options.footprint.unwrap_or(moved),
+        launches: options.launches,
+        loops: options.launches,
+    };
+    let counted = Counted {
+        programs: vec![Piece { nodes: 0.0, steps: vec![(String::new(), load)] }],
+        upload: options.data,
+        download: options.result,
+        reads: 0.0,
+    };
+    let e = compare(&counted, &host, &gpu, options.repeats, options.pinned, Some(options.startup))?;
+    Ok(told(&e, &host.name, &gpu.name))
+}
+
 fn answer(options: &Options) -> Result<Answer> {
+    if options.is_here() {
+        return here(options);
+    }
     let gpu: &Gpu = find(profile::gpus(), |g| g.name, options.gpu.as_ref())?;
     let cpu: &Cpu = find(profile::cpus(), |c| c.name, options.cpu.as_ref())?;
     let moved = options.data + options.result;
@@ -200,7 +290,7 @@ fn answer(options: &Options) -> Result<Answer> {
         repeats: options.repeats,
         resident: !options.copied_each_time,
         dtype: options.dtype.dtype(),
-        unit: if options.matrix { Unit::Matrix } else { Unit::Vector },
+        unit: options.element(),
         tf32: options.tf32,
     };
     let setting = Setting {
@@ -216,7 +306,11 @@ fn answer(options: &Options) -> Result<Answer> {
     if options.simple {
         by_formula(options, &work, &setting)
     } else {
-        estimate(&work, &setting).map(|e| full(&e, &setting))
+        estimate(&work, &setting).map(|e| Answer {
+            joules: Some([e.cpu_cost.energy, e.gpu_cost.energy]),
+            price: e.cpu_cost.price.zip(e.gpu_cost.price).map(Into::into),
+            ..told(&e, setting.cpu.name, setting.gpu.name)
+        })
     }
 }
 
@@ -238,8 +332,8 @@ fn by_formula(options: &Options, work: &Work, setting: &Setting) -> Result<Answe
         "The CPU is faster for this task by the simple formula.".to_owned()
     };
     Ok(Answer {
-        cpu: setting.cpu.name,
-        gpu: setting.gpu.name,
+        cpu: setting.cpu.name.into(),
+        gpu: setting.gpu.name.into(),
         cpu_seconds: cpu,
         gpu_seconds: vec![("compute", compute), ("copies", transfer), ("start-up", overhead)],
         gpu_total: gpu,
@@ -254,7 +348,7 @@ fn by_formula(options: &Options, work: &Work, setting: &Setting) -> Result<Answe
     })
 }
 
-fn full(e: &Estimate, setting: &Setting) -> Answer {
+fn told(e: &Estimate, cpu: &str, gpu: &str) -> Answer {
     let t = &e.gpu;
     let parts = [
         ("start-up", t.startup),
@@ -266,8 +360,8 @@ fn full(e: &Estimate, setting: &Setting) -> Answer {
         ("on the CPU", t.serial),
     ];
     Answer {
-        cpu: setting.cpu.name,
-        gpu: setting.gpu.name,
+        cpu: cpu.into(),
+        gpu: gpu.into(),
         cpu_seconds: e.cpu,
         gpu_seconds: parts.into_iter().filter(|part| part.1 > 0.0).collect(),
         gpu_total: t.total,
@@ -276,8 +370,8 @@ fn full(e: &Estimate, setting: &Setting) -> Answer {
         bound: Some(format!("{:?}", e.bound).to_lowercase()),
         break_even_size: e.break_even_size,
         break_even_repeats: e.break_even_repeats,
-        joules: Some([e.cpu_cost.energy, e.gpu_cost.energy]),
-        price: e.cpu_cost.price.zip(e.gpu_cost.price).map(Into::into),
+        joules: None,
+        price: None,
         sentence: advice::sentence(e),
     }
 }

@@ -1,8 +1,9 @@
 //! The `cuprous` command. `demo` and `kernels` are Python's; all else is here.
 
+mod calibrate;
 mod doctor;
 mod estimate;
-mod probe;
+pub(crate) mod probe;
 mod report;
 mod serve;
 mod top;
@@ -20,6 +21,8 @@ pub(crate) struct Host<'a> {
     pub(crate) run_kernel: &'a dyn Fn(&str) -> Result<String, String>,
     /// The version of an installed Python package.
     pub(crate) package: &'a dyn Fn(&str) -> Option<String>,
+    /// Seconds that recording an operation takes from Python.
+    pub(crate) time_recording: &'a dyn Fn() -> f64,
 }
 
 /// NumPy code on the GPU
@@ -36,6 +39,11 @@ struct Line {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measures this machine, for estimates and placement
+    ///
+    /// Arithmetic, memory, routines, launches and copies of the CPU, and of the first GPU where there is one, in less than
+    /// a minute. The figures are kept in the user's cache folder.
+    Calibrate(calibrate::Options),
     /// What works here, what does not, and the cure
     ///
     /// The steps of an installation as checks: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python's packages; then
@@ -95,6 +103,7 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
     match line.command {
         None => write!(out, "{}", Line::command().render_help()).map(|()| 0),
         Some(Command::Doctor { json }) => doctor::run(host, json, out),
+        Some(Command::Calibrate(options)) => calibrate::run(&options, host, out, err),
         Some(Command::Demo { .. }) => {
             writeln!(err, "cuprous: the demonstration is `python -m cuprous demo`").map(|()| 2)
         }

@@ -35,7 +35,7 @@ pub(super) fn inside() -> Option<&'static str> {
 }
 
 /// The processor: its name, the threads that this process may use, and what its code is compiled for at run time.
-pub(super) fn cpu() -> String {
+pub(crate) fn cpu() -> String {
     let model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())
@@ -143,4 +143,26 @@ pub(super) fn folder_size(folder: &Path) -> (usize, u64) {
         }
     }
     total
+}
+
+/// Bytes of the processor's caches, nearest first, as far as so many threads may use them at once.
+pub(super) fn caches(threads: f64) -> Vec<f64> {
+    let mut sizes = Vec::new();
+    for entry in fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten() {
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
+        let text = read("size");
+        let size = text.trim().strip_suffix('K').and_then(|n| n.parse::<f64>().ok());
+        let sharers = read("shared_cpu_list");
+        if let Some(size) = size.filter(|_| read("type").trim() != "Instruction") {
+            let own = !sharers.contains([',', '-']);
+            sizes.push(1024.0 * size * if own { threads } else { 1.0 });
+        }
+    }
+    if sizes.is_empty() {
+        sizes = vec![threads * 32_768.0, threads * 524_288.0, 8_388_608.0];
+    }
+    sizes.sort_by(f64::total_cmp);
+    // One that is hardly larger than the one before says nothing of its own.
+    sizes.dedup_by(|larger, smaller| *larger < 2.0 * *smaller);
+    sizes
 }

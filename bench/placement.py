@@ -1,0 +1,135 @@
+"""`python -m bench.placement`: five workloads from 10² to 10⁸ elements, on "auto" beside "cpu" and "cuda".
+
+The goal is that "auto" is never slower than the better of the two by more than 10 %. Each time is the median of runs
+after things have settled; what comes first (moves, compiling) is not in it, and is what `explain()` tells of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import cuprous as cp
+
+Work = Callable[[], Any]
+
+
+def chain(n: int) -> Work:
+    a, b = cp.full(n, 0.5, dtype="float32"), cp.full(n, 0.25, dtype="float32")
+    return lambda: cp.sqrt(cp.abs((a * 2.0 + b) * (a - b) * 0.5 + a * b - 1.0))
+
+
+def total(n: int) -> Work:
+    a = cp.full(n, 0.5, dtype="float32")
+    return lambda: float(cp.sum(cp.exp(a)))
+
+
+def product(n: int) -> Work:
+    side = max(int(n**0.5), 2)
+    a = cp.full((side, side), 0.5, dtype="float32")
+    return lambda: a @ a
+
+
+def ordered(n: int) -> Work:
+    a = cp.random.default_rng(1).random(n).astype("float32")
+    return lambda: cp.sort(a)
+
+
+def training(n: int) -> Work:
+    """Gradient descent of a line: 20 steps, each of two products and a few small operations."""
+    rows = max(n // 32, 2)
+    x = cp.random.default_rng(1).random((rows, 32)).astype("float32")
+    y = cp.full((rows, 1), 0.5, dtype="float32")
+
+    def run() -> Any:
+        w = cp.zeros((32, 1), dtype="float32")
+        for _ in range(20):
+            w = w - (0.01 / rows) * (x.T @ (x @ w - y))
+        return w
+
+    return run
+
+
+WORKLOADS: dict[str, Callable[[int], Work]] = {
+    "chain of 10": chain, "exp, sum, float()": total, "matmul": product, "sort": ordered, "20 steps": training
+}  # fmt: skip
+
+
+def timed(device: str, make: Callable[[int], Work], n: int, budget: float) -> float:
+    """Median seconds once things have settled."""
+    cp.set_device(device)
+    work = make(n)
+
+    def once() -> float:
+        begin = time.perf_counter()
+        kept = work()
+        cp.synchronize()
+        taken = time.perf_counter() - begin
+        del kept
+        return taken
+
+    # "auto" moves data when staying has cost as much as the move.
+    start, runs = time.perf_counter(), 0
+    while runs < 5 or time.perf_counter() - start < budget * (3 if device == "auto" else 1):
+        once()
+        runs += 1
+        if runs >= 4 and time.perf_counter() - start > 4:
+            break
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < 5 or (time.perf_counter() - start < budget and len(times) < 200):
+        times.append(once())
+        if len(times) >= 3 and time.perf_counter() - start > 2:
+            break
+    return statistics.median(times)
+
+
+def main() -> int:
+    """Prints the table; 0 where the goal is met."""
+    parser = argparse.ArgumentParser(prog="python -m bench.placement", description=__doc__)
+    parser.add_argument("--largest", type=int, default=8, help="power of ten")
+    parser.add_argument("--only", default="", help="workloads whose name has this")
+    parser.add_argument("--why", action="store_true", help="what explain() says of the last decisions")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    fixed = ["cpu", *(["cuda"] if cp.cuda.is_available() else [])]
+    start, rows = time.perf_counter(), []
+    for name, make in WORKLOADS.items():
+        if options.only not in name:
+            continue
+        skip: set[str] = set()
+        for power in range(2, options.largest + 1):
+            n = 10**power
+            # A product of 10^8 elements takes a CPU minutes.
+            row: dict[str, Any] = {"work": name, "n": n}
+            for device in (*fixed, "auto"):
+                if device not in skip:
+                    row[device] = timed(device, make, n, 0.1)
+                    if device == "cpu" and row[device] > 1:
+                        skip.add(device)
+            better = min(row[d] for d in fixed if d in row)
+            row["ratio"] = row["auto"] / better
+            rows.append(row)
+            if not options.json:
+                times = "".join(f"{d} {row[d] * 1e3:10.4f} ms  " if d in row else f"{d}    (skipped)  "
+                                for d in (*fixed, "auto"))  # fmt: skip
+                print(f"{name:<18} 1e{power}  {times} {row['ratio']:.2f}{'  SLOWER' if row['ratio'] > 1.1 else ''}")
+            if options.why:
+                print(
+                    "    " + "\n    ".join(line for line in cp.explain().splitlines()[-3:] if line.startswith("auto"))
+                )
+            cp.get_default_memory_pool().free_all_blocks()
+    if options.json:
+        print(json.dumps(rows, indent=1))
+    good = sum(row["ratio"] <= 1.1 for row in rows)
+    print(f"\n{good} of {len(rows)} within 10 % of the better; {time.perf_counter() - start:.0f} s.", file=sys.stderr)
+    return 0 if good == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

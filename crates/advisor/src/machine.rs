@@ -1,0 +1,108 @@
+//! This machine as it was measured, and the file that keeps it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rates::Rates;
+
+/// The form of the file; another one is measured anew.
+pub const FORMAT: u32 = 1;
+
+/// What `cuprous calibrate` measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Which version measured it.
+    pub version: String,
+    /// Which host: its processor, and how many of them may be used.
+    pub host: String,
+    /// Which GPU and driver.
+    pub board: Option<String>,
+    /// Seconds since 1970.
+    pub measured: u64,
+    /// The host.
+    pub cpu: Rates,
+    /// The first GPU, where there is one.
+    pub gpu: Option<Rates>,
+}
+
+/// What the user's cache folder has to say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Found {
+    /// This machine's figures; those of the GPU only where they are of the one that is there.
+    pub machine: Option<Machine>,
+    /// Why some figures are not used, and the cure.
+    pub hint: Option<String>,
+}
+
+/// The file in that folder.
+pub fn file(folder: &Path) -> PathBuf {
+    folder.join("machine.json")
+}
+
+impl Machine {
+    /// Reads what was measured on that host, with that GPU.
+    pub fn read(path: &Path, host: &str, board: Option<&str>) -> Found {
+        let unusable = |why: String| Found {
+            machine: None,
+            hint: Some(format!("{}: {why}; run `cuprous calibrate` again", path.display())),
+        };
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Found::default(),
+            Err(e) => return unusable(format!("it cannot be read ({e})")),
+        };
+        let parsed: serde_json::Result<Machine> = serde_json::from_str(&text);
+        let mut machine = match parsed {
+            Ok(it) if it.format != FORMAT => return unusable("it is of another version".into()),
+            Ok(it) if it.host != host => {
+                return unusable(format!("it was measured on {}, and this is {host}", it.host));
+            }
+            Ok(it) if it.is_sound() => it,
+            Ok(_) | Err(_) => return unusable("it is damaged, or of another version".into()),
+        };
+        let hint = board.filter(|&board| machine.board.as_deref() != Some(board)).map(|board| {
+            let other = machine.board.as_deref().unwrap_or("without a GPU");
+            format!("{}: it was measured {other}, and here is {board}; run `cuprous calibrate` again", path.display())
+        });
+        if board.is_none() || hint.is_some() {
+            (machine.gpu, machine.board) = (None, None);
+        }
+        Found { machine: Some(machine), hint }
+    }
+
+    fn is_sound(&self) -> bool {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        [Some(&self.cpu), self.gpu.as_ref()].into_iter().flatten().all(|r| {
+            r.work.values().flatten().all(|&x| x.is_finite() && x >= 0.0)
+                && r.work.contains_key("add")
+                && r.rooms.iter().all(|room| positive(room.bandwidth))
+                && !r.rooms.is_empty()
+                && [r.launch, r.program, r.record, r.startup].iter().all(|&x| x.is_finite() && x >= 0.0)
+                && r.threads >= 1.0
+                && r.copies.is_none_or(|c| [c.up, c.down, c.up_pinned, c.down_pinned].into_iter().all(positive))
+        }) && self.gpu.as_ref().is_none_or(|gpu| gpu.copies.is_some())
+    }
+
+    /// Writes the file: whoever reads meanwhile finds the old one or the new one, whole.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file = fs::File::create(&beside)?;
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        drop(file);
+        written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
+            let _ = fs::remove_file(&beside);
+        })
+    }
+}

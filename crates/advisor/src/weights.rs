@@ -1,0 +1,80 @@
+//! **The table of weights**: what one unit of each kind of work takes, in plain operations of its dtype.
+//!
+//! `flops` are sums of these. Where a device's rates were measured, what was measured counts instead; the weights then
+//! stand in only for what was not.
+
+use crate::profile::Unit::{self, Matrix, Vector};
+
+/// Kinds of work, the operations that one unit takes, and who does them. The unit is an element, unless said otherwise.
+const WEIGHTS: &[(&[&str], f64, Unit)] = &[
+    (&["positive", "real", "imag", "conjugate", "make_complex", "cast", "bitcast"], 1.0, Vector),
+    (&["add", "subtract", "multiply", "negative", "absolute", "fabs", "square", "maximum", "minimum"], 1.0, Vector),
+    (&["fmax", "fmin", "sign", "copysign", "where", "heaviside", "rint", "floor", "ceil", "trunc"], 1.0, Vector),
+    (&["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"], 1.0, Vector),
+    (&["logical_and", "logical_or", "logical_xor", "logical_not"], 1.0, Vector),
+    (&["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"], 1.0, Vector),
+    (&["isnan", "isinf", "isfinite", "signbit", "degrees", "radians", "bitwise_count"], 1.0, Vector),
+    (&["divide", "reciprocal", "sqrt", "rsqrt"], 8.0, Vector),
+    (
+        &["floor_divide", "remainder", "fmod", "ldexp", "frexp_mantissa", "frexp_exponent", "modf_fraction"],
+        12.0,
+        Vector,
+    ),
+    (&["nextafter", "spacing", "hypot", "cbrt"], 20.0, Vector),
+    (&["exp", "exp2", "log", "log2", "log10", "sin", "cos"], 20.0, Vector),
+    (&["expm1", "log1p", "tan", "tanh", "sinh", "cosh", "arctan", "expit", "sinc"], 30.0, Vector),
+    (
+        &["arcsin", "arccos", "arctan2", "arcsinh", "arccosh", "arctanh", "angle", "logaddexp", "logaddexp2"],
+        40.0,
+        Vector,
+    ),
+    (&["erf", "erfc", "ndtr", "i0"], 50.0, Vector),
+    (&["power", "float_power", "erfinv", "gammaln", "digamma"], 80.0, Vector),
+    (&["gamma", "gcd", "lcm"], 120.0, Vector),
+    (&["random_bits32", "random_unit32"], 25.0, Vector),
+    (&["random_bits64", "random_unit64"], 50.0, Vector),
+    (&["random_normal32"], 50.0, Vector),
+    (&["random_normal64"], 100.0, Vector),
+    (&["random_gamma", "random_poisson", "random_binomial"], 400.0, Vector),
+    // Folds, by element folded.
+    (&["sum", "prod", "max", "min"], 1.0, Vector),
+    (&["argmax", "argmin"], 2.0, Vector),
+    (&["m2"], 4.0, Vector),
+    // The same over elements that do not lie side by side.
+    (&["fold across"], 2.0, Vector),
+    (&["m2 across"], 8.0, Vector),
+    // Elements at places that are data, and elements read across the grain of memory.
+    (&["gather", "strided"], 10.0, Vector),
+    // Across the grain of memory that no cache holds.
+    (&["strided far"], 30.0, Vector),
+    (&["scatter"], 20.0, Vector),
+    // Multiplications and additions, each counted.
+    (&["dot", "convolve", "recurrence"], 1.0, Matrix),
+    (&["correlate"], 1.0, Vector),
+    (&["sparse dot"], 10.0, Vector),
+    // 5 n log2 n for n points.
+    (&["fft"], 3.0, Vector),
+    // The flops of LAPACK's working notes: n³/3 of Cholesky, 4n³/3 of a QR, and so on.
+    (&["factor"], 2.0, Matrix),
+    (&["spectrum"], 10.0, Matrix),
+    // n log2 n for n elements.
+    (&["sort"], 20.0, Vector),
+    // Elements that are read and written in order, with a decision each.
+    (&["scan", "select", "compact", "pad"], 6.0, Vector),
+    (&["search"], 20.0, Vector),
+];
+
+/// Operations of one unit of that work, and the units that do them; those of an addition for what is not in the table.
+pub fn weight(what: &str) -> (f64, Unit) {
+    WEIGHTS.iter().find(|row| row.0.contains(&what)).map_or((1.0, Vector), |row| (row.1, row.2))
+}
+
+/// Is it in the table?
+pub fn known(what: &str) -> bool {
+    WEIGHTS.iter().any(|row| row.0.contains(&what))
+}
+
+/// Every kind of work.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    WEIGHTS.iter().flat_map(|row| row.0.iter().copied())
+}

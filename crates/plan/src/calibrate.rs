@@ -1,0 +1,463 @@
+//! Measures a device through its engine: what programs get of it, not what its maker promises.
+//!
+//! Rates of elementwise work are slopes: the time that a longer chain takes above a shorter one, so that launches and
+//! memory fall out. All others are whole runs, with launches taken off.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_advisor::weights::weight;
+use cuprous_advisor::{Group, Load};
+use cuprous_core::call::{Edge, FftKind, FftScale, LinalgOp, Vectors};
+use cuprous_core::ops::Class;
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, Result, ScanOp, ScatterOp};
+
+use crate::cost;
+use crate::engine::Engine;
+use crate::record::Operand;
+
+/// What the caller knows of the device.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// Bytes of its caches, nearest first, as far as all of it may use them at once; then its memory is measured.
+    pub caches: Vec<f64>,
+    /// Bytes of its memory; 0 where it does not matter.
+    pub memory: f64,
+    /// Threads that share larger work.
+    pub threads: f64,
+    /// Seconds that recording an operation takes in the user's language.
+    pub record: f64,
+    /// Seconds until it could be used.
+    pub startup: f64,
+    /// A GPU: larger work, and copies.
+    pub gpu: bool,
+    /// Bytes a second from and to pinned memory, where there is such.
+    pub pinned: Option<[f64; 2]>,
+    /// Smaller work, each measured once: for tests of what is done with the figures.
+    pub quick: bool,
+}
+
+/// Measures it. `progress` is told what comes next.
+///
+/// # Errors
+/// The device failed. What it has no code for, or no library, is left out.
+pub fn measure(engine: &Arc<Engine>, about: &About, progress: &mut dyn FnMut(&str)) -> Result<Rates> {
+    let bench = Bench { engine, gpu: about.gpu, quick: about.quick };
+    let mut rates = Rates {
+        name: about.name.clone(),
+        work: BTreeMap::new(),
+        rooms: Vec::new(),
+        launch: 0.0,
+        program: 0.0,
+        record: about.record,
+        threads: about.threads,
+        memory: about.memory,
+        startup: about.startup,
+        copies: None,
+    };
+    progress("launches");
+    (rates.program, rates.launch) = bench.launches()?;
+    progress("memory");
+    for bytes in about.caches.iter().copied().chain([0.0]) {
+        let bandwidth = bench.bandwidth(bytes)?;
+        rates.rooms.push(Room { bytes, bandwidth });
+    }
+    progress("arithmetic");
+    bench.chains(&mut rates)?;
+    progress("folds");
+    bench.folds(&mut rates)?;
+    progress("routines");
+    bench.routines(&mut rates)?;
+    if about.gpu {
+        progress("copies");
+        rates.copies = Some(bench.copies(about.pinned)?);
+    }
+    Ok(rates)
+}
+
+struct Bench<'a> {
+    engine: &'a Arc<Engine>,
+    gpu: bool,
+    quick: bool,
+}
+
+/// How long one figure may take.
+const BUDGET: Duration = Duration::from_millis(40);
+
+/// Elements of the arrays on which chains are measured, on a CPU and on a GPU.
+const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
+
+impl Bench<'_> {
+    /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.
+    fn time(&self, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
+        let once = || -> Result<f64> {
+            let start = Instant::now();
+            let results = work()?;
+            self.engine.synchronize()?;
+            drop(results);
+            Ok(start.elapsed().as_secs_f64())
+        };
+        // Planned, compiled, and built as a graph.
+        for _ in 0..if self.quick { 0 } else { 4 } {
+            once()?;
+        }
+        let (start, mut times) = (Instant::now(), Vec::new());
+        if self.quick {
+            return once();
+        }
+        while times.len() < 5 || (start.elapsed() < BUDGET && times.len() < 400) {
+            times.push(once()?);
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 4])
+    }
+
+    /// Elements of the arrays on which chains are measured.
+    fn chain(&self) -> i64 {
+        CHAIN[usize::from(self.gpu)] >> if self.quick { 5 } else { 0 }
+    }
+
+    fn random(&self, dtype: DType, shape: &[i64], scale: f64) -> Result<Array> {
+        let unit = self.engine.random(Fun::RandomUnit64, shape, 1, 0, None)?;
+        let scaled = self.with(Fun::Multiply, &unit, scale)?;
+        let made = self.engine.cast(&scaled, dtype)?;
+        self.engine.synchronize()?;
+        Ok(made)
+    }
+
+    fn with(&self, fun: Fun, a: &Array, x: f64) -> Result<Array> {
+        let number = if a.dtype().is_float() { Number::Float(x) } else { Number::Int(x as i128) };
+        self.engine.map(fun, &[Operand::Array(a), Operand::Weak(number)], None)
+    }
+
+    fn both(&self, fun: Fun, a: &Array, b: &Array) -> Result<Array> {
+        self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None)
+    }
+
+    /// Seconds that a program takes beyond its kernels, and that each kernel takes.
+    fn launches(&self) -> Result<(f64, f64)> {
+        let a = self.random(DType::F32, &[4, 4], 1.0)?;
+        // Folds of rows and of columns in turn: each needs the whole of what came before.
+        let run = |turns: usize| -> Result<(f64, f64)> {
+            let work = || -> Result<Vec<Array>> {
+                let mut y = a.clone();
+                for k in 0..turns {
+                    let most = self.engine.fold(ReduceOp::Max, &y, 1 << (k % 2))?;
+                    let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
+                    let most = column.map_or(most.clone(), |layout| most.view(layout));
+                    y = self.both(Fun::Subtract, &y, &most)?;
+                }
+                Ok(vec![y])
+            };
+            let before = self.engine.stats().steps;
+            drop(work()?);
+            let kept = work()?;
+            self.engine.synchronize()?;
+            drop(kept);
+            let steps = self.engine.stats().steps - before;
+            Ok((self.time(work)?, steps as f64))
+        };
+        let ((short, few), (long, many)) = (run(2)?, run(22)?);
+        let launch = ((long - short) / (many - few).max(1.0)).max(1e-8);
+        Ok(((short - few * launch).max(1e-7), launch))
+    }
+
+    /// Bytes a second, read plus written, of arrays that fill half of a cache; of memory where `bytes` is zero.
+    fn bandwidth(&self, bytes: f64) -> Result<f64> {
+        let copy = |n: i64| -> Result<f64> {
+            let a = self.random(DType::F32, &[n.max(64)], 1.0)?;
+            let several = if self.gpu { 8 } else { 1 };
+            let run = || {
+                (0..several)
+                    .map(|_| self.with(Fun::Add, &a, 1.0).and_then(|y| self.engine.flush().map(|()| y)))
+                    .collect()
+            };
+            Ok(self.time(run)? / f64::from(several))
+        };
+        if bytes == 0.0 {
+            let n = if self.quick {
+                1 << 18
+            } else if self.gpu {
+                1 << 28
+            } else {
+                1 << 25
+            };
+            return Ok(8.0 * n as f64 / copy(n)?);
+        }
+        let n = (bytes / 2.0 / 8.0) as i64;
+        let (small, large) = (copy(n / 4)?, copy(n)?);
+        Ok(6.0 * n as f64 / (large - small).max(1e-9))
+    }
+
+    /// Functions of one dtype, by their chains.
+    fn chains(&self, rates: &mut Rates) -> Result<()> {
+        let n = self.chain();
+        // A tape that repeats itself ends at 160 operations.
+        let lengths = if self.gpu { [20, 50] } else { [1, 3] };
+        let plain_lengths = if self.gpu { [40, 78] } else { [2, 8] };
+        for group in Group::ALL {
+            let dtype = group.dtype();
+            let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
+            let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
+            let slope = |lengths: [usize; 2], body: &dyn Fn(&Array) -> Result<Array>| -> Result<f64> {
+                let chain = |length: usize| {
+                    self.time(|| {
+                        let mut y = x.clone();
+                        for _ in 0..length {
+                            y = body(&y)?;
+                        }
+                        Ok(vec![y])
+                    })
+                };
+                let [short, long] = lengths;
+                Ok((chain(long)? - chain(short)?).max(1e-9) / (long - short) as f64 / n as f64)
+            };
+            let mut put = |what: &str, seconds: f64| {
+                rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
+            };
+            // Two operations.
+            let plain =
+                slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
+            put("add", plain);
+            if !dtype.is_float() {
+                continue;
+            }
+            let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
+            put("divide", divided.max(plain));
+            for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
+                let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
+                let base = if bounded { &small } else { &x };
+                // A tenth of what came before leaves the operand as spread as it was.
+                let seconds = slope(lengths, &|y| {
+                    let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
+                    if fun.op().arity == 1 {
+                        self.engine.map(fun, &[Operand::Array(&at)], None)
+                    } else {
+                        self.both(fun, &at, base)
+                    }
+                })?;
+                put(fun.op().name, (seconds - 2.0 * plain).max(plain));
+            }
+        }
+        Ok(())
+    }
+
+    /// Seconds of one program beyond what launches, memory and other work in it are known to take.
+    fn beyond(
+        &self,
+        rates: &Rates,
+        others: &[(&'static str, Group, f64)],
+        bytes: f64,
+        work: impl Fn() -> Result<Vec<Array>>,
+    ) -> Result<f64> {
+        let whole = self.time(work)?;
+        let known = Load {
+            demands: others
+                .iter()
+                .map(|&(what, group, amount)| cuprous_advisor::Demand { what, group, amount })
+                .collect(),
+            ..Load::default()
+        };
+        let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
+        // What memory takes anyway says nothing about the work.
+        let memory = bytes / rates.bandwidth(bytes);
+        Ok(if rest < 1.1 * memory { memory / 4.0 } else { rest }.max(1e-9))
+    }
+
+    fn folds(&self, rates: &mut Rates) -> Result<()> {
+        if self.gpu {
+            // Memory bounds them.
+            return Ok(());
+        }
+        let n = 1 << 18;
+        for group in Group::ALL {
+            let a = self.random(group.dtype(), &[n], 100.0)?;
+            for op in [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::ArgMax, ReduceOp::M2] {
+                if op == ReduceOp::M2 && !group.dtype().is_float() {
+                    continue;
+                }
+                let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.fold(op, &a, 1)?]))?;
+                rates.work.entry(cost::fold(op).into()).or_default()[group as usize] = n as f64 / seconds;
+            }
+            let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
+            for (what, op) in [("fold across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
+                if op == ReduceOp::M2 && !group.dtype().is_float() {
+                    continue;
+                }
+                let fold = || Ok(vec![self.engine.fold(op, &columns, 1)?]);
+                self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is no elementwise function. What the device has no code for is left out.
+    fn routines(&self, rates: &mut Rates) -> Result<()> {
+        let k = i64::from(self.gpu);
+        let n: i64 = 1 << (20 + 4 * k - if self.quick { 6 } else { 0 });
+        for group in [Group::F32, Group::F64, Group::I32, Group::I64] {
+            let dtype = group.dtype();
+            let size = dtype.size() as f64 * n as f64;
+            let a = self.random(dtype, &[n], 1e6)?;
+            let log = (n as f64).log2();
+            let call = |op: CallOp, out: DType, shape: Vec<i64>| {
+                let a = a.clone();
+                move || Ok(vec![self.engine.call(op.clone(), &[&a], out, &shape)?])
+            };
+            self.put(rates, "sort", group, n as f64 * log, 0.0, call(CallOp::Sort, dtype, vec![n]))?;
+            self.put(rates, "select", group, n as f64, 0.0, call(CallOp::Select { rank: n / 2 }, dtype, vec![]))?;
+            let running = || Ok(vec![self.engine.running(ScanOp::Sum, &a, 0)?]);
+            self.put(rates, "scan", group, n as f64, 2.0 * size, running)?;
+            let index = self.engine.cast(&self.random(DType::F64, &[n], n as f64 - 1.0)?, DType::I64)?;
+            let gather = || Ok(vec![self.engine.gather(&a, &index)?]);
+            self.put(rates, "gather", group, n as f64, 0.0, gather)?;
+            let target = self.random(dtype, &[n], 1.0)?;
+            let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
+            self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
+            for (what, side) in
+                [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
+            {
+                let square = self.random(dtype, &[side, side], 1.0)?;
+                let turned = square.view(square.layout.permute(&[1, 0]));
+                let area = (side * side) as f64;
+                let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
+                self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
+            }
+            let sorted = self.engine.call(CallOp::Sort, &[&a], dtype, &[n])?;
+            let search = || {
+                Ok(vec![self.engine.call(CallOp::SearchSorted { right: false }, &[&sorted, &a], DType::I64, &[n])?])
+            };
+            self.put(rates, "search", group, n as f64 * log, 0.0, search)?;
+        }
+        for group in [Group::F16, Group::F32, Group::F64] {
+            let dtype = group.dtype();
+            let m = if self.gpu {
+                4096
+            } else if group == Group::F16 || self.quick {
+                256
+            } else {
+                1024
+            };
+            let (a, b) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, m], 1.0)?);
+            self.put(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
+            if group == Group::F16 {
+                continue;
+            }
+            self.floats(rates, group, dtype)?;
+        }
+        Ok(())
+    }
+
+    fn floats(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
+        let k = i64::from(self.gpu);
+        for (fun, of) in [
+            (Fun::RandomBits32, Group::F32),
+            (Fun::RandomUnit32, Group::F32),
+            (Fun::RandomNormal32, Group::F32),
+            (Fun::RandomBits64, Group::F64),
+            (Fun::RandomUnit64, Group::F64),
+            (Fun::RandomNormal64, Group::F64),
+        ] {
+            if of != group {
+                continue;
+            }
+            let n = self.chain();
+            // A fold keeps the numbers from memory.
+            let draw = || {
+                let made = self.engine.random(fun, &[n], 1, 7, None)?;
+                Ok(vec![self.engine.fold(ReduceOp::Max, &made, 1)?])
+            };
+            let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
+            let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
+            let seconds = self.beyond(rates, &[("max", own, n as f64)], 0.0, draw)?;
+            rates.work.entry(fun.op().name.into()).or_default()[own as usize] = n as f64 / seconds;
+        }
+        let points: i64 = 1 << (18 + 4 * k);
+        let complex = if group == Group::F32 { DType::C64 } else { DType::C128 };
+        let signal = self.engine.cast(&self.random(dtype, &[points], 1.0)?, complex)?;
+        self.engine.synchronize()?;
+        let op = CallOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
+        let fft = || Ok(vec![self.engine.call(op.clone(), &[&signal], complex, &[points])?]);
+        self.put(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
+        let m: i64 = if self.gpu { 2048 } else { 512 };
+        let wide = (m * m * m) as f64;
+        let matrix = self.random(dtype, &[m, m], 1.0)?;
+        let side = self.random(dtype, &[m, 1], 1.0)?;
+        let solve =
+            || Ok(vec![self.engine.call(CallOp::Linalg(LinalgOp::Solve), &[&matrix, &side], dtype, &[m + 1])?]);
+        self.put(rates, "factor", group, 2.0 / 3.0 * wide, 0.0, solve)?;
+        let s: i64 = if self.gpu { 1024 } else { 256 };
+        let small = self.random(dtype, &[s, s], 1.0)?;
+        let op = CallOp::Linalg(LinalgOp::Svd(Vectors::Thin));
+        let svd = || Ok(vec![self.engine.call(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
+        self.put(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
+        let picture = self.random(dtype, &[512 << k, 512 << k], 1.0)?;
+        let weights = self.random(dtype, &[5, 5], 1.0)?;
+        let op = CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
+        let filter = || Ok(vec![self.engine.call(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
+        self.put(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
+    }
+
+    /// Measures a routine that does `amount` units; nothing where the device cannot do it.
+    fn put(
+        &self,
+        rates: &mut Rates,
+        what: &str,
+        group: Group,
+        amount: f64,
+        bytes: f64,
+        work: impl Fn() -> Result<Vec<Array>>,
+    ) -> Result<()> {
+        match self.beyond(rates, &[], bytes, work) {
+            Ok(seconds) => {
+                rates.work.entry(what.to_owned()).or_default()[group as usize] = amount / seconds.max(1e-9);
+                Ok(())
+            }
+            // A library that is not installed, or a dtype that it does not know.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn copies(&self, pinned: Option<[f64; 2]>) -> Result<Copies> {
+        let rate = |bytes: usize| -> Result<[f64; 2]> {
+            let mut host = vec![1u8; bytes];
+            let there = self.engine.upload(&host, DType::U8, &[bytes as i64])?;
+            let median = |times: &mut Vec<f64>| {
+                times.sort_by(f64::total_cmp);
+                times[times.len() / 2]
+            };
+            let (mut up, mut down) = (Vec::new(), Vec::new());
+            for _ in 0..7 {
+                let start = Instant::now();
+                let again = self.engine.upload(&host, DType::U8, &[bytes as i64])?;
+                self.engine.synchronize()?;
+                up.push(start.elapsed().as_secs_f64());
+                drop(again);
+                let start = Instant::now();
+                self.engine.download(&there, &mut host)?;
+                down.push(start.elapsed().as_secs_f64());
+            }
+            Ok([median(&mut up), median(&mut down)])
+        };
+        const LARGE: usize = 64 << 20;
+        let (tiny, large) = (rate(4)?, rate(LARGE)?);
+        let latency = tiny[0].max(tiny[1]);
+        let [up, down] = large.map(|t| LARGE as f64 / (t - latency).max(1e-9));
+        let [up_pinned, down_pinned] = pinned.unwrap_or([up, down]);
+        Ok(Copies { up, down, up_pinned, down_pinned, latency })
+    }
+}
+
+/// Worth a rate of its own: slower than an addition, of floats, and of one operand or two.
+fn is_slow(fun: Fun) -> bool {
+    let op = fun.op();
+    weight(op.name).0 >= 8.0
+        && matches!(op.class, Class::Float | Class::Inexact | Class::Num | Class::Real)
+        && op.arity <= 2
+        && !matches!(fun, Fun::Divide | Fun::Angle | Fun::Gcd | Fun::Lcm | Fun::Ldexp | Fun::FrexpExponent)
+}

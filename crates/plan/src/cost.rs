@@ -1,0 +1,300 @@
+//! What a planned program takes, step by step: operations by kind, bytes between memory and chip, launches.
+//!
+//! The kinds of work and what a unit of each is stand in the advisor's table of weights; the calls in the table below.
+
+use cuprous_advisor::counted::Piece;
+use cuprous_advisor::{Demand, Group, Load};
+use cuprous_core::attention::Attention;
+use cuprous_core::call::{FftKind, LinalgOp, QrMode, Vectors};
+use cuprous_core::convolution::{Geometry, Part};
+use cuprous_core::{CallOp, DType, Fun, LayoutRef, ReduceOp};
+
+use crate::kernel::{Call, Inst, Kernel, Level};
+use crate::program::{Program, Step};
+
+/// What the program of so many recorded operations takes.
+pub fn of(program: &Program, nodes: usize) -> Piece {
+    Piece { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
+}
+
+fn step_of(step: &Step, program: &Program) -> (String, Load) {
+    let mut load = Load { launches: 1.0, ..Load::default() };
+    let name = match step {
+        Step::Kernel(one) => {
+            kernel(one, program, &mut load);
+            title(one)
+        }
+        Step::Pack(kernels) => {
+            kernels.iter().for_each(|one| kernel(one, program, &mut load));
+            format!("{} kernels together", kernels.len())
+        }
+        Step::Call(one) => {
+            call(one, &mut load);
+            one.op.name().to_owned()
+        }
+    };
+    step.touches(|buffer, _| load.footprint += program.buffers[buffer as usize].bytes as f64);
+    (name, load)
+}
+
+/// The functions of a kernel, the first few by name.
+fn title(kernel: &Kernel) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<&str> = kernel.body.iter().filter_map(|t| worker(&t.inst)).collect();
+    match names.len() {
+        0 => "copy".into(),
+        n if n <= SHOWN => names.join(", "),
+        n => format!("{} and {} more", names[..SHOWN].join(", "), n - SHOWN),
+    }
+}
+
+fn worker(inst: &Inst) -> Option<&'static str> {
+    match inst {
+        Inst::Map { fun, .. } => Some(fun.op().name),
+        Inst::Reduce { op, .. } => Some(fold(*op)),
+        Inst::Gather { .. } => Some("gather"),
+        Inst::Scatter { .. } => Some("scatter"),
+        _ => None,
+    }
+}
+
+pub(crate) fn fold(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "sum",
+        ReduceOp::Prod => "prod",
+        ReduceOp::Max => "max",
+        ReduceOp::Min => "min",
+        ReduceOp::ArgMax => "argmax",
+        ReduceOp::ArgMin => "argmin",
+        ReduceOp::M2 => "m2",
+    }
+}
+
+/// Real operations that one on complex numbers is made of.
+fn parts(fun: Fun, dtype: DType) -> f64 {
+    match (dtype.is_complex(), fun) {
+        (false, _) => 1.0,
+        (true, Fun::Add | Fun::Subtract | Fun::Negative | Fun::Where | Fun::Cast | Fun::MakeComplex) => 2.0,
+        (true, _) => 6.0,
+    }
+}
+
+fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
+    let group = Group::of(dtype);
+    match load.demands.iter_mut().find(|d| d.what == what && d.group == group) {
+        Some(known) => known.amount += amount,
+        None => load.demands.push(Demand { what, group, amount }),
+    }
+}
+
+/// Bytes of a line of memory, which comes as a whole.
+const LINE: f64 = 64.0;
+
+/// Bytes that some cache of most processors holds.
+const NEAR: usize = 8 << 20;
+
+/// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
+fn folds_across(kernel: &Kernel) -> bool {
+    let axes = kernel.outer.len();
+    kernel.body.iter().any(|t| match &t.inst {
+        Inst::Load { access, .. } if t.level == Level::Full && axes > 0 && !kernel.inner.is_empty() => {
+            access.strides[axes - 1].abs() == 1 && access.strides.last().is_some_and(|s| s.abs() > 1)
+        }
+        _ => false,
+    })
+}
+
+fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
+    let outer = kernel.outer_size() as f64;
+    let all = outer * kernel.inner_size() as f64;
+    let across = folds_across(kernel);
+    // What is read of each buffer; a stencil's loads find most of it in caches.
+    let mut read = vec![0.0; kernel.buffers.len()];
+    let mut written = vec![0.0; kernel.buffers.len()];
+    for typed in &kernel.body {
+        let level = typed.level == Level::Full;
+        let count = if level { all } else { outer };
+        let size = typed.dtype.size() as f64;
+        match &typed.inst {
+            Inst::Load { buf, access } | Inst::Store { buf, access, .. } => {
+                let extents = kernel.outer.iter().chain(if level { kernel.inner.iter() } else { [].iter() });
+                let pairs = extents.zip(&access.strides);
+                let elements: f64 = pairs.clone().filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product();
+                let last = pairs.last().map_or(1, |p| p.1.abs());
+                let nearest = access.strides.iter().map(|s| s.abs()).filter(|&s| s != 0).min().unwrap_or(1);
+                let bytes = elements * size * (nearest as f64).min((LINE / size).max(1.0));
+                let place = if matches!(typed.inst, Inst::Load { .. }) { &mut read } else { &mut written };
+                place[*buf as usize] += bytes;
+                if last > 1 && elements > 1.0 && !across {
+                    let bytes = program.buffers[kernel.buffers[*buf as usize] as usize].bytes;
+                    demand(load, if bytes > NEAR { "strided far" } else { "strided" }, typed.dtype, elements);
+                }
+            }
+            Inst::Gather { buf, .. } => {
+                demand(load, "gather", typed.dtype, count);
+                read[*buf as usize] += count * LINE.min(4.0 * size);
+            }
+            Inst::Scatter { buf, .. } => {
+                demand(load, "scatter", typed.dtype, count);
+                written[*buf as usize] += count * LINE.min(4.0 * size);
+            }
+            Inst::Map { fun, args } => {
+                let from = args.first().map_or(typed.dtype, |&a| kernel.body[a as usize].dtype);
+                let special =
+                    matches!(fun, Fun::Cast | Fun::Bitcast | Fun::MakeComplex) || fun.op().name.starts_with("random");
+                let dtype = if special { typed.dtype } else { from };
+                demand(load, fun.op().name, dtype, count * parts(*fun, dtype));
+            }
+            Inst::Reduce { op, arg } => {
+                let from = &kernel.body[*arg as usize];
+                let width = if from.dtype.is_complex() { 2.0 } else { 1.0 };
+                let what = match (across, op) {
+                    (false, _) => fold(*op),
+                    (true, ReduceOp::M2) => "m2 across",
+                    (true, _) => "fold across",
+                };
+                demand(load, what, from.dtype, width * if from.level == Level::Full { all } else { outer });
+            }
+            Inst::Scalar { .. } | Inst::Iota { .. } => {}
+        }
+    }
+    for (k, &buffer) in kernel.buffers.iter().enumerate() {
+        let most = program.buffers[buffer as usize].bytes as f64;
+        load.read += read[k].min(most);
+        load.written += written[k].min(most);
+    }
+    load.loops += 1.0;
+}
+
+/// Elements that a layout names, each counted once.
+fn elements(layout: &LayoutRef) -> f64 {
+    layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
+}
+
+fn call(call: &Call, load: &mut Load) {
+    for (_, layout) in call.reads() {
+        load.read += elements(layout) * layout.dtype.size() as f64;
+    }
+    let out = &call.out.1;
+    let size = out.size as f64;
+    load.written += size * out.dtype.size() as f64;
+    load.loops += 1.0;
+    let first = call.ins.first().map_or(out, |(_, layout)| layout);
+    for (what, dtype, amount) in routine(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
+        demand(load, what, dtype, amount);
+    }
+    let extras = usize::from(!call.epilogue.scale.eq(&Default::default()))
+        + 2 * usize::from(call.epilogue.addend.is_some())
+        + usize::from(call.epilogue.bias.is_some());
+    if extras > 0 {
+        demand(load, "add", out.dtype, size * extras as f64);
+    }
+    if let CallOp::Fft { rank, .. } = call.op {
+        // Each axis is a pass.
+        load.read *= f64::from(rank);
+        load.written *= f64::from(rank);
+    }
+}
+
+/// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
+/// result.
+fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
+    let (n, size) = (a.size as f64, out.size as f64);
+    let row = a.shape.last().map_or(1.0, |&n| n as f64);
+    let log = |n: f64| n.max(2.0).log2();
+    let products = if a.dtype.is_complex() { 8.0 } else { 2.0 };
+    match op {
+        CallOp::Dot => vec![("dot", out.dtype, products * size * row)],
+        CallOp::Scan { .. } => vec![("scan", out.dtype, size)],
+        CallOp::Sort | CallOp::ArgSort => vec![("sort", a.dtype, n * log(row))],
+        CallOp::SearchSorted { .. } => vec![("search", a.dtype, size * log(n))],
+        CallOp::Partition { .. } | CallOp::TopK { .. } | CallOp::Select { .. } => vec![("select", a.dtype, n)],
+        CallOp::PackMask => vec![("compact", a.dtype, n)],
+        CallOp::Compact => vec![("compact", out.dtype, size)],
+        CallOp::Components { .. } => vec![("search", out.dtype, 4.0 * size)],
+        CallOp::Correlate { .. } => {
+            vec![("correlate", out.dtype, 2.0 * size * b.map_or(1.0, |w| w.size as f64))]
+        }
+        CallOp::Pad { .. } => vec![("pad", out.dtype, size)],
+        CallOp::Fft { kind, axis, rank, .. } => {
+            // The side that has all points; real points are half the work.
+            let whole = if *kind == FftKind::Half { out } else { a };
+            let last = usize::from(*axis) + 1;
+            let axes = &whole.shape[last.saturating_sub(usize::from(*rank))..last];
+            let points: f64 = axes.iter().map(|&n| n as f64).product();
+            let share = if matches!(kind, FftKind::Forward | FftKind::Backward) { 5.0 } else { 2.5 };
+            vec![("fft", out.dtype, share * whole.size as f64 * log(points))]
+        }
+        CallOp::Linalg(op) => linalg(*op, a, b),
+        CallOp::Convolve(part, geometry) => vec![("convolve", out.dtype, windows(*part, geometry, a, b, out))],
+        CallOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        CallOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        CallOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
+        CallOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
+        CallOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
+        CallOp::StepsBack(s) => {
+            vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
+        }
+        CallOp::SparseDot { .. } => {
+            vec![("sparse dot", out.dtype, products * n * out.shape.last().map_or(1.0, |&k| k as f64))]
+        }
+    }
+}
+
+/// Scores and what they weigh; half of them where queries see what came before only.
+fn attention(of: &Attention) -> f64 {
+    let scores = (of.batch * of.heads * of.queries * of.keys) as f64;
+    2.0 * scores * (of.width + of.depth) as f64 * if of.causal { 0.5 } else { 1.0 }
+}
+
+/// The working notes' counts, with m rows, n columns and k right sides.
+fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static str, DType, f64)> {
+    let side = |from_end: usize| a.shape.iter().rev().nth(from_end).map_or(1.0, |&n| n as f64);
+    let (m, n) = (side(1), side(0));
+    let k = b.and_then(|b| b.shape.last()).map_or(0.0, |&k| k as f64);
+    let many = a.size as f64 / (m * n).max(1.0) * if a.dtype.is_complex() { 4.0 } else { 1.0 };
+    let (long, short) = (m.max(n), m.min(n));
+    let factored = 2.0 * short * short * (long - short / 3.0);
+    let (what, flops) = match op {
+        LinalgOp::Cholesky { .. } => ("factor", n * n * n / 3.0),
+        LinalgOp::Solve => ("factor", 2.0 / 3.0 * n * n * n + 2.0 * n * n * k),
+        LinalgOp::Slogdet => ("factor", 2.0 / 3.0 * n * n * n),
+        LinalgOp::Qr(QrMode::R | QrMode::Raw) => ("factor", factored),
+        LinalgOp::Qr(QrMode::Reduced) => ("factor", 2.0 * factored),
+        LinalgOp::Qr(QrMode::Complete) => ("factor", factored + 4.0 * m * m * short),
+        LinalgOp::Svd(Vectors::No) => ("spectrum", 8.0 / 3.0 * long * short * short),
+        LinalgOp::Svd(_) => ("spectrum", 8.0 * long * short * short + 9.0 * short * short * short),
+        LinalgOp::Eigh { vectors: false, .. } => ("spectrum", 4.0 / 3.0 * n * n * n),
+        LinalgOp::Eigh { vectors: true, .. } => ("spectrum", 9.0 * n * n * n),
+        LinalgOp::Eig { vectors: false } => ("spectrum", 10.0 * n * n * n),
+        LinalgOp::Eig { vectors: true } => ("spectrum", 25.0 * n * n * n),
+    };
+    vec![(what, a.dtype, many * flops)]
+}
+
+/// Multiplications and additions of a convolution: every output element meets its window once, whichever is computed.
+fn windows(part: Part, geometry: &Geometry, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> f64 {
+    let b = b.unwrap_or(a);
+    let (outputs, weights) = match part {
+        Part::Output => (out, b),
+        Part::Input => (a, b),
+        Part::Weight => (a, out),
+    };
+    let window: f64 = geometry.kernel.iter().map(|&n| n as f64).product();
+    2.0 * outputs.size as f64 * weights.shape.get(1).map_or(1.0, |&n| n as f64) * window
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_weight() {
+        for fun in Fun::ALL {
+            assert!(cuprous_advisor::weights::known(fun.op().name), "{}", fun.op().name);
+        }
+        for op in ReduceOp::ALL {
+            assert!(cuprous_advisor::weights::known(fold(op)));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The device "auto" made of two that count what they do: where programs run, and what is moved for them.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use cuprous_advisor::profile::{self, Level};
+use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, Scalar};
+use cuprous_plan::auto::AutoDevice;
+use cuprous_plan::{Device, Engine, Executable, Operand, Program};
+
+/// A device with real memory that runs nothing and counts.
+#[derive(Default)]
+struct Side {
+    ran: Arc<AtomicUsize>,
+    uploads: AtomicUsize,
+    downloads: AtomicUsize,
+    /// There is no more memory.
+    full: std::sync::atomic::AtomicBool,
+}
+
+struct Block(Mutex<Vec<u8>>);
+
+impl Memory for Block {
+    fn address(&self) -> u64 {
+        self.0.lock().unwrap().as_ptr() as u64
+    }
+    fn bytes(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
+struct Ran(Arc<AtomicUsize>);
+
+impl Executable for Ran {
+    fn run(&mut self, addresses: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+        assert!(addresses.iter().all(|&a| a != 0));
+        self.0.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+impl Device for Side {
+    fn name(&self) -> &'static str {
+        "side"
+    }
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        if self.full.load(Relaxed) {
+            return Err(Error::memory("no room"));
+        }
+        Ok(Arc::new(Block(Mutex::new(vec![0; bytes.max(1)]))))
+    }
+    fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
+        let made = self.alloc(from.len())?;
+        self.uploads.fetch_add(1, Relaxed);
+        // SAFETY: memory of that size.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), made.address() as *mut u8, from.len()) };
+        Ok(made)
+    }
+    fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        self.downloads.fetch_add(1, Relaxed);
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    fn compile(&self, _: &Arc<Program>) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(Ran(self.ran.clone())))
+    }
+    fn source(&self, _: &Program) -> Result<String> {
+        Ok(String::new())
+    }
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+    fn reset_peak(&self) {}
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// An engine on "auto": memory ten times as fast on the GPU, and copies that cost as much as five passes of the host.
+struct Bench {
+    engine: Arc<Engine>,
+    host: Arc<Side>,
+    gpu: Arc<Side>,
+}
+
+fn bench(id: u8) -> Bench {
+    let paper = Rates::of_cpu(profile::find(profile::cpus(), |c| c.name, "7763").unwrap(), Level::Typical);
+    let rates = |bandwidth: f64, program: f64, copies: Option<f64>| Rates {
+        rooms: vec![Room { bytes: 0.0, bandwidth }],
+        program,
+        copies: copies.map(|rate| Copies { up: rate, down: rate, up_pinned: rate, down_pinned: rate, latency: 1e-6 }),
+        work: paper.work.iter().map(|(what, row)| (what.clone(), row.map(|rate| rate * 1e3))).collect(),
+        ..paper.clone()
+    };
+    let (host, gpu) = (Arc::new(Side::default()), Arc::new(Side::default()));
+    let names = ["cpu".to_owned(), "gpu".to_owned()];
+    let auto =
+        AutoDevice::new(host.clone(), gpu.clone(), names, [rates(1e9, 1e-6, None), rates(1e10, 2e-5, Some(1e8))]);
+    Bench { engine: Engine::new(id, Arc::new(auto)), host, gpu }
+}
+
+impl Bench {
+    fn array(&self, n: i64) -> Array {
+        self.engine.upload(&vec![1; n as usize * 4], DType::F32, &[n]).unwrap()
+    }
+    fn run(&self, fun: Fun, a: &Array) {
+        let y = self.engine.map(fun, &[Operand::Array(a), Operand::Weak(Number::Float(2.0))], None).unwrap();
+        self.engine.flush().unwrap();
+        drop(y);
+    }
+    fn ran(&self) -> [usize; 2] {
+        [self.host.ran.load(Relaxed), self.gpu.ran.load(Relaxed)]
+    }
+}
+
+#[test]
+fn small_work_stays() {
+    let b = bench(1);
+    let x = b.array(100);
+    (0..1000).for_each(|_| b.run(Fun::Add, &x));
+    assert_eq!(b.ran(), [1000, 0]);
+    assert!(b.engine.explain().contains("ran 1000× on cpu"), "{}", b.engine.explain());
+}
+
+#[test]
+fn large_work_moves_once_when_staying_has_cost_as_much() {
+    let b = bench(2);
+    // 8 MB through the host's memory are 8 ms; on the GPU 0.8, and 40 to bring 4 MB there; compiling 30.
+    let x = b.array(1_000_000);
+    b.run(Fun::Add, &x);
+    assert_eq!(b.ran(), [1, 0], "once is not worth it");
+    (0..50).for_each(|_| b.run(Fun::Add, &x));
+    let [host, gpu] = b.ran();
+    assert!((8..=12).contains(&host), "70 ms at 7.2 ms a run: {host}");
+    assert_eq!(host + gpu, 51);
+    assert_eq!((b.gpu.uploads.load(Relaxed), b.gpu.downloads.load(Relaxed)), (1, 0));
+    assert!(b.engine.explain().contains("staying has cost as much as the move"), "{}", b.engine.explain());
+}
+
+#[test]
+fn programs_that_disagree_do_not_pull_data_back_and_forth() {
+    let b = bench(3);
+    let (x, n) = (b.array(1_000_000), 100);
+    for _ in 0..n {
+        b.run(Fun::Add, &x);
+        // Written where it runs: the other side's copy is gone.
+        b.engine.update(&x.view(x.layout.with(&[1], &[1], 0)), Operand::Weak(Number::Float(1.0))).unwrap();
+        b.engine.flush().unwrap();
+    }
+    let moves = b.gpu.uploads.load(Relaxed) + b.gpu.downloads.load(Relaxed);
+    assert!(moves <= 2, "{moves}\n{}", b.engine.explain());
+    assert!(b.ran()[1] > n, "both ended on the GPU: {:?}", b.ran());
+}
+
+#[test]
+fn contents_are_whole_wherever_they_are_read() {
+    let b = bench(4);
+    let x = b.engine.upload(&[1, 2, 3, 4, 5, 6, 7, 8], DType::U8, &[8]).unwrap();
+    let mut got = [0; 8];
+    b.engine.download(&x, &mut got).unwrap();
+    assert_eq!(got, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(b.engine.export(&x.storage).err().unwrap().message.contains("no address"));
+}
+
+#[test]
+fn without_room_on_the_gpu_the_host_does_it() {
+    let b = bench(5);
+    b.gpu.full.store(true, Relaxed);
+    let x = b.array(1_000_000);
+    (0..30).for_each(|_| b.run(Fun::Add, &x));
+    assert_eq!(b.ran(), [30, 0]);
+    assert!(b.engine.explain().contains("gpu failed: no room"), "{}", b.engine.explain());
+}

@@ -1,0 +1,111 @@
+//! What programs are counted to take, and that counting leaves everything else as it is.
+
+mod common;
+
+use common::{Bench, bench};
+use cuprous_advisor::counted::Counted;
+use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp};
+use cuprous_plan::Operand;
+
+impl Bench {
+    /// Counts what `work` records, with its results wanted.
+    fn counted(&self, work: impl FnOnce() -> Vec<Array>) -> Counted {
+        self.engine.aside().unwrap();
+        let results = work();
+        self.engine.count(&results.iter().collect::<Vec<_>>());
+        drop(results);
+        self.engine.back().unwrap().counted
+    }
+}
+
+#[test]
+fn a_chain_counts_each_operation_and_its_memory_once() {
+    let b = bench(1);
+    let x = b.array(&[1000]);
+    let got = b.counted(|| vec![b.with(Fun::Add, &b.with(Fun::Multiply, &x, 2.0), 1.0)]);
+    assert_eq!(got.sum(|l| l.flops()), 2000.0);
+    assert_eq!((got.sum(|l| l.read), got.sum(|l| l.written), got.sum(|l| l.launches)), (4000.0, 4000.0, 1.0));
+    assert_eq!((got.upload, got.download), (4000.0, 4000.0));
+    assert!(b.programs.lock().unwrap().is_empty(), "nothing has run");
+}
+
+#[test]
+fn a_product_counts_two_operations_for_each_element_of_its_rows() {
+    let b = bench(2);
+    let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
+    let got = b.counted(|| vec![b.engine.call(CallOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
+    assert_eq!(got.sum(|l| l.flops()), 2.0 * 20.0 * 30.0 * 40.0);
+    assert_eq!(got.sum(|l| l.read), 4.0 * (600.0 + 1200.0));
+}
+
+#[test]
+fn a_stencil_reads_its_array_once_and_folds_count_what_they_fold() {
+    let b = bench(3);
+    let x = b.array(&[1002]);
+    let part = |k: i64| x.view(x.layout.with(&[1000], &[1], k));
+    let got = b.counted(|| vec![b.map(Fun::Add, &b.map(Fun::Add, &part(0), &part(1)), &part(2))]);
+    assert_eq!(got.sum(|l| l.read), 4.0 * 1002.0);
+    let square = b.array(&[64, 1000]);
+    let rows = b.counted(|| vec![b.engine.reduce(ReduceOp::Sum, &square, 0b10).unwrap()]);
+    assert_eq!(rows.sum(|l| l.flops()), 64_000.0);
+    assert!(rows.loads().next().unwrap().demands.iter().any(|d| d.what == "sum"));
+    let columns = b.counted(|| vec![b.engine.reduce(ReduceOp::Sum, &square, 0b01).unwrap()]);
+    assert!(columns.loads().next().unwrap().demands.iter().any(|d| d.what == "fold across"));
+}
+
+#[test]
+fn what_was_pending_stays_pending() {
+    let b = bench(4);
+    let x = b.array(&[100]);
+    let mine = b.with(Fun::Multiply, &x, 2.0);
+    let got = b.counted(|| vec![b.one(Fun::Exp, &x)]);
+    assert_eq!(got.programs.len(), 1);
+    assert!(b.programs.lock().unwrap().is_empty());
+    let more = b.with(Fun::Add, &mine, 1.0);
+    drop(mine);
+    let program = b.program();
+    assert_eq!((program.steps.len(), b.programs.lock().unwrap().len()), (1, 1), "one program of both operations");
+    drop(more);
+}
+
+#[test]
+fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
+    let b = bench(5);
+    let x = b.array(&[100]);
+    let mine = b.with(Fun::Multiply, &x, 2.0);
+    b.engine.aside().unwrap();
+    b.engine.update(&x, Operand::Array(&b.array(&[100]))).unwrap();
+    // The write is seen by others, so it is done at the end; what reads the old contents comes first.
+    assert!(b.programs.lock().unwrap().is_empty());
+    b.engine.back().unwrap();
+    let programs = b.programs.lock().unwrap().clone();
+    assert_eq!(programs.len(), 2);
+    assert_eq!(programs[0].outputs.len(), 1, "the product of the old contents");
+    assert!(programs[1].outputs.is_empty(), "the write");
+    drop(mine);
+}
+
+#[test]
+fn programs_that_must_run_are_counted_as_they_run() {
+    let b = bench(6);
+    let x = b.array(&[100]);
+    b.engine.aside().unwrap();
+    let y = b.one(Fun::Exp, &x);
+    b.engine.realize(&y.storage).unwrap();
+    let z = b.one(Fun::Log, &y);
+    b.engine.count(&[&z]);
+    drop((y, z));
+    let taken = b.engine.back().unwrap();
+    assert_eq!((taken.counted.programs.len(), taken.ran), (2, 1));
+    assert_eq!(taken.counted.upload, 400.0, "what the first program made is not given");
+}
+
+#[test]
+fn one_at_a_time() {
+    let b = bench(7);
+    b.engine.aside().unwrap();
+    assert!(b.engine.aside().unwrap_err().message.contains("another estimate"));
+    b.engine.back().unwrap();
+    b.engine.aside().unwrap();
+    b.engine.back().unwrap();
+}

@@ -1,0 +1,224 @@
+//! `cuprous calibrate`: what this machine really does.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use cuprous_advisor::machine::FORMAT;
+use cuprous_advisor::units::{quantity, seconds};
+use cuprous_advisor::{Group, Machine, rates::Rates};
+use cuprous_core::Result;
+use cuprous_cuda::{Property, driver};
+use cuprous_plan::calibrate::{About, measure};
+
+use super::report::json;
+use super::{Host, probe};
+use crate::{devices, machine};
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// Shows what was measured before, and measures nothing
+    #[arg(long)]
+    show: bool,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+    /// Measures each figure once, on small arrays: in a second, and not to be trusted
+    #[arg(long, hide = true)]
+    quick: bool,
+}
+
+/// Measures, keeps and shows; the exit code.
+pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
+    let path = match machine::path() {
+        Ok(path) => path,
+        Err(why) => {
+            writeln!(err, "cuprous: there is nowhere to keep the figures: {why}; name a folder in CUPROUS_CACHE_DIR")?;
+            return Ok(1);
+        }
+    };
+    if options.show {
+        let found = machine::found();
+        if let Some(hint) = &found.hint {
+            writeln!(err, "cuprous: {hint}")?;
+        }
+        return match found.machine {
+            Some(it) if options.json => json(out, &it).map(|()| 0),
+            Some(it) => show(out, &it).map(|()| 0),
+            None => writeln!(err, "cuprous: this machine has not been measured; run `cuprous calibrate`").map(|()| 1),
+        };
+    }
+    let start = Instant::now();
+    let measured = match all(options.quick, host, err) {
+        Ok(measured) => measured,
+        Err(e) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
+    };
+    if let Err(e) = measured.write(&path) {
+        writeln!(err, "cuprous: {} cannot be written: {e}", path.display())?;
+        return Ok(1);
+    }
+    if options.json {
+        return json(out, &measured).map(|()| 0);
+    }
+    show(out, &measured)?;
+    writeln!(out, "\nMeasured in {} and kept in {}.", seconds(start.elapsed().as_secs_f64()), path.display())?;
+    Ok(0)
+}
+
+/// Says what comes next: over itself on a terminal, else on lines.
+fn progress<'a>(device: &'a str, err: &'a mut dyn Write) -> impl FnMut(&str) + 'a {
+    let terminal = io::stderr().is_terminal();
+    move |what: &str| {
+        let _ = if terminal {
+            write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
+        } else {
+            writeln!(err, "{device}: {what}")
+        };
+    }
+}
+
+fn all(quick: bool, host: &Host<'_>, err: &mut dyn Write) -> Result<Machine> {
+    let record = (host.time_recording)();
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+    let name = probe::cpu();
+    let about = About {
+        name: name.split(',').next().unwrap_or("CPU").to_owned(),
+        caches: probe::caches(threads),
+        memory: 0.0,
+        threads,
+        record,
+        startup: 0.0,
+        gpu: false,
+        pinned: None,
+        quick,
+    };
+    let cpu = measure(devices::named("cpu")?, &about, &mut progress("CPU", err))?;
+    let board = machine::board();
+    let gpu = match &board {
+        Some(board) => Some(on_gpu(board, record, quick, err)?),
+        None => None,
+    };
+    let measured = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    Ok(Machine { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), host: name, board, measured, cpu, gpu })
+}
+
+fn on_gpu(board: &str, record: f64, quick: bool, err: &mut dyn Write) -> Result<Rates> {
+    let start = Instant::now();
+    let engine = devices::named("cuda")?;
+    let startup = start.elapsed().as_secs_f64();
+    let properties = cuprous_cuda::properties(0)?;
+    let number = |wanted: &str| {
+        properties.iter().find_map(|(name, value)| match value {
+            Property::Number(n) if *name == wanted => Some(*n as f64),
+            _ => None,
+        })
+    };
+    let about = About {
+        name: board.split(',').next().unwrap_or("GPU").to_owned(),
+        // Half of it: what was written stays there as well.
+        caches: number("l2CacheSize").filter(|&n| n > 0.0).map(|n| n / 2.0).into_iter().collect(),
+        memory: number("totalGlobalMem").unwrap_or(0.0),
+        threads: 1.0,
+        record,
+        startup,
+        gpu: true,
+        pinned: pinned(),
+        quick,
+    };
+    measure(engine, &about, &mut progress("GPU", err))
+}
+
+/// Bytes a second from and to pinned memory.
+fn pinned() -> Option<[f64; 2]> {
+    const BYTES: usize = 64 << 20;
+    let context = driver::Context::of_device(0).ok()?;
+    context.make_current().ok()?;
+    let stream = driver::Stream::new(context).ok()?;
+    let host = driver::PinnedBuffer::new(context, BYTES).ok()?;
+    let device = driver::mem_alloc(context, BYTES).ok()?;
+    let mut best = [0.0f64; 2];
+    for _ in 0..5 {
+        for (way, rate) in best.iter_mut().enumerate() {
+            let start = Instant::now();
+            // SAFETY: both ranges are live and of that size, and are waited for before they go.
+            let copied = unsafe {
+                match way {
+                    0 => driver::memcpy_htod_async(device, host.as_ptr(), BYTES, &stream),
+                    _ => driver::memcpy_dtoh_async(host.as_ptr(), device, BYTES, &stream),
+                }
+            };
+            if copied.and_then(|()| stream.synchronize()).is_ok() {
+                *rate = rate.max(BYTES as f64 / start.elapsed().as_secs_f64());
+            }
+        }
+    }
+    // SAFETY: it came from `mem_alloc` and nothing uses it any more.
+    let _ = unsafe { driver::mem_free(context, device) };
+    best.iter().all(|&rate| rate > 0.0).then_some(best)
+}
+
+/// What people want to see first.
+const SHOWN: [&str; 16] = [
+    "add",
+    "divide",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "tanh",
+    "erf",
+    "power",
+    "dot",
+    "fft",
+    "factor",
+    "sort",
+    "scan",
+    "gather",
+    "random_normal32",
+];
+
+fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
+    for rates in std::iter::once(&it.cpu).chain(&it.gpu) {
+        writeln!(out, "{}", rates.name)?;
+        let mut rooms: Vec<String> = Vec::new();
+        for room in &rates.rooms {
+            let size = if room.bytes > 0.0 { quantity(room.bytes, "B") } else { "memory".into() };
+            rooms.push(format!("{size} {}", quantity(room.bandwidth, "B/s")));
+        }
+        writeln!(out, "  bandwidth     {}", rooms.join(", "))?;
+        writeln!(
+            out,
+            "  launches      a kernel {}, a program {}, recording an operation {}",
+            seconds(rates.launch),
+            seconds(rates.program),
+            seconds(rates.record)
+        )?;
+        if let Some(c) = &rates.copies {
+            let rate = |x: f64| quantity(x, "B/s");
+            writeln!(
+                out,
+                "  copies        to it {}, pinned {}; from it {}, pinned {}; at least {}",
+                rate(c.up),
+                rate(c.up_pinned),
+                rate(c.down),
+                rate(c.down_pinned),
+                seconds(c.latency)
+            )?;
+        }
+        writeln!(
+            out,
+            "  {:<16}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "units a second", "float16", "float32", "float64", "int32", "int64"
+        )?;
+        for what in SHOWN.iter().filter(|what| rates.work.contains_key(**what)) {
+            write!(out, "  {what:<16}")?;
+            for group in Group::ALL {
+                let rate = rates.work[*what][group as usize];
+                let text = if rate > 0.0 { quantity(rate, "") } else { "-".into() };
+                write!(out, "{:>12}", text.trim())?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}

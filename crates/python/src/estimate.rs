@@ -1,0 +1,222 @@
+//! What a function takes: counted while it records, and told as seconds on this machine or a listed one.
+
+use std::sync::{Arc, Mutex};
+
+use cuprous_advisor::counted::{Counted, compare};
+use cuprous_advisor::profile::{self, Level};
+use cuprous_advisor::{advice, rates::Rates};
+use cuprous_core::{Array, Error, Result};
+use cuprous_plan::Engine;
+use cuprous_plan::aside::Taken;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::array::PyArray;
+use crate::errors::OrRaise;
+use crate::tensor::PyTensor;
+use crate::{devices, machine};
+
+/// A function's work, while and after it is counted.
+#[pyclass(frozen, name = "Counting", module = "cuprous._core")]
+pub(crate) struct Counting(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    engines: Vec<&'static Arc<Engine>>,
+    taken: Taken,
+}
+
+/// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
+/// no name is given.
+fn rates(name: Option<&str>, gpu: bool, pinned_tf32: bool) -> Result<(Rates, bool)> {
+    let found = machine::found();
+    let measured = |is_gpu: bool| found.machine.as_ref().is_some_and(|m| !is_gpu || m.gpu.is_some());
+    let here = |is_gpu: bool| {
+        if is_gpu { machine::gpu(&found) } else { Some(machine::host(&found)) }.map(|rates| (rates, measured(is_gpu)))
+    };
+    let missing = |name: &str| {
+        let names = profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name));
+        let names: Vec<&str> = names.collect();
+        Error::value(format!(
+            "[estimate] there is no profile of {name:?}; there are \"cpu\" and \"cuda\" of this machine, {}",
+            names.join(", ")
+        ))
+    };
+    match name {
+        Some("cpu") => here(false).ok_or_else(|| missing("cpu")),
+        None if !gpu => here(false).ok_or_else(|| missing("cpu")),
+        None | Some("cuda" | "gpu" | "cuda:0") => here(true).ok_or_else(|| {
+            Error::runtime("[estimate] this machine has no usable GPU; name one, such as device=\"H200\"")
+        }),
+        Some(name) => {
+            let paper = |rates| (rates, false);
+            let gpu = profile::find(profile::gpus(), |g| g.name, name);
+            let cpu = || profile::find(profile::cpus(), |c| c.name, name);
+            gpu.map(|g| Rates::of_gpu(g, pinned_tf32, Level::Typical))
+                .or_else(|| cpu().map(|c| Rates::of_cpu(c, Level::Typical)))
+                .map(paper)
+                .ok_or_else(|| missing(name))
+        }
+    }
+}
+
+impl Counting {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+fn add(all: &mut Taken, one: Taken) {
+    let counted = &mut all.counted;
+    counted.programs.extend(one.counted.programs);
+    counted.upload += one.counted.upload;
+    counted.download += one.counted.download;
+    counted.reads += one.counted.reads;
+    all.ran += one.ran;
+    all.kernels += one.kernels;
+}
+
+#[pymethods]
+impl Counting {
+    /// Begins: what the calling thread records from now on is counted, on every device that has been started.
+    #[new]
+    fn new() -> PyResult<Counting> {
+        devices::default_engine().or_raise()?;
+        let engines: Vec<_> = devices::all_started().collect();
+        for (k, engine) in engines.iter().enumerate() {
+            if let Err(e) = engine.aside() {
+                for begun in &engines[..k] {
+                    begun.back().or_raise()?;
+                }
+                return Err(e).or_raise();
+            }
+        }
+        Ok(Counting(Mutex::new(State { engines, taken: Taken::default() })))
+    }
+
+    /// Counts what is recorded and has not run, with these results wanted.
+    fn count(&self, results: Vec<Bound<'_, PyAny>>) {
+        let arrays: Vec<Array> = results
+            .iter()
+            .filter_map(|object| {
+                let array = object.cast::<PyArray>().map(|a| a.get().0.clone()).ok();
+                array.or_else(|| object.cast::<PyTensor>().map(|t| t.get().array()).ok())
+            })
+            .collect();
+        let arrays: Vec<&Array> = arrays.iter().collect();
+        self.state().engines.iter().for_each(|engine| engine.count(&arrays));
+    }
+
+    /// Ends it; the results must be gone. Once.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let engines = std::mem::take(&mut self.state().engines);
+        let taken = py.detach(|| {
+            let mut all = Taken::default();
+            let mut result = Ok(());
+            for engine in engines {
+                match engine.back() {
+                    Ok(one) => add(&mut all, one),
+                    Err(e) => result = Err(e),
+                }
+            }
+            result.map(|()| all)
+        });
+        self.state().taken = taken.or_raise()?;
+        Ok(())
+    }
+
+    /// What was counted.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Taken { counted, ran, kernels } = self.state().taken.clone();
+        let dict = PyDict::new(py);
+        dict.set_item("flops", counted.sum(|l| l.flops()))?;
+        dict.set_item("read", counted.sum(|l| l.read))?;
+        dict.set_item("written", counted.sum(|l| l.written))?;
+        dict.set_item("launches", counted.sum(|l| l.launches))?;
+        dict.set_item("upload", counted.upload)?;
+        dict.set_item("download", counted.download)?;
+        dict.set_item("ran", ran)?;
+        dict.set_item("kernels", kernels)?;
+        let step = |(name, load): &(String, cuprous_advisor::Load)| {
+            let work: Vec<(&str, f64)> = load.demands.iter().map(|d| (d.what, d.amount)).collect();
+            (name.clone(), load.flops(), load.read, load.written, work)
+        };
+        let programs: Vec<_> =
+            counted.programs.iter().map(|p| (p.nodes, p.steps.iter().map(step).collect::<Vec<_>>())).collect();
+        dict.set_item("programs", programs)?;
+        Ok(dict)
+    }
+
+    /// Seconds of one run on a device, without copies: `name`, `measured`, `seconds`, `bound`, and those of each step.
+    fn on<'py>(&self, py: Python<'py>, device: Option<&str>, gpu: bool, tf32: bool) -> PyResult<Bound<'py, PyDict>> {
+        let (rates, measured) = rates(device, gpu, tf32).or_raise()?;
+        let counted: Counted = self.state().taken.counted.clone();
+        let dict = PyDict::new(py);
+        dict.set_item("name", &rates.name)?;
+        dict.set_item("measured", measured)?;
+        dict.set_item("gpu", rates.copies.is_some())?;
+        dict.set_item("seconds", counted.run(&rates))?;
+        dict.set_item("bound", format!("{:?}", counted.bound(&rates)).to_lowercase())?;
+        dict.set_item("fits", rates.memory == 0.0 || counted.footprint() <= rates.memory)?;
+        let steps: Vec<Vec<f64>> = counted
+            .programs
+            .iter()
+            .map(|p| p.steps.iter().map(|(_, load)| rates.span(load).total()).collect())
+            .collect();
+        dict.set_item("steps", steps)?;
+        Ok(dict)
+    }
+
+    /// Both devices beside one another, with copies.
+    #[allow(clippy::too_many_arguments, reason = "one for each of Python's")]
+    #[pyo3(signature = (cpu, gpu, repeats, pinned, startup, tf32))]
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        cpu: Option<&str>,
+        gpu: Option<&str>,
+        repeats: f64,
+        pinned: bool,
+        startup: Option<f64>,
+        tf32: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let ((host, _), (board, _)) = (rates(cpu, false, tf32).or_raise()?, rates(gpu, true, tf32).or_raise()?);
+        let e = compare(&self.state().taken.counted, &host, &board, repeats, pinned, startup).or_raise()?;
+        let dict = PyDict::new(py);
+        dict.set_item("cpu", e.cpu)?;
+        dict.set_item("gpu", e.gpu.total)?;
+        dict.set_item("copies", e.gpu.copies)?;
+        dict.set_item("speedup", e.speedup)?;
+        dict.set_item("range", (e.range[0], e.range[1]))?;
+        dict.set_item("bound", format!("{:?}", e.bound).to_lowercase())?;
+        dict.set_item("break_even_size", e.break_even_size)?;
+        dict.set_item("break_even_repeats", e.break_even_repeats)?;
+        dict.set_item("sentence", advice::sentence(&e))?;
+        Ok(dict)
+    }
+
+    /// Why figures that were measured are not used, if there are such.
+    #[staticmethod]
+    fn hint() -> Option<String> {
+        machine::found().hint
+    }
+}
+
+/// 0 for the name of a CPU, 1 for that of a GPU.
+#[pyfunction]
+pub(crate) fn device_side(name: &str) -> PyResult<usize> {
+    if name == "cpu" || name == "cuda" || name == "gpu" || name.starts_with("cuda:") {
+        return Ok(usize::from(name != "cpu"));
+    }
+    let gpu = profile::find(profile::gpus(), |g| g.name, name).is_some();
+    if !gpu {
+        rates(Some(name), false, false).or_raise()?;
+    }
+    Ok(usize::from(gpu))
+}
+
+/// The names of all listed devices.
+#[pyfunction]
+pub(crate) fn profiles() -> Vec<&'static str> {
+    profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name)).collect()
+}

@@ -1,0 +1,100 @@
+//! This machine: its name, and its rates as far as they are known.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use cuprous_advisor::machine::{Found, file};
+use cuprous_advisor::profile::{self, Level};
+use cuprous_advisor::{Machine, rates::Rates};
+use cuprous_cuda::cache::DiskCache;
+use pyo3::prelude::*;
+
+use crate::cli::probe;
+
+/// Where the figures are kept, or why they cannot be.
+pub(crate) fn path() -> Result<PathBuf, String> {
+    let cache = DiskCache::open_default();
+    match cache.folder() {
+        Some(folder) => Ok(file(folder)),
+        None => Err(cache.disabled_because().unwrap_or("there is no cache folder").to_owned()),
+    }
+}
+
+/// The first GPU that this process may use, with its driver, without starting it.
+pub(crate) fn board() -> Option<String> {
+    if cuprous_cuda::device_count() == 0 {
+        return None;
+    }
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir("/proc/driver/nvidia/gpus").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let model = folders.iter().find_map(|folder| {
+        let text = fs::read_to_string(folder.join("information")).ok()?;
+        Some(text.lines().find_map(|line| line.strip_prefix("Model:"))?.trim().to_owned())
+    });
+    let driver = fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
+    Some(format!("{}, driver {}", model.as_deref().unwrap_or("NVIDIA GPU"), driver.trim()))
+}
+
+/// What was measured here.
+pub(crate) fn found() -> Found {
+    match path() {
+        Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
+        Err(_) => Found::default(),
+    }
+}
+
+/// The host: measured, or as a CPU like it.
+pub(crate) fn host(found: &Found) -> Rates {
+    if let Some(machine) = &found.machine {
+        return machine.cpu.clone();
+    }
+    let name = probe::cpu();
+    let model = name.split(',').next().unwrap_or_default();
+    let listed = profile::cpus();
+    // A word such as `9654` or `12400` names a processor.
+    let known = listed.iter().find(|cpu| {
+        let last = cpu.name.split([' ', '-']).next_back().unwrap_or_default();
+        model.split([' ', '-']).any(|word| word == last)
+    });
+    let like = known.or_else(|| listed.iter().find(|cpu| cpu.name.contains("7763"))).unwrap_or(&listed[0]);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Rates::of_cores(&name, like, cores as f64)
+}
+
+/// The GPU: measured, or from the list; none where there is no usable one.
+pub(crate) fn gpu(found: &Found) -> Option<Rates> {
+    if let Some(gpu) = found.machine.as_ref().and_then(|machine| machine.gpu.clone()) {
+        return Some(gpu);
+    }
+    let board = board()?;
+    let model = board.split(',').next().unwrap_or_default();
+    let listed = profile::find(profile::gpus(), |gpu| gpu.name, model);
+    let listed = listed.or_else(|| profile::find(profile::gpus(), |gpu| gpu.name, "T4"))?;
+    Some(Rates { name: model.to_owned(), ..Rates::of_gpu(listed, false, Level::Typical) })
+}
+
+/// Seconds that recording an operation takes from Python.
+pub(crate) fn time_recording(py: Python<'_>) -> f64 {
+    let code = c"
+import time
+import cuprous
+def once():
+    y = cuprous.zeros(8)
+    cuprous.synchronize()
+    start = time.perf_counter()
+    for _ in range(100):
+        y = y * 1.5
+    taken = time.perf_counter() - start
+    cuprous.synchronize()
+    return taken / 100
+result = sorted(once() for _ in range(50))[25]
+";
+    let globals = pyo3::types::PyDict::new(py);
+    let start = Instant::now();
+    let run = py
+        .run(code, Some(&globals), None)
+        .and_then(|()| globals.get_item("result")?.map_or(Ok(3e-7), |found| found.extract::<f64>()));
+    run.unwrap_or_else(|_| start.elapsed().as_secs_f64().min(3e-7))
+}

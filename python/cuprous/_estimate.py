@@ -1,0 +1,181 @@
+"""What a function takes, and whether a GPU is worth it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cuprous import _core
+from cuprous._device import device_word
+
+if TYPE_CHECKING:
+    from cuprous._estimate_result import Estimate, On
+
+_hinted = False
+
+
+def _arrays(value: Any) -> Iterable[Any]:
+    """The arrays and tensors in what a function gave back."""
+    if isinstance(value, (_core.ndarray, _core.Tensor)):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _arrays(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _arrays(part)
+
+
+def _sides(device: Any) -> tuple[str | None, str | None]:
+    """Names of the CPU and the GPU that were asked for."""
+    names = [] if device is None else list(device) if isinstance(device, (list, tuple)) else [device]
+    sides: list[str | None] = [None, None]
+    for name in names:
+        word = device_word(name)
+        side = _core.device_side(word)
+        if sides[side] is not None:
+            kind = ("CPUs", "GPUs")[side]
+            raise ValueError(f"[estimate] {word!r} and {sides[side]!r} are both {kind}; name one of each")
+        sides[side] = word
+    return sides[0], sides[1]
+
+
+def _measure(call: Callable[[], Any]) -> float:
+    """Seconds of one run, each waited for, in the quarter of runs that was least disturbed."""
+
+    def once() -> float:
+        begin = time.perf_counter()
+        kept = call()
+        _core.synchronize()
+        taken = time.perf_counter() - begin
+        del kept
+        return taken
+
+    _core.synchronize()
+    start = time.perf_counter()
+    for _ in range(4):
+        once()
+        if time.perf_counter() - start > 2:
+            break
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < 25 and (len(times) < 3 or time.perf_counter() - start < 1):
+        times.append(once())
+    return sorted(times)[len(times) // 4]
+
+
+def estimate(
+    fn: Callable[..., Any],
+    *args: Any,
+    device: Any = None,
+    repeats: int = 1,
+    measure: bool = False,
+    kwargs: Mapping[str, Any] | None = None,
+    pinned: bool = False,
+    tf32: bool = False,
+    startup: float = 0.0,
+) -> Estimate:
+    """What `fn(*args)` takes on the CPU and on a GPU, what bounds it, and from when on the GPU is worth it.
+
+    The function is called once, and what it records is planned and counted: operations, bytes between memory and chip,
+    kernels, copies. Nothing is computed for it unless it reads values on the host itself (`float(x)`, `if x.any()`, an
+    optimizer's step) or leaves something behind that others see; then the call has the effects of any other. What was
+    recorded before stays as it is. Figures are those of `cuprous calibrate` where it was run, else of data sheets.
+
+    Args:
+        fn: a function of arrays or tensors.
+        *args: what it is called with.
+        device: where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as
+            "H200" or "EPYC 9654", or one of each.
+        repeats: how often it is to be done with the data staying where they are, 1 or more.
+        measure: times it here as well, for comparison.
+        kwargs: keyword arguments of the function.
+        pinned: copies are from pinned memory.
+        tf32: float32 products on a listed GPU may be rounded to TF32.
+        startup: seconds until the GPU can be used, where that is to be counted.
+
+    Returns:
+        An `Estimate`, which shows itself.
+
+    Raises:
+        TypeError: if `fn` is not callable.
+        ValueError: for a device that is not listed, or a number out of range.
+        RuntimeError: for "cuda" on a machine without a usable GPU, or while another thread makes an estimate.
+
+    Examples:
+        >>> import cuprous as cp
+        >>> a = cp.ones((1000, 1000))
+        >>> cp.estimate(lambda x: x @ x + 1, a).flops
+        2001000000.0
+    """
+    from cuprous._estimate_result import Estimate, Program, Step
+
+    if not callable(fn):
+        raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
+    if not 1 <= repeats < float("inf"):
+        raise ValueError(f"[estimate] repeats is {repeats}, and must be 1 or more")
+    if not 0 <= startup < float("inf"):
+        raise ValueError(f"[estimate] start-up is {startup}, and must be a number that is not negative")
+    cpu_name, gpu_name = _sides(device)
+    options = dict(kwargs or {})
+    counting = _core.Counting()
+    try:
+        result = fn(*args, **options)
+        found = list(_arrays(result))
+        counting.count(found)
+        homes = [x.device_name for x in (*_arrays(args), *_arrays(options), *found)]
+        del result, found
+    finally:
+        counting.end()
+    facts = counting.facts()
+    home = homes[0] if homes else _core.get_device()
+    cpu = _on(counting, cpu_name, False, tf32)
+    gpu = None
+    if gpu_name is not None or (device is None and _core.device_count()):
+        gpu = _on(counting, gpu_name, True, tf32)
+    programs = tuple(
+        Program(int(nodes), tuple(Step(n, f, r, w, s) for (n, f, r, w, _), s in zip(steps, times, strict=True)))
+        for (nodes, steps), times in zip(facts["programs"], (gpu or cpu)[1], strict=True)
+    )
+    more: dict[str, Any] = {"bound": cpu[0].bound}
+    if gpu is not None:
+        both = counting.compare(cpu_name, gpu_name, float(repeats), pinned, startup, tf32)
+        more = {
+            "total_cpu": both["cpu"], "total_gpu": both["gpu"], "copies": both["copies"], "speedup": both["speedup"],
+            "speedup_range": both["range"], "bound": both["bound"], "break_even_size": both["break_even_size"],
+            "break_even_repeats": both["break_even_repeats"], "sentence": both["sentence"],
+        }  # fmt: skip
+    if measure:
+        more |= {"measured": _measure(lambda: fn(*args, **options)), "measured_on": home}
+    return Estimate(
+        name=getattr(fn, "__name__", type(fn).__name__), flops=facts["flops"], bytes_read=facts["read"],
+        bytes_written=facts["written"], launches=int(facts["launches"]), upload=facts["upload"],
+        download=facts["download"], programs=programs, ran=facts["ran"], own_kernels=facts["kernels"],
+        repeats=repeats, cpu=cpu[0], gpu=gpu[0] if gpu else None, notes=tuple(_notes(facts, cpu[0], gpu)), **more,
+    )  # fmt: skip
+
+
+def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Sequence[Sequence[float]]]:
+    from cuprous._estimate_result import On
+
+    told = counting.on(name, gpu, tf32)
+    return On(told["name"], told["seconds"], told["bound"], told["measured"], told["fits"]), told["steps"]
+
+
+def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
+    global _hinted
+    hint = _core.Counting.hint()
+    if hint is not None and not _hinted:
+        _hinted = True
+        warnings.warn(hint, stacklevel=3)
+    if facts["kernels"]:
+        yield f"{facts['kernels']} kernels of your own were started; what they do is not counted"
+    if not cpu.measured and cpu.name not in _core.profiles():
+        yield "this machine has not been measured: `cuprous calibrate` makes estimates better"
+    if gpu is not None and not gpu[0].fits:
+        yield f"the data do not fit into the memory of {gpu[0].name}"
+
+
+__all__ = ["estimate"]

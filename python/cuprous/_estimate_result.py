@@ -1,0 +1,148 @@
+"""The answer of `estimate`, and how it shows itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kernel or a routine of a program."""
+
+    name: str
+    """Its functions, or the routine."""
+    flops: float
+    """Operations; a function such as exp counts as the twenty or so that it takes."""
+    bytes_read: float
+    """Bytes from memory."""
+    bytes_written: float
+    """Bytes to memory."""
+    seconds: float
+    """Estimated, on the GPU where there is one, else on the CPU."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What was recorded between two points at which a value was needed."""
+
+    operations: int
+    """Recorded operations."""
+    steps: tuple[Step, ...]
+    """What they became."""
+
+
+@dataclass(frozen=True)
+class On:
+    """One run on one device, with the data there."""
+
+    name: str
+    """The device."""
+    seconds: float
+    """Estimated time."""
+    bound: str
+    """What most of it goes to: "compute", "memory" or "launches"."""
+    measured: bool
+    """The device's rates were measured on this machine by `cuprous calibrate`; else they are of data sheets."""
+    fits: bool
+    """The data fit into its memory."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a function takes: see `estimate`."""
+
+    name: str
+    """The function."""
+    flops: float
+    """Operations of one run; a function such as exp counts as the twenty or so that it takes."""
+    bytes_read: float
+    """Bytes from memory."""
+    bytes_written: float
+    """Bytes to memory."""
+    launches: int
+    """Kernels and routines that a GPU starts."""
+    upload: float
+    """Bytes of what the function was given."""
+    download: float
+    """Bytes of what it gave back, or read on the host."""
+    programs: tuple[Program, ...]
+    """Its programs, in order."""
+    ran: int
+    """Programs that had to run because something needed their values: the effects are those of a call."""
+    own_kernels: int
+    """Kernels of yours that it started: what they do is not known and not counted."""
+    repeats: int
+    """Runs on the same data that the comparison is made for."""
+    cpu: On
+    """On the CPU: this machine's, or the one that was named."""
+    gpu: On | None
+    """On the GPU; None where there is none and none was named."""
+    total_cpu: float | None = None
+    """Seconds of all repeats on the CPU."""
+    total_gpu: float | None = None
+    """Seconds of all repeats on the GPU, with copies there and back."""
+    copies: float | None = None
+    """Seconds of those copies."""
+    speedup: float | None = None
+    """How many times faster the GPU is, copies and all."""
+    speedup_range: tuple[float, float] | None = None
+    """Between which it may lie."""
+    bound: str = ""
+    """What bounds the GPU, or the CPU where there is no GPU to compare with."""
+    break_even_size: float | None = None
+    """How many times the size from which on the GPU is faster; None where it never is."""
+    break_even_repeats: float | None = None
+    """Repeats from which on the GPU is faster; None where it never is."""
+    sentence: str = ""
+    """The answer in words."""
+    measured: float | None = None
+    """Seconds of one run here, if it was measured."""
+    measured_on: str = ""
+    """On which device."""
+    notes: tuple[str, ...] = field(default=())
+    """What else should be known."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Estimated over measured time, if it was measured."""
+        on = self.gpu if self.measured_on.startswith("cuda") else self.cpu
+        return None if self.measured is None or on is None else on.seconds / self.measured
+
+    def __repr__(self) -> str:
+        operations = sum(p.operations for p in self.programs)
+        plural = "" if len(self.programs) == 1 else "s"
+        lines = [
+            f"{self.name}: {operations} operations in {self.launches} kernels of {len(self.programs)} program{plural}; "
+            f"{_quantity(self.flops, 'FLOP')}, {_quantity(self.bytes_read, 'B')} read, "
+            f"{_quantity(self.bytes_written, 'B')} written"
+        ]
+        devices = [on for on in (self.cpu, self.gpu) if on is not None]
+        width = max(len(on.name) for on in devices)
+        for on in devices:
+            source = "measured rates" if on.measured else "rates on paper"
+            lines.append(f"  {on.name:<{width}}  {_quantity(on.seconds, 's'):>9}  bound by {on.bound} ({source})")
+        if self.copies is not None:
+            lines.append(
+                f"  copies: {_quantity(self.upload, 'B')} to the GPU, {_quantity(self.download, 'B')} back, "
+                f"{_quantity(self.copies, 's')}"
+            )
+        if self.measured is not None:
+            ratio = "" if self.ratio is None else f": the estimate is {self.ratio:.2f} of it"
+            lines.append(f"  measured on {self.measured_on}: {_quantity(self.measured, 's')}{ratio}")
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.sentence:
+            lines.append(self.sentence)
+        return "\n".join(lines)
+
+
+def _quantity(value: float, unit: str) -> str:
+    """Three digits and a prefix."""
+    if value == 0:
+        return f"0 {unit}"
+    powers = {"P": 15, "T": 12, "G": 9, "M": 6, "k": 3, "": 0, "m": -3, "µ": -6, "n": -9}
+    prefix = next((prefix for prefix, power in powers.items() if value >= 10**power), "n")
+    scaled = value / 10 ** powers[prefix]
+    return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f} {prefix}{unit}"
+
+
+__all__ = ["Estimate", "On", "Program", "Step"]

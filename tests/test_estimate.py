@@ -1,0 +1,190 @@
+"""`cp.estimate`: what it counts, what it leaves alone, and what it says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+import cuprous.torch as torch
+from cuprous import _core, cuda
+from tests.robust.helpers import output
+
+N = 1000
+
+
+def array(*shape: int, dtype: str = "float32") -> Any:
+    return cp.asarray(np.random.default_rng(0).random(shape).astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "flops", "read", "written"),
+    [
+        (lambda a: a * 2 + 1, [(N,)], 2 * N, 4 * N, 4 * N),
+        (lambda a, b: a @ b, [(20, 30), (30, 40)], 2 * 20 * 30 * 40, 4 * (600 + 1200), 4 * 800),
+        (lambda a: a.sum(), [(N,)], N, 4 * N, 4),
+        (lambda a: a[::2] + a[1::2], [(N,)], None, 4 * N, 2 * N),
+        (lambda a: a[:-2] + a[1:-1] + a[2:], [(N,)], 2 * (N - 2), 4 * N, 4 * (N - 2)),
+        (lambda a, b: a + b, [(10, N), (N,)], 10 * N, 4 * 11 * N, 40 * N),
+        (lambda a: cp.sort(a), [(N,)], None, 4 * N, 4 * N),
+        (lambda a: cp.fft.fft(a.astype("complex64")), [(1024,)], None, None, None),
+        (lambda a, b: cp.linalg.solve(a, b), [(50, 50), (50, 2)], None, None, None),
+        (lambda a: a.cumsum(), [(N,)], None, 4 * N, 4 * N),
+    ],
+)
+def test_work_is_counted(function: Any, shapes: Any, flops: Any, read: Any, written: Any) -> None:
+    got = cp.estimate(function, *(array(*shape) for shape in shapes))
+    assert flops is None or got.flops == flops
+    assert read is None or got.bytes_read == read
+    assert written is None or got.bytes_written == written
+    assert got.flops > 0
+    assert got.cpu.seconds > 0
+    assert got.upload == sum(4 * math.prod(shape) for shape in shapes)
+
+
+def test_pending_work_stays_as_it_is() -> None:
+    x = array(N)
+    cp.synchronize()
+    pending = x * 3
+    before = _core.stats()
+    assert cp.estimate(lambda a: cp.exp(a) + 1, x).ran == 0
+    after = _core.stats()
+    assert before["planned"] + before["replayed"] == after["planned"] + after["replayed"]
+    np.testing.assert_array_equal(pending.get(), x.get() * np.float32(3))
+
+
+def test_pending_reads_come_before_the_functions_writes() -> None:
+    x = array(N)
+    old = x.get()
+    pending = x * 3
+
+    def write(a: Any) -> None:
+        a += 1
+
+    cp.estimate(write, x)
+    np.testing.assert_array_equal(pending.get(), old * np.float32(3))
+    np.testing.assert_array_equal(x.get(), old + np.float32(1))
+
+
+def test_values_on_the_host_end_programs() -> None:
+    def half(a: Any) -> Any:
+        while float(a.max()) > 0.2:
+            a = a / 2
+        return a
+
+    got = cp.estimate(half, array(N))
+    assert got.ran >= 3
+    assert len(got.programs) >= 3
+    assert got.upload == 4 * N
+
+
+def test_a_failing_function_leaves_nothing_behind() -> None:
+    with pytest.raises(ZeroDivisionError):
+        cp.estimate(lambda a: (a + 1, 1 // 0), array(N))
+    assert cp.estimate(lambda a: a + 1, array(N)).flops == N
+
+
+def test_what_a_function_keeps_is_computed() -> None:
+    kept = []
+    cp.estimate(lambda a: kept.append(a + 1), cp.ones(3))
+    np.testing.assert_array_equal(kept[0].get(), [2, 2, 2])
+
+
+def test_a_training_step() -> None:
+    layer = torch.nn.Linear(10, 2)
+    optimizer = torch.optim.Adam(layer.parameters())
+    x = torch.randn(64, 10)
+
+    def step() -> Any:
+        loss = layer(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    got = cp.estimate(step, device="H200", repeats=1000)
+    assert got.gpu is not None
+    assert got.gpu.name == "H200 SXM"
+    assert got.flops >= 2 * 2 * 64 * 10 * 2
+    assert got.launches >= 2
+
+
+def test_kernels_of_ones_own_are_named() -> None:
+    @cuda.jit
+    def twice(a):  # type: ignore[no-untyped-def]
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] *= 2
+
+    got = cp.estimate(lambda a: twice[4, 256](a), array(N))
+    assert got.own_kernels == 1
+    assert "kernels of your own" in repr(got)
+
+
+def test_listed_devices_and_the_answer() -> None:
+    a = array(512, 512)
+    got = cp.estimate(lambda x: x @ x, a, device=("EPYC 9654", "h100 sxm"), repeats=10, startup=0.4)
+    assert got.gpu is not None
+    assert (got.cpu.name, got.gpu.name) == ("EPYC 9654", "H100 SXM")
+    assert not got.cpu.measured
+    assert got.total_gpu is not None
+    assert got.total_gpu > 0.4
+    assert got.bound == "startup"
+    assert "The CPU is faster" in got.sentence
+    assert "H100 SXM" in repr(got)
+    more = cp.estimate(lambda x: x @ x, a, device="h100 sxm", repeats=int(got.break_even_repeats or 0) + 10**7)
+    assert more.speedup is not None
+    assert more.speedup > 1
+
+
+def test_measured_beside_estimated() -> None:
+    got = cp.estimate(lambda a: a * 2 + 1, array(N), measure=True)
+    assert got.measured is not None
+    assert got.measured > 0
+    assert f"measured on {got.measured_on}" in repr(got)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "named"),
+    [
+        ((3,), {}, TypeError, "function"),
+        ((abs, 1), {"device": "voodoo"}, ValueError, "voodoo"),
+        ((abs, 1), {"device": ("h100 sxm", "l4")}, ValueError, "both GPUs"),
+        ((abs, 1), {"repeats": 0}, ValueError, "repeats"),
+        ((abs, 1), {"repeats": float("nan")}, ValueError, "repeats"),
+        ((abs, 1), {"startup": -1.0}, ValueError, "start-up"),
+        ((abs, 1), {"device": 1.5}, TypeError, "device"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: Any, options: Any, error: Any, named: str) -> None:
+    with pytest.raises(error, match=named):
+        cp.estimate(*arguments, **options)
+
+
+def test_nothing_recorded_is_nothing() -> None:
+    got = cp.estimate(abs, -1)
+    assert (got.flops, got.programs, got.cpu.seconds) == (0, (), 0)
+    assert "0 operations" in repr(got)
+
+
+def test_estimates_do_not_nest() -> None:
+    with pytest.raises(RuntimeError, match="another estimate"):
+        cp.estimate(lambda: cp.estimate(abs, 1))
+    assert cp.estimate(abs, 1).flops == 0
+
+
+def test_a_stale_file_is_ignored_with_one_hint(tmp_path: Any) -> None:
+    (tmp_path / "machine.json").write_text("{}")
+    code = """
+    import warnings
+    import cuprous as cp
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            got = cp.estimate(lambda: cp.ones(9) + 1)
+    print(len(seen), "cuprous calibrate" in str(seen[0].message), got.cpu.measured)
+    """
+    assert output(code, CUPROUS_CACHE_DIR=str(tmp_path)) == "1 True False"
