@@ -16,8 +16,8 @@ const BITS: f64 = 61.0;
 /// Largest values below this count as this: powers of two beyond would not be numbers.
 const LEAST: f64 = 1e-270;
 
-/// Adds `value` to the flat `target` at the offsets in `index`. Where a value is not finite, the places that get any are
-/// not numbers.
+/// Adds `value` to the flat `target` at the offsets in `index`. Where a value is not finite, no place that gets any
+/// is.
 pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<()> {
     let count = index.array.layout.size;
     let in_order = engine_of(&target.array).name() == "cpu";

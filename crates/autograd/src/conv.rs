@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_core::convolution::{Geometry, Part};
-use cuprous_core::{Array, CallOp, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
+use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
@@ -21,8 +21,10 @@ use crate::ops::{engine_of, noted_result};
 const COLUMNS: i64 = 64 << 20;
 /// Bytes of all windows up to which a GPU is given products of windows: below, copies and products are launches of a few
 /// microseconds either way, and one program. With 64 images of 28 × 28 and 16 to 32 channels (5 to 42 MiB) a training step
-/// took 0.205 ms so and 0.184 ms with engines that were measured, on an H200.
+/// took 0.205 ms so and 0.184 ms with engines that were measured and may round to TF32, on an H200.
 const SMALL: i64 = 1 << 20;
+/// The same where nothing may be rounded to TF32: products of windows keep all digits of float32 in their sums.
+const SMALL_EXACT: i64 = 48 << 20;
 /// Output positions of one image below which all images are one product.
 const FEW: i64 = 128;
 
@@ -217,7 +219,9 @@ impl Work<'_> {
             Part::Weight => b.shape()[1],
         };
         let elements = a.shape()[0] * channels * extent(&self.geometry.kernel) * extent(&self.geometry.output);
-        self.engine.name() != "cpu" && elements * a.dtype().size() as i64 <= SMALL
+        let exact = a.dtype() == DType::F64 || a.dtype() == DType::F32 && !self.geometry.tf32;
+        let most = if exact { SMALL_EXACT } else { SMALL };
+        self.engine.name() != "cpu" && elements * a.dtype().size() as i64 <= most
     }
 
     /// Does each output channel see one input channel alone, and each input channel one output channel?

@@ -198,7 +198,8 @@ impl Bench<'_> {
     fn chains(&self, rates: &mut Rates) -> Result<()> {
         let n = self.chain();
         // A tape that repeats itself ends at 160 operations.
-        let lengths = if self.gpu { [20, 50] } else { [1, 3] };
+        // Long chains of long functions would keep a GPU's compiler busy for minutes.
+        let lengths = if self.gpu { [4, 10] } else { [1, 3] };
         let plain_lengths = if self.gpu { [40, 78] } else { [2, 8] };
         for group in Group::ALL {
             let dtype = group.dtype();
