@@ -114,13 +114,6 @@ def test_switches() -> None:
     torch.set_float32_matmul_precision("highest")
     with pytest.raises(ValueError):
         torch.set_float32_matmul_precision("low")
-    if GPU:
-        with pytest.raises(NotImplementedError, match="no fixed order"):
-            torch.use_deterministic_algorithms(True)
-    else:
-        torch.use_deterministic_algorithms(True)
-        assert torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(False)
     torch.ones(2).sum().item()
     torch.set_num_threads(torch.get_num_threads())
     with pytest.raises(RuntimeError, match="RAYON_NUM_THREADS"):
@@ -205,3 +198,31 @@ def test_the_profiler(tmp_path: Path) -> None:
         p.profile(with_stack=True)
     with p.record_function("outside of any profile"):
         work()
+
+
+def test_deterministic_mode_tells_what_a_gpu_adds_in_no_order() -> None:
+    device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
+    x, index, one = torch.zeros(3, device=device), torch.tensor([0, 0, 2], device=device), torch.ones(3, device=device)
+    asked = [
+        lambda: x.scatter_add(0, index, one), lambda: x.index_add(0, index, one), lambda: torch.cumsum(one, 0),
+        lambda: x.index_put((index,), one, accumulate=True), lambda: x.scatter_reduce(0, index, one, "sum"),
+    ]  # fmt: skip
+    try:
+        torch.use_deterministic_algorithms(True)
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.is_deterministic_algorithms_warn_only_enabled()
+        for ask in asked:
+            with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+                ask()
+        torch.zeros(3, dtype=torch.int64, device=device).scatter_add(0, index, index)
+        torch.zeros(3, device="cpu").scatter_add(0, index.cpu(), one.cpu())
+        table = torch.zeros(4, 2, device=device).requires_grad_(True)
+        torch.nn.functional.embedding(index, table).sum().backward()
+        assert table.grad.tolist() == [[2, 2], [0, 0], [1, 1], [0, 0]]
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        for ask in asked:
+            with pytest.warns(UserWarning, match="does not have a deterministic implementation"):
+                ask()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert x.scatter_add(0, index, one).tolist() == [2, 0, 1]

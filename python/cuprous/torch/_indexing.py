@@ -8,9 +8,10 @@ from typing import Any
 from cuprous import _core
 from cuprous import _indexing as arrays
 from cuprous._core import Tensor
+from cuprous.torch import _determinism
 from cuprous.torch._args import tensor_of, wrap_dim
 
-_gather, _scatter, _map = _core.t_gather, _core.t_scatter, _core.t_map
+_gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
 
 def _plain(key: Any, device: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._words import dtype_name
 
@@ -256,6 +257,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = 
 
 def _running(op: str, x: Tensor, dim: int) -> Tensor:
     dim = wrap_dim(dim, x.ndim)
+    _determinism.alert(f"cum{op}", x)
     return _core.t_scan(op, x, dim) if x.ndim else x.clone()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing
+from cuprous.torch import _determinism, _indexing
 from cuprous.torch._args import wrap_dim
 from cuprous.torch.autograd import Function
 
@@ -32,7 +32,7 @@ def _neutral(reduce: str, t: Tensor) -> Any:
 
 def _folded(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     base = input.clone() if include_self else _indexing.scatter(input, dim, index, _neutral(reduce, input))
-    _core.t_scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
+    _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
     return base
 
 

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous.torch import backends
+from cuprous.torch import _determinism, backends
 
-_state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest"}
+_state = {"precision": "highest"}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for the same bits at each run. On the CPU that is so anyway.
-
-    Raises:
-        NotImplementedError: where there is a GPU, unless `warn_only`: floats added at equal indices (`index_add`, the
-            gradients of `gather` and of embeddings) are added there in no fixed order.
+    """Asks for the same bits at each run. On the CPU that is so anyway; on a GPU, operations that add floats in no
+    fixed order raise from then on (or warn): `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`, `cumsum` and
+    what is made of them. Which of several values stays that are written at one index is not told.
     """
-    if mode and _core.device_count():
-        reason = ("on a GPU floats that are added at equal indices (index_add, scatter_add, the gradients of gather "
-                  "and of embeddings) are added in no fixed order")  # fmt: skip
-        if not warn_only:
-            raise NotImplementedError(f"[use_deterministic_algorithms] {reason}; use warn_only=True")
-        warnings.warn(reason, stacklevel=2)
-    _state.update(deterministic=bool(mode), warn_only=bool(warn_only))
+    _determinism.state.update(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether they were asked for."""
-    return bool(_state["deterministic"])
+    return _determinism.state["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether they were asked for with warnings only."""
-    return bool(_state["warn_only"])
+    return _determinism.state["warn_only"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
