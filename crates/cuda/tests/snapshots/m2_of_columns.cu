@@ -83,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
     for (int l = 0; l < 4; l++) s1[l] = fold_m2<float>::empty();
+    #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
         for (int l = 0; l < 4; l++) s1[l] = fold_m2<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);

@@ -83,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
     for (int l = 0; l < 4; l++) s1[l] = fold_max<float>::empty();
+    #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
         for (int l = 0; l < 4; l++) s1[l] = fold_max<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);
@@ -207,6 +208,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
     for (int l = 0; l < 4; l++) s4[l] = fold_sum<float>::empty();
+    #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
         for (int l = 0; l < 4; l++) s4[l] = fold_sum<float>::merge(s4[l], parts4[(others * extent(parts) + k) * columns + column + l * 32]);
