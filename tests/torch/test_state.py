@@ -7,7 +7,9 @@ import json
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -226,3 +228,21 @@ def test_deterministic_mode_tells_what_a_gpu_adds_in_no_order() -> None:
     finally:
         torch.use_deterministic_algorithms(False)
     assert x.scatter_add(0, index, one).tolist() == [2, 0, 1]
+
+
+def test_one_hint_where_cudnn_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuprous.torch.nn import _library
+
+    device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
+    monkeypatch.setattr(_library, "_asked", False)
+    monkeypatch.setattr(_library, "_core", SimpleNamespace(has_cudnn=lambda: False))
+    conv, x = torch.nn.Conv1d(2, 3, 3), torch.ones(1, 2, 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = conv.cpu()(x.cpu())
+    with pytest.warns(UserWarning, match=r'pip install "cuprous\[cudnn\]"'):
+        got = conv.to(device)(x.to(device))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        conv(x.to(device))
+    assert torch.allclose(got.cpu(), expected, rtol=1e-5, atol=1e-6)

@@ -10,6 +10,7 @@ from cuprous.torch import _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._dropout import dropout
+from cuprous.torch.nn._library import prefer_cudnn
 
 _map, _fold = _core.t_map, _core.t_fold
 
@@ -72,6 +73,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         mixed = _core.t_attention(query, key, value, is_causal, factor)
         if mixed is not None:
             return mixed
+        if query.dtype_name in ("float16", "bfloat16"):
+            prefer_cudnn(query)
     if not _switches.math_sdp_enabled():
         raise RuntimeError(
             "No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is not allowed, "

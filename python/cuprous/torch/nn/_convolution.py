@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd import Function
+from cuprous.torch.nn._library import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
@@ -103,6 +104,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
                                "Kernel size can't be greater than actual input size")  # fmt: skip
         out = [(n - k) // s + 1 for n, k, s in zip(padded, spans, steps, strict=True)]
         before = [a for a, _ in pads]
+        prefer_cudnn(x)
         y = _core.t_convolution("output", x, weight, size, kernel, out, steps, spaces, before, groups)
         y = _biased(y, bias, rank)
         return y if had else y.squeeze(0)
@@ -148,6 +150,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         if min(out) < 1:
             raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output size "
                                f"per channel: ({' x '.join(map(str, out))}). Output size is too small")  # fmt: skip
+        prefer_cudnn(x)
         y = _core.t_convolution("input", x, weight, out, kernel, size, steps, spaces, pads, groups)
         y = _biased(y, bias, rank)
         return y if had else y.squeeze(0)

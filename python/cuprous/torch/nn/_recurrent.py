@@ -9,6 +9,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _shape
 from cuprous.torch.amp._lists import state as state_of_autocast
 from cuprous.torch.nn import _sequences
+from cuprous.torch.nn._library import prefer_cudnn
 
 _map, _linear = _core.t_map, _core.t_linear
 
@@ -111,6 +112,7 @@ def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor
              both: bool) -> list[Tensor] | None:  # fmt: skip
     """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states
     of (layers·directions, batch, width); None where it has none for them."""
+    prefer_cudnn(x)
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
 
 
