@@ -8,8 +8,8 @@ use cuprous_core::DType;
 use cuprous_core::recurrent::{Cell, Layers, Recurrence};
 use cuprous_cuda_sys as sys;
 use sys::cudnn::{
-    CudnnApi, cudaStream_t, cudnnDataType_t, cudnnDirectionMode_t, cudnnDropoutDescriptor_t, cudnnForwardMode_t,
-    cudnnHandle_t, cudnnMathType_t, cudnnRNNAlgo_t, cudnnRNNBiasMode_t, cudnnRNNDataDescriptor_t, cudnnRNNDataLayout_t,
+    CudnnApi, cudnnDataType_t, cudnnDirectionMode_t, cudnnDropoutDescriptor_t, cudnnForwardMode_t, cudnnHandle_t,
+    cudnnMathType_t, cudnnRNNAlgo_t, cudnnRNNBiasMode_t, cudnnRNNDataDescriptor_t, cudnnRNNDataLayout_t,
     cudnnRNNDescriptor_t, cudnnRNNInputMode_t, cudnnRNNMode_t, cudnnTensorDescriptor_t, cudnnWgradMode_t,
 };
 
@@ -82,6 +82,7 @@ impl Cudnn {
         stream: &Stream,
     ) -> Result<()> {
         self.context.make_current()?;
+        self.set_stream(stream, of)?;
         let (api, handle) = (sys::cudnn()?, self.handle);
         let plan = self.layers(of)?;
         let what = Some(of as &dyn fmt::Display);
@@ -89,9 +90,8 @@ impl Cudnn {
         let (y, hn, cn) = plan.outputs(result);
         let kept = plan.part(result, plan.recurrence.gradient());
         let null = std::ptr::null;
-        // SAFETY: the caller vouches for the memory; the driver's and the runtime's stream handles are the same.
+        // SAFETY: the caller vouches for the memory.
         unsafe {
-            call!(api, what, cudnnSetStream(handle, stream.raw() as cudaStream_t))?;
             call!(
                 api,
                 what,
@@ -137,6 +137,7 @@ impl Cudnn {
         stream: &Stream,
     ) -> Result<()> {
         self.context.make_current()?;
+        self.set_stream(stream, of)?;
         let (api, handle) = (sys::cudnn()?, self.handle);
         let plan = self.layers(of)?;
         let what = Some(of as &dyn fmt::Display);
@@ -148,13 +149,12 @@ impl Cudnn {
         let copy = workspace.offset(plan.workspace.next_multiple_of(256) as i64);
         let null = std::ptr::null;
         let mode = cudnnWgradMode_t::CUDNN_WGRAD_MODE_ADD;
-        // SAFETY: the caller vouches for the memory; the driver's and the runtime's stream handles are the same.
+        // SAFETY: the caller vouches for the memory.
         unsafe {
             let kept = plan.part(result, plan.recurrence.gradient());
             memcpy_dtod_async(copy, DevPtr(kept as u64), plan.kept, stream)?;
             // The library adds to the gradients of parameters.
             crate::driver::memset_async(out, 0, plan.weights, stream)?;
-            call!(api, what, cudnnSetStream(handle, stream.raw() as cudaStream_t))?;
             call!(
                 api,
                 what,

@@ -57,6 +57,13 @@ impl Run<'_> {
     }
 }
 
+/// The operands of a call, as (buffer, byte offset), if there are so many and each is flat.
+fn flat_operands(call: &Call, count: usize) -> Option<Vec<(u32, u64)>> {
+    let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
+    let at = |(buffer, l): &(u32, cuprous_core::LayoutRef)| (*buffer, l.offset as u64 * l.dtype.size() as u64);
+    (call.ins.len() == count && flat).then(|| call.ins.iter().map(at).collect())
+}
+
 /// Calls of a library. `Display` is what listings show.
 pub(crate) trait Routine: fmt::Display + Send + Sync {
     /// Bytes of scratch that the library wants beside that of the step's kernels. Loads the library.

@@ -7,7 +7,7 @@ use cuprous_core::CallOp;
 use cuprous_core::recurrent::Recurrence;
 use cuprous_plan::Call;
 
-use super::{Routine, RoutineCopy, Run};
+use super::{Routine, RoutineCopy, Run, flat_operands};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
@@ -28,12 +28,7 @@ pub(super) fn layers(call: &Call) -> Option<Layers> {
         CallOp::RecurBack(recurrence) => (recurrence, true),
         _ => return None,
     };
-    let operands = if back { 3 } else { 1 };
-    let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
-    if call.ins.len() != operands || !flat {
-        return None;
-    }
-    let ins = call.ins.iter().map(|(buffer, l)| (*buffer, l.offset as u64 * l.dtype.size() as u64)).collect();
+    let ins = flat_operands(call, if back { 3 } else { 1 })?;
     Some(Layers { recurrence: recurrence.clone(), back, ins, out: call.out.0 })
 }
 
