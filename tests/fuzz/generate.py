@@ -10,6 +10,7 @@ import numpy as np
 
 from . import bounds
 from .bounds import Bound, Reject
+from .kernels import add_into
 from .program import Program, compiled
 
 DTYPES = {
@@ -26,7 +27,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
         self.program = Program(seed, [])
-        self.env: dict[str, Any] = {"xp": np, "host": lambda label, array: None}
+        self.env: dict[str, Any] = {"xp": np, "host": lambda label, array: None, "launch": add_into}
         # What aliases share: the bound of the memory at the root of a chain of views. The root is kept alive, so that
         # its id stays its own.
         self.groups: dict[int, tuple[Any, Bound]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .bounds import Bound, draw_input
+from .kernels import add_into
 
 _compiled: dict[str, CodeType] = {}
 
@@ -66,7 +67,7 @@ def execute(lines: list[str], data: dict[str, Any], xp: ModuleType) -> Outcome:
     def host(label: str, array: Any) -> None:
         reads[label] = np.array(array) if on_numpy else xp.asnumpy(array)
 
-    env: dict[str, Any] = {"xp": xp, "host": host, "__builtins__": __builtins__}
+    env: dict[str, Any] = {"xp": xp, "host": host, "launch": add_into, "__builtins__": __builtins__}
     for name, value in data.items():
         if isinstance(value, np.ndarray):
             env[name] = value.copy() if on_numpy else xp.asarray(value)
@@ -85,6 +86,6 @@ def execute(lines: list[str], data: dict[str, Any], xp: ModuleType) -> Outcome:
                 exec(compiled(line), env)
     except Exception as error:  # the outcome says what happened
         outcome.error, outcome.line = error, line
-    for name in ("xp", "host", "__builtins__", "k0", "k1"):
+    for name in ("xp", "host", "launch", "__builtins__", "k0", "k1"):
         env.pop(name, None)
     return outcome

@@ -88,6 +88,7 @@ def as_python(program: Program, error: Mismatch, modes: tuple[str, ...]) -> str:
     return f"""# seed {program.seed}: {error}
 import numpy as np
 import cuprous as cp
+{"from tests.fuzz.kernels import add_into as launch" if "launch(" in used else ""}
 
 def program(xp, {", ".join(arrays + scalars)}):
     host = lambda label, array: print(label, array if xp is np else xp.asnumpy(array))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import accumulate
 
-from . import fancy, folds, parts, routines, statements
+from . import fancy, folds, launches, parts, routines, statements
 from .generate import Maker
 
 _rows: list[tuple[Callable[[Maker], None], float]] = [
@@ -21,6 +21,7 @@ _rows: list[tuple[Callable[[Maker], None], float]] = [
     (parts.flat_write, 0.7), (parts.same_bits, 0.4), (routines.pick_and_place, 2), (routines.along_axis, 0.8),
     (routines.at, 1), (routines.choose, 1), (routines.search, 0.8), (routines.count, 1), (routines.triangle, 0.7),
     (routines.contract, 0.8), (routines.rearrange, 1.2), (routines.masked_fold, 0.8), (routines.fold_into, 0.8),
+    (launches.add, 2.5),
 ]  # fmt: skip
 STATEMENTS = [row[0] for row in _rows]
 WEIGHTS = list(accumulate(row[1] for row in _rows))

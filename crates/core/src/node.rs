@@ -21,6 +21,11 @@ pub enum NodeKind {
     /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`, or in `fun` and `extra`
     /// where that is the third operand.
     Call,
+    /// An array that a launch of a user's kernel is given: a new version of its storage, as the kernel may write any part
+    /// of it. A launch is one such node for each array, side by side, or one without an operand where there is none;
+    /// `fun` is 1 for the first. `ins[1]` has the launch's number and which array this is, `ins[2]` the first of the
+    /// constants that the block of arguments is made of and how many those are.
+    Launch,
 }
 
 /// How a reduction folds.
@@ -185,8 +190,28 @@ impl Node {
         &self.ins[..self.nin as usize]
     }
 
-    /// True for the kinds that make a new version of an existing storage.
+    /// Does it make a new version of an existing storage?
     pub fn is_write(&self) -> bool {
-        matches!(self.kind, NodeKind::Update | NodeKind::Scatter)
+        match self.kind {
+            NodeKind::Update | NodeKind::Scatter => true,
+            NodeKind::Launch => self.nin > 0,
+            _ => false,
+        }
+    }
+
+    /// The number of the launch that it belongs to.
+    pub fn launch_id(&self) -> u32 {
+        debug_assert_eq!(self.kind, NodeKind::Launch);
+        self.ins[1].src.0
+    }
+
+    /// Of a launch's array: which it is.
+    pub fn launch_array(&self) -> usize {
+        self.ins[1].layout as usize
+    }
+
+    /// The constants that are a launch's block of arguments.
+    pub fn launch_constants(&self) -> std::ops::Range<u32> {
+        self.ins[2].src.0..self.ins[2].src.0 + self.ins[2].layout
     }
 }

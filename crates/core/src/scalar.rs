@@ -23,6 +23,12 @@ pub enum Number {
 pub struct Scalar(pub [u8; 16]);
 
 impl Scalar {
+    /// The bytes of some of them, one after another.
+    pub fn bytes_of(list: &[Scalar]) -> &[u8] {
+        // SAFETY: a scalar is sixteen bytes and nothing else, so a list of them is so many bytes.
+        unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), size_of_val(list)) }
+    }
+
     fn of<const N: usize>(bytes: [u8; N]) -> Scalar {
         let mut all = [0; 16];
         all[..N].copy_from_slice(&bytes);

@@ -1,5 +1,6 @@
 //! What a thread has recorded since its last program.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +13,7 @@ use crate::{Array, CallRef, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage}
 /// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
 /// nodes of the tape can read it; a node's operand is
 /// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
-/// by `layouts`, every call's number by `calls`; operands that are pending on another tape have been computed before they become leaves here.
+/// by `layouts`, every call's number by `calls`, every launch's by `launches`; operands that are pending on another tape have been computed before they become leaves here.
 #[derive(Debug)]
 pub struct Tape {
     /// This tape's place in the engine.
@@ -31,6 +32,10 @@ pub struct Tape {
     pub layouts: Vec<LayoutRef>,
     /// The operation of each call.
     pub calls: Vec<CallRef>,
+    /// What each launch of a user's kernel is, as the engine knows it.
+    pub launches: Vec<Arc<dyn Any + Send + Sync>>,
+    /// How many launches there are.
+    pub launched: usize,
     /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
     /// [`ALWAYS`] says so.
     pub tracked: bool,
@@ -86,6 +91,8 @@ impl Tape {
             consts: Vec::new(),
             layouts: Vec::new(),
             calls: Vec::new(),
+            launches: Vec::new(),
+            launched: 0,
             tracked: ALWAYS.load(Relaxed),
             places: Vec::new(),
             contended: false,
@@ -188,7 +195,7 @@ impl Tape {
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
     pub unsafe fn push_write(&mut self, kind: NodeKind, fun: u8, nin: u8, target: &Array, ins: [In; 3]) {
-        debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter));
+        debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter | NodeKind::Launch));
         let node = self.nodes.len() as u32;
         let id = self.note(&target.layout);
         self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
@@ -199,6 +206,24 @@ impl Tape {
         unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
         storage.tape_refs().set(storage.tape_refs().get() + 1);
         self.owners.push(Some(storage.clone()));
+    }
+
+    /// Records an array that a launch is given, or that there is none: see [`NodeKind::Launch`]. `names` are the node's
+    /// second and third operand.
+    ///
+    /// # Safety
+    /// The engine's lock is held, and the storage is not pending on another tape.
+    pub unsafe fn push_launch(&mut self, array: Option<&Array>, first: bool, names: [In; 2], none: &LayoutRef) {
+        let [second, third] = names;
+        let Some(array) = array else {
+            self.push_inner(NodeKind::Launch, u8::from(first), 0, none, [In::default(), second, third], 0);
+            return;
+        };
+        // SAFETY: the caller holds the lock.
+        let src = unsafe { self.source(&array.storage) };
+        let base = In { src, layout: self.note(&array.layout) };
+        // SAFETY: as above.
+        unsafe { self.push_write(NodeKind::Launch, u8::from(first), 1, array, [base, second, third]) };
     }
 
     /// For each node: does anybody outside the tape still see its value?
@@ -256,6 +281,8 @@ impl Tape {
         self.consts.clear();
         self.layouts.clear();
         self.calls.clear();
+        self.launches.clear();
+        self.launched = 0;
         self.period = 0;
         self.places.clear();
         self.work = 0;

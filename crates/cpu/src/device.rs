@@ -1,10 +1,12 @@
 //! The device: memory, compiling, and programs step by step.
 
+use std::any::Any;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
-use cuprous_plan::{Device, Executable, KernelRef, Program, Step};
+use cuprous_plan::{Device, Executable, KernelRef, Launched, Program, Step};
+use smallvec::SmallVec;
 
 use crate::alloc;
 use crate::blocked::blocked;
@@ -32,6 +34,7 @@ impl CpuDevice {
 enum Ready {
     Kernel(Code),
     Call(Routine),
+    Launch(Launched),
 }
 
 /// A compiled program.
@@ -57,8 +60,24 @@ fn ready(program: &Program) -> Result<Vec<Ready>> {
         if let Step::Call(call) = step {
             ready.push(Ready::Call(Routine::new(call, program.buffers.len())?));
         }
+        if let Step::Launch(launched) = step {
+            ready.push(Ready::Launch(launched.clone()));
+        }
     }
     Ok(ready)
+}
+
+/// Launches a kernel of the user on memory that the caller vouches for.
+fn launch(launched: &Launched, env: Env) -> Result<()> {
+    let range = launched.constants.start as usize..launched.constants.end as usize;
+    let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&env.scalars[range]);
+    for (at, address) in launched.addresses(env.buffers) {
+        block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
+    }
+    let any: &dyn Any = &*launched.launch.kernel;
+    let kernel: Option<&CpuKernel> = any.downcast_ref();
+    let kernel = kernel.ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))?;
+    kernel.launch(&launched.launch.launch, Scalar::bytes_of(&block))
 }
 
 impl Device for CpuDevice {
@@ -115,6 +134,7 @@ impl Device for CpuDevice {
             let part = match step {
                 Ready::Kernel(code) => source::kernel(code),
                 Ready::Call(routine) => source::call(routine),
+                Ready::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
             };
             let _ = write!(text, "step {k}: {part}");
         }
@@ -158,6 +178,7 @@ impl Executable for CpuProgram {
                     match step {
                         Ready::Kernel(code) => code.run(env),
                         Ready::Call(routine) => routine.run(env),
+                        Ready::Launch(launched) => launch(launched, env),
                     }
                 }
             })
@@ -167,7 +188,7 @@ impl Executable for CpuProgram {
     fn weight(&self) -> usize {
         let code = |s: &Ready| match s {
             Ready::Kernel(c) => c.passes.iter().map(|p| (p.full.len() + p.rows.len()) * 200).sum::<usize>() + 1024,
-            Ready::Call(_) => 512,
+            Ready::Call(_) | Ready::Launch(_) => 512,
         };
         self.steps.iter().map(code).sum::<usize>() + 256
     }

@@ -33,6 +33,8 @@ pub(crate) fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Pl
         Step::Kernel(kernel) => codegen::generate(kernel, arch, options).into(),
         Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options).into(),
         Step::Call(call) => routines::plan(call, arch, options)?,
+        // It has been compiled.
+        Step::Launch(_) => Planned::default(),
     })
 }
 
@@ -44,10 +46,14 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     let functions = load(gpu, &stages)?;
     let mut functions = &functions[..];
     let mut loaded = Loaded::new(gpu.clone(), program.steps.len());
-    for step in planned {
-        let (own, rest) = functions.split_at(step.kernels.stages.len());
+    for (step, planned) in program.steps.iter().zip(planned) {
+        if let Step::Launch(launched) = step {
+            loaded.push_user(launched)?;
+            continue;
+        }
+        let (own, rest) = functions.split_at(planned.kernels.stages.len());
         functions = rest;
-        loaded.push(step, own)?;
+        loaded.push(planned, own)?;
     }
     Ok(loaded)
 }
@@ -143,6 +149,10 @@ pub(crate) fn source(arch: Arch, program: &Program) -> String {
     let mut text = String::new();
     for (k, step) in program.steps.iter().enumerate() {
         let _ = writeln!(text, "// --- step {} of {}", k + 1, program.steps.len());
+        if let Step::Launch(launched) = step {
+            let _ = writeln!(text, "// {:?}\n{}", launched.launch, launched.launch.kernel.source());
+            continue;
+        }
         let _ = match plan_step(arch, program, step) {
             Ok(Planned { kernels, routines }) => {
                 routines.iter().for_each(|(_, routine)| text.push_str(&format!("// {routine}\n")));

@@ -1,18 +1,20 @@
 //! Running a compiled program: the first times on the stream, then as one graph whose nodes are patched where an
 //! address or a scalar differs from last time.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuprous_core::Scalar;
-use cuprous_plan::Executable;
+use cuprous_plan::{Executable, Launched};
 
 use crate::codegen::Arg;
 use crate::device::{Counters, Gpu};
 use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
-use crate::error::{Result, translate};
+use crate::error::{CudaError, Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
+use crate::user::CudaKernel;
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
 const GRAPH_AT: u32 = 3;
@@ -22,14 +24,22 @@ const GRAPH_LAUNCHES: usize = 2;
 const MAX_RECAPTURES: u32 = 8;
 const RECAPTURES_WITHIN: u32 = 64;
 
+/// Where a launch's arguments come from.
+enum Args {
+    /// Generated code: one by one, and where the kernel's own state lies.
+    Each(Vec<Arg>, DevPtr),
+    /// A user's kernel: as a block.
+    Block(Launched),
+}
+
 /// One kernel launch.
 struct Launch {
     function: Function,
     shape: LaunchShape,
-    args: Vec<Arg>,
-    /// Where the kernel's own state lies.
-    state: DevPtr,
+    args: Args,
     block: ArgBlock,
+    /// All blocks must run at once.
+    cooperative: bool,
 }
 
 /// One unit of a program, in order.
@@ -62,13 +72,21 @@ impl Launch {
         for arg in args {
             block.push_bytes(&[0; 16][..arg.size()]);
         }
-        Launch { function, shape, args: args.to_vec(), state, block }
+        Launch { function, shape, args: Args::Each(args.to_vec(), state), block, cooperative: false }
     }
 
     /// Fills the argument block for this run.
     fn bind(&mut self, run: Run) {
         let Run { buffers, scalars, scratch, .. } = run;
-        for (k, arg) in self.args.iter().enumerate() {
+        let (args, state) = match &self.args {
+            Args::Each(args, state) => (args, *state),
+            Args::Block(launched) => {
+                self.block.fill(launched.block(scalars));
+                launched.addresses(buffers).for_each(|(at, address)| self.block.put_address(at, address));
+                return;
+            }
+        };
+        for (k, arg) in args.iter().enumerate() {
             match *arg {
                 Arg::Buffer(b) => self.block.set_bytes(k, &buffers[b as usize].to_ne_bytes()),
                 Arg::Scalar { slot, dtype } => {
@@ -77,7 +95,7 @@ impl Launch {
                 Arg::I32(n) => self.block.set_bytes(k, &n.to_ne_bytes()),
                 Arg::I64(n) => self.block.set_bytes(k, &n.to_ne_bytes()),
                 Arg::Scratch(at) => self.block.set_bytes(k, &(scratch.0 + at as u64).to_ne_bytes()),
-                Arg::State(at) => self.block.set_bytes(k, &(self.state.0 + at as u64).to_ne_bytes()),
+                Arg::State(at) => self.block.set_bytes(k, &(state.0 + at as u64).to_ne_bytes()),
             }
         }
     }
@@ -166,6 +184,32 @@ impl Loaded {
         Ok(())
     }
 
+    /// Adds a launch of a user's kernel.
+    ///
+    /// # Errors
+    /// The kernel is another device's, or the driver fails.
+    pub(crate) fn push_user(&mut self, launched: &Launched) -> Result<()> {
+        let any: &dyn Any = &*launched.launch.kernel;
+        let kernel = any.downcast_ref::<CudaKernel>();
+        let kernel = kernel.ok_or_else(|| CudaError::Unsupported("a kernel of another device".into()))?;
+        if 16 * launched.constants.len() < kernel.bytes {
+            return Err(CudaError::Unsupported("a launch with too few arguments".into()));
+        }
+        let launch = launched.launch.launch;
+        let function = kernel.function(launch.shared)?;
+        let cooperative = kernel.cooperative || launch.cooperative;
+        // A graph's nodes start when there is room for a block, not for all.
+        self.on_stream |= cooperative;
+        self.tasks.push(Task::Kernel(Launch {
+            function,
+            shape: LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared },
+            block: ArgBlock::packed(&kernel.starts, 16 * launched.constants.len()),
+            args: Args::Block(launched.clone()),
+            cooperative,
+        }));
+        Ok(())
+    }
+
     /// Zeroed memory that lives as long as the program.
     fn state(&mut self, bytes: usize) -> Result<DevPtr> {
         if bytes == 0 {
@@ -207,8 +251,15 @@ impl Loaded {
                 Task::Kernel(launch) => {
                     launch.bind(run);
                     launch.block.pointers(&mut self.pointers);
-                    // SAFETY: the code was generated together with this argument list; the buffers are live.
-                    unsafe { launch.function.launch(&launch.shape, &gpu.stream, &mut self.pointers)? };
+                    let Launch { function, shape, cooperative, .. } = launch;
+                    // SAFETY: the code was generated together with this argument list; the buffers are live. What a
+                    // user's kernel does with its arguments is the user's.
+                    unsafe {
+                        match cooperative {
+                            true => function.launch_cooperative(shape, &gpu.stream, &mut self.pointers)?,
+                            false => function.launch(shape, &gpu.stream, &mut self.pointers)?,
+                        }
+                    }
                 }
             }
         }

@@ -52,12 +52,18 @@ impl Loaded {
         Ok(Loaded { gpu: gpu.clone(), name: name.into(), function, info, module: module.clone() })
     }
 
+    /// The function, ready for launches with so many bytes of dynamic shared memory.
+    fn function(&self, shared: u32) -> Result<Function> {
+        // Beyond 48 KiB, the kernel's own included, it must be asked for.
+        if shared > 0 && shared + self.info.static_shared > 48 << 10 {
+            self.function.set_max_dynamic_shared(shared)?;
+        }
+        Ok(self.function)
+    }
+
     fn submit(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()> {
         self.gpu.context.make_current()?;
-        // Beyond 48 KiB, the kernel's own included, it must be asked for.
-        if launch.shared > 0 && launch.shared + self.info.static_shared > 48 << 10 {
-            self.function.set_max_dynamic_shared(launch.shared)?;
-        }
+        let function = self.function(launch.shared)?;
         const FEW: usize = 64;
         let mut few = [std::ptr::null_mut::<c_void>(); FEW];
         let mut many = Vec::new();
@@ -76,8 +82,8 @@ impl Loaded {
         // the user's code does with it is the user's.
         unsafe {
             match launch.cooperative {
-                true => self.function.launch_cooperative(&shape, &self.gpu.stream, pointers),
-                false => self.function.launch(&shape, &self.gpu.stream, pointers),
+                true => function.launch_cooperative(&shape, &self.gpu.stream, pointers),
+                false => function.launch(&shape, &self.gpu.stream, pointers),
             }
         }
     }
@@ -100,7 +106,7 @@ impl Loaded {
                 self.gpu.arch.max_shared
             )));
         }
-        Ok(())
+        if launch.cooperative { self.check_cooperative(launch) } else { Ok(()) }
     }
 
     /// Refuses blocks that wait for one another and cannot all run at once.
@@ -121,14 +127,6 @@ impl Loaded {
         self.gpu.context.make_current().map_err(translate)?;
         let each = self.function.max_blocks_per_sm(threads, shared).map_err(translate)?;
         Ok(u64::from(each) * u64::from(self.gpu.arch.sms))
-    }
-
-    fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
-        self.check(launch)?;
-        if launch.cooperative {
-            self.check_cooperative(launch)?;
-        }
-        self.submit(launch, args, starts).map_err(translate)
     }
 
     /// The record of an exception, which is empty afterwards.
@@ -165,10 +163,12 @@ pub(crate) struct CudaKernel {
     loaded: Loaded,
     code: UserCode,
     /// Where each parameter starts in the block of arguments.
-    starts: Vec<u32>,
-    bytes: usize,
+    pub(crate) starts: Vec<u32>,
+    /// Bytes of that block.
+    pub(crate) bytes: usize,
     reports: bool,
-    cooperative: bool,
+    /// Its blocks wait for one another.
+    pub(crate) cooperative: bool,
 }
 
 impl CudaKernel {
@@ -190,15 +190,16 @@ impl CudaKernel {
             cooperative: ir.cooperative,
         })
     }
+
+    /// The function, ready for launches with so many bytes of dynamic shared memory.
+    pub(crate) fn function(&self, shared: u32) -> Result<Function> {
+        self.loaded.function(shared)
+    }
 }
 
 impl UserKernel for CudaKernel {
-    fn launch(&self, launch: &Launch, args: &[u8]) -> cuprous_core::Result<()> {
-        if args.len() < self.bytes {
-            return Err(Error::runtime("[kernel] a launch with too few arguments"));
-        }
-        let launch = Launch { cooperative: launch.cooperative || self.cooperative, ..*launch };
-        self.loaded.launch(&launch, args, &self.starts)
+    fn check(&self, launch: &Launch) -> cuprous_core::Result<()> {
+        self.loaded.check(&Launch { cooperative: launch.cooperative || self.cooperative, ..*launch })
     }
 
     fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
@@ -260,7 +261,8 @@ struct CudaFunction(Loaded);
 
 impl RawKernel for CudaFunction {
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
-        self.0.launch(launch, args, starts)
+        self.0.check(launch)?;
+        self.0.submit(launch, args, starts).map_err(translate)
     }
 
     fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {

@@ -4,12 +4,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use cuprous_advisor::counted::{Counted, Piece};
+use cuprous_advisor::counted::Counted;
 use cuprous_core::{Array, Error, Result, Storage, Tape};
 
 use crate::cost;
 use crate::engine::{Engine, State, lease};
-use crate::program::Program;
+use crate::program::{Program, Step};
 
 /// What has been counted so far.
 #[derive(Default)]
@@ -47,8 +47,10 @@ impl Watch {
         }
     }
 
-    fn add(&mut self, piece: Piece) {
-        self.counted.programs.push(piece);
+    /// Counts a program of so many recorded operations.
+    fn add(&mut self, program: &Program, nodes: usize) {
+        self.counted.programs.push(cost::of(program, nodes));
+        self.kernels += program.steps.iter().filter(|step| matches!(step, Step::Launch(_))).count();
     }
 
     pub(crate) fn is_of(&self, tape: u32) -> bool {
@@ -57,7 +59,7 @@ impl Watch {
 
     /// A watched program ran.
     pub(crate) fn ran(&mut self, program: &Program, nodes: usize) {
-        self.add(cost::of(program, nodes));
+        self.add(program, nodes);
         self.ran += 1;
     }
 
@@ -123,7 +125,7 @@ impl Engine {
         let tape = &tapes[watch.tape as usize];
         if let Some(program) = programs.preview(tape) {
             watch.leaves(tape);
-            watch.add(cost::of(&program, tape.nodes.len()));
+            watch.add(&program, tape.nodes.len());
         }
         let mut seen: Vec<*const Storage> = Vec::new();
         for array in results.iter().filter(|a| a.storage.device == self.id) {

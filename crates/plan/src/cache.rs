@@ -40,7 +40,8 @@ struct Entry {
     program: Arc<Program>,
     executable: Box<dyn Executable>,
     used: u64,
-    /// The layouts and calls whose numbers stand in the key: kept, so that the numbers stay theirs.
+    /// The layouts and calls whose numbers stand in the key: kept, so that the numbers stay theirs. Those of launches are
+    /// never given twice.
     _named: (Vec<LayoutRef>, Vec<CallRef>),
 }
 
@@ -69,7 +70,7 @@ impl Programs {
     ) -> Result<()> {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
-        if !self.live.contains(&true) {
+        if !self.live.contains(&true) && tape.launches.is_empty() {
             tape.track(false);
             // SAFETY: as above; nobody sees any of it.
             unsafe { tape.clear() };
@@ -221,6 +222,7 @@ impl Programs {
             leaves: tape.leaves.len(),
             layouts: &layouts,
             consts: &tape.consts,
+            launches: &tape.launches,
         });
         program.scalars = tape.consts.len();
         program.aligned = self.leaves.iter().all(|&(_, align)| align == 4);
@@ -237,7 +239,7 @@ impl Programs {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         self.leaves.clear();
-        self.live.contains(&true).then(|| self.program(tape))
+        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.program(tape))
     }
 
     /// Generated code of the tape's program if something is recorded, else of the last one that ran.

@@ -32,6 +32,8 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
             call(one, &mut load);
             one.op.name().to_owned()
         }
+        // What it does is not known.
+        Step::Launch(_) => "kernel of the user".to_owned(),
     };
     step.touches(|buffer, _| load.footprint += program.buffers[buffer as usize].bytes as f64);
     (name, load)

@@ -10,9 +10,10 @@ use smallvec::SmallVec;
 use crate::epilogue::Fold;
 use crate::fuse::{Depth, Fusion, Group, Input};
 use crate::kernel::{Access, Addend, Call, Epilogue, Inst, Kernel, Level, Typed, Val};
+use crate::kernels::UserLaunch;
 use crate::memory;
 use crate::pack;
-use crate::program::{BufferInfo, Place, Program, Step};
+use crate::program::{BufferInfo, Launched, Place, Program, Step};
 
 /// Plans a tape.
 pub(crate) fn plan(input: Input) -> Program {
@@ -103,8 +104,10 @@ impl Emit<'_> {
         if let Some(fold) = self.fusion.groups[g as usize].fold {
             return self.fold(fold);
         }
-        if self.fusion.node(first).kind == NodeKind::Call {
-            return self.call(first);
+        match self.fusion.node(first).kind {
+            NodeKind::Call => return self.call(first),
+            NodeKind::Launch => return self.launch(&nodes),
+            _ => {}
         }
         let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
         for &n in &nodes {
@@ -181,7 +184,7 @@ impl Emit<'_> {
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
             }
-            NodeKind::Call => unreachable!("calls stand alone"),
+            NodeKind::Call | NodeKind::Launch => unreachable!("calls and launches stand alone"),
         }
     }
 
@@ -281,6 +284,22 @@ impl Emit<'_> {
         let buffer = self.buffers.of(self.fusion.input.storage_of[last as usize], &self.fusion.input);
         let op = CallOp::clone(&CallOp::interned(node.call_id()));
         self.steps.push(Step::Call(Call { op, ins, out: (buffer, out), epilogue }));
+    }
+
+    /// A launch of a user's kernel.
+    fn launch(&mut self, nodes: &[u32]) {
+        let first = *self.fusion.node(nodes[0]);
+        let launch = UserLaunch::numbered(first.launch_id(), self.fusion.input.launches);
+        let mut arrays = Vec::new();
+        for &n in nodes {
+            let node = *self.fusion.node(n);
+            let [array] = node.operands() else { continue };
+            let layout = self.fusion.layout(array.layout);
+            let offset = layout.offset as u64 * layout.dtype.size() as u64;
+            let buffer = self.buffers.of(self.fusion.input.storage_of[n as usize], &self.fusion.input);
+            arrays.push((launch.places[node.launch_array()], buffer, offset));
+        }
+        self.steps.push(Step::Launch(Launched { launch, constants: first.launch_constants(), arrays }));
     }
 
     /// A product with what follows it.

@@ -41,7 +41,7 @@ pub enum Replay {
     Auto,
     /// Each operation on its own, at once.
     Single,
-    /// Fused, without graph replay.
+    /// Fused, without graph replay; launches of users' kernels wait for others on every device.
     Fused,
 }
 
@@ -66,6 +66,8 @@ pub(crate) struct State {
     pub(crate) stats: Stats,
     /// What the last draw of random numbers needed: a loop draws the same again and again.
     pub(crate) draw: Option<Draw>,
+    /// Launches of users' kernels that one program has, by now: see [`Engine::launch`].
+    pub(crate) launches_wait: usize,
     /// What a function takes is being counted.
     pub(crate) watch: Option<Box<Watch>>,
 }
@@ -159,6 +161,7 @@ impl Engine {
                 replay: Replay::default(),
                 stats: Stats::default(),
                 draw: None,
+                launches_wait: 1,
                 watch: None,
             }),
             due: AtomicBool::new(false),
@@ -334,6 +337,7 @@ impl Engine {
     /// Submits it and waits for the device.
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
+        self.lock().launches_wait = 1;
         self.device.synchronize()
     }
 
@@ -408,7 +412,12 @@ impl Engine {
                 Ok(Err(e)) if e.kind == ErrorKind::Memory => {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
-                    let Some(node) = (unsafe { tape.give_up_largest() }) else { break Ok(()) };
+                    let Some(node) = (unsafe { tape.give_up_largest() }) else {
+                        // What is left are launches, without the memory that they ask for.
+                        // SAFETY: as above.
+                        unsafe { tape.clear() };
+                        break Ok(());
+                    };
                     given_up += 1;
                     if given_up <= TOLD {
                         let (name, bytes) =
@@ -558,9 +567,12 @@ impl Engine {
         }
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
         let buffer = self.realize(&packed.storage)?;
-        if let Some(watch) = &mut self.lock().watch {
+        let mut state = self.lock();
+        state.launches_wait = 1;
+        if let Some(watch) = &mut state.watch {
             watch.read(to.len());
         }
+        drop(state);
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         self.device.download(buffer.address() + start, to)
     }
@@ -593,7 +605,7 @@ fn lost() -> Error {
 
 /// The length of the repetition with which some nodes end, seen three times; 0 without one. A loop that never asks for
 /// a value is so cut at the same place of its body each time, and its programs are recognised.
-fn period(nodes: &[Node]) -> usize {
+pub(crate) fn period(nodes: &[Node]) -> usize {
     let alike = |a: &Node, b: &Node| (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out);
     let n = nodes.len();
     (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)

@@ -128,6 +128,7 @@ pub(crate) fn name(node: &Node) -> String {
         NodeKind::Gather => "indexing".into(),
         NodeKind::Update => "assignment".into(),
         NodeKind::Scatter => "indexed assignment".into(),
+        NodeKind::Launch => "kernel of the user".into(),
         NodeKind::Call => cuprous_core::CallOp::interned(node.call_id()).name().into(),
     }
 }

@@ -5,7 +5,9 @@
 //! the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
 //! write-after-write are dependencies like any other, so no load moves across a write of its storage.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use cuprous_core::node::SrcKind;
 use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Scalar, Src};
@@ -23,6 +25,8 @@ pub(crate) struct Input<'a> {
     pub(crate) storage_bytes: &'a [usize],
     pub(crate) leaves: usize,
     pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
+    /// What the launches of users' kernels are.
+    pub(crate) launches: &'a [Arc<dyn Any + Send + Sync>],
     /// Values of the constants, of which a plan may use no more than [`Program::nonzero`](crate::Program) says.
     pub(crate) consts: &'a [Scalar],
 }
@@ -160,7 +164,7 @@ impl<'a> Fusion<'a> {
             self.needed[n as usize] = false;
             return;
         }
-        let alone = matches!(node.kind, NodeKind::Call | NodeKind::Scatter);
+        let alone = matches!(node.kind, NodeKind::Call | NodeKind::Scatter | NodeKind::Launch);
         let (shape, mask) = match node.kind {
             NodeKind::Reduce => (self.layout(node.ins[0].layout).shape.clone(), node.reduced_axes()),
             NodeKind::Scatter => (self.layout(node.ins[1].layout).shape.clone(), 0),
@@ -168,7 +172,10 @@ impl<'a> Fusion<'a> {
         };
         let flat = self.is_flat(&node);
         let mut dependencies = self.dependencies(n);
-        let target = if alone {
+        let target = if node.kind == NodeKind::Launch && node.fun == 0 {
+            // The arrays of a launch stand side by side, so that nothing has been placed since the first.
+            Some((self.group(n - 1), Depth::Full))
+        } else if alone {
             None
         } else {
             self.gather_producers(n, &dependencies);
@@ -345,7 +352,7 @@ impl<'a> Fusion<'a> {
             return false;
         }
         match writer.kind {
-            NodeKind::Call | NodeKind::Scatter => return false,
+            NodeKind::Call | NodeKind::Scatter | NodeKind::Launch => return false,
             // The version after a write is the written value only where it was written.
             NodeKind::Update => return layout == writer.out && self.node(n).kind != NodeKind::Reduce,
             _ => {}
@@ -552,10 +559,12 @@ fn formula(node: &Node) -> u8 {
     if node.kind == NodeKind::Call { 0 } else { node.extra }
 }
 
-/// Nodes whose value somebody sees, and all that those need.
+/// Nodes whose value somebody sees, and all that those need. What a launch does may be more than what it writes to its
+/// arrays.
 fn needed(input: &Input) -> Vec<bool> {
     let mut needed = input.live.to_vec();
     for (i, node) in input.nodes.iter().enumerate().rev() {
+        needed[i] |= node.kind == NodeKind::Launch;
         if !needed[i] {
             continue;
         }

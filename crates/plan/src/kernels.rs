@@ -1,12 +1,15 @@
-//! User kernels: what a device makes of one, and how the engine runs it in order with recorded work.
+//! User kernels: what a device makes of one, and how launches are recorded among other work.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use cuprous_core::{Array, Buffer, Error, Result};
+use cuprous_core::{Array, Buffer, DType, Error, In, Layout, Result, Scalar, Src};
 use cuprous_kernel::fault::Record;
 use smallvec::SmallVec;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Replay, period};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -56,13 +59,13 @@ impl Launch {
     }
 }
 
-/// A kernel of the user, compiled for a device.
-pub trait UserKernel: Send + Sync {
-    /// Submits it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16.
+/// A kernel of the user, compiled for a device, which finds its own in a program's steps by their class.
+pub trait UserKernel: Any + Send + Sync {
+    /// Refuses shapes that the device does not take.
     ///
     /// # Errors
-    /// The shape is beyond the device's limits, or the device failed.
-    fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()>;
+    /// What is wrong with it.
+    fn check(&self, launch: &Launch) -> Result<()>;
 
     /// `registers`, `static_shared`, `local`, `max_threads`, `constant`, and what else the device tells.
     ///
@@ -121,7 +124,108 @@ pub trait RawModule: Send + Sync {
 /// A compiled kernel, shared.
 pub type KernelRef = Arc<dyn UserKernel>;
 
+/// A kernel with the shape of its launch, as it is recorded.
+pub struct UserLaunch {
+    /// Its name in programs, never given twice.
+    number: u32,
+    /// The kernel.
+    pub kernel: KernelRef,
+    /// The shape, which the kernel's device takes.
+    pub launch: Launch,
+    /// Where the address of each array stands in the block of arguments.
+    pub places: Box<[u32]>,
+}
+
+impl fmt::Debug for UserLaunch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "launch {} {:?}, addresses at {:?}", self.number, self.launch, self.places)
+    }
+}
+
+impl UserLaunch {
+    /// A launch of `kernel` whose block of arguments has addresses of arrays at `places`.
+    ///
+    /// # Errors
+    /// The device does not take the shape.
+    pub fn new(kernel: KernelRef, launch: Launch, places: &[u32]) -> Result<Arc<UserLaunch>> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        kernel.check(&launch)?;
+        Ok(Arc::new(UserLaunch { number: NUMBER.fetch_add(1, Relaxed), kernel, launch, places: places.into() }))
+    }
+
+    /// That of a number among those that a tape keeps.
+    pub(crate) fn numbered(number: u32, kept: &[Arc<dyn Any + Send + Sync>]) -> Arc<UserLaunch> {
+        let mut all = kept.iter().filter_map(|any| any.clone().downcast::<UserLaunch>().ok());
+        all.find(|launch| launch.number == number).expect("a tape keeps what its nodes name")
+    }
+}
+
+/// Launches that one program has at most, on a device that works while the host goes on.
+pub(crate) const MAX_LAUNCHES: usize = 32;
+
 impl Engine {
+    /// Records a launch. `block` is the block of arguments, aligned as [`cuprous_kernel::abi`] says, with zeros where
+    /// addresses of `arrays` stand; `writes` says which of those it may change.
+    ///
+    /// The work of a kernel is not known. So the first launch after a wait is submitted at once, then two, four, up to
+    /// [`MAX_LAUNCHES`] together: a loop of them becomes one program, whose repetitions are one graph.
+    ///
+    /// # Errors
+    /// An array is on another device, or what it waits for failed.
+    pub fn launch(
+        self: &Arc<Engine>,
+        launch: &Arc<UserLaunch>,
+        block: &[Scalar],
+        arrays: &[&Array],
+        writes: impl Fn(usize) -> bool,
+    ) -> Result<()> {
+        for (k, array) in arrays.iter().enumerate() {
+            self.check(array)?;
+            if writes(k) {
+                self.preserve(array)?;
+            }
+        }
+        let (mut state, tape) = self.open(arrays)?;
+        let late = state.replay == Replay::Fused;
+        let most = if late { MAX_LAUNCHES } else { state.launches_wait };
+        let t = &mut state.tapes[tape as usize];
+        let block_of = In { src: Src(t.consts.len() as u32), layout: block.len() as u32 };
+        t.consts.extend_from_slice(block);
+        if !t.launches.last().is_some_and(|last| std::ptr::addr_eq(Arc::as_ptr(last), Arc::as_ptr(launch))) {
+            t.launches.push(launch.clone());
+        }
+        let none = Layout::contiguous(DType::U8, &[]);
+        let names = |k: usize| [In { src: Src(launch.number), layout: k as u32 }, block_of];
+        let (mut first, mut external) = (true, false);
+        for (k, array) in arrays.iter().enumerate().filter(|(_, array)| array.layout.size > 0) {
+            external |= array.storage.is_external();
+            // SAFETY: the lock is held, foreign tapes are settled.
+            unsafe { t.push_launch(Some(array), first, names(k), &none) };
+            first = false;
+        }
+        if first {
+            // SAFETY: as above.
+            unsafe { t.push_launch(None, true, names(0), &none) };
+        }
+        t.launched += 1;
+        let (launched, asynchronous) = (t.launched, late || self.device.is_asynchronous());
+        let mut ends = !asynchronous || launched >= most;
+        if ends && asynchronous {
+            // At a whole number of repetitions, if there are any, so that the same program comes again and again.
+            if most == MAX_LAUNCHES && launched < 2 * MAX_LAUNCHES {
+                if launched == most {
+                    t.period = period(&t.nodes);
+                }
+                ends = t.period == 0 || t.nodes.len().is_multiple_of(t.period);
+            }
+            if ends {
+                state.launches_wait = (2 * most).min(MAX_LAUNCHES);
+            }
+        }
+        self.close(&mut state, tape, None, external || ends);
+        Ok(())
+    }
+
     /// Runs something that reads and writes the memory of arrays itself, in order with what is recorded: the calling
     /// thread's tape and the tapes on which the arrays are pending run first. `writes` says which arrays it changes;
     /// contents of theirs that somebody wants to see later are kept. `run` gets the addresses of the first elements.

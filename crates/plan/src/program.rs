@@ -1,8 +1,12 @@
 //! A closed tape, planned.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use cuprous_core::{DType, Scalar};
 
 use crate::kernel::{Call, Kernel};
+use crate::kernels::UserLaunch;
 
 /// Where a buffer of a program lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +37,32 @@ pub enum Step {
     Pack(Vec<Kernel>),
     /// A routine on whole arrays.
     Call(Call),
+    /// A launch of a user's kernel.
+    Launch(Launched),
+}
+
+/// A launch of a user's kernel as a step.
+#[derive(Clone, Debug)]
+pub struct Launched {
+    /// What is launched, and how.
+    pub launch: Arc<UserLaunch>,
+    /// The constants that are the block of arguments, but for the addresses in it.
+    pub constants: Range<u32>,
+    /// Of each array that is not empty: where its address stands in the block, the buffer, and the bytes from the
+    /// buffer's start to the array's first element.
+    pub arrays: Vec<(u32, u32, u64)>,
+}
+
+impl Launched {
+    /// The bytes of the constants in `scalars`, sixteen each.
+    pub fn block<'a>(&self, scalars: &'a [Scalar]) -> &'a [u8] {
+        Scalar::bytes_of(&scalars[self.constants.start as usize..self.constants.end as usize])
+    }
+
+    /// The places of addresses in the block, and the addresses.
+    pub fn addresses<'a>(&'a self, buffers: &'a [u64]) -> impl Iterator<Item = (usize, u64)> + 'a {
+        self.arrays.iter().map(|&(at, buffer, offset)| (at as usize, buffers[buffer as usize] + offset))
+    }
 }
 
 impl Step {
@@ -45,6 +75,10 @@ impl Step {
                 call.reads().for_each(|&(b, _)| f(b, false));
                 f(call.out.0, true);
             }
+            Step::Launch(launched) => launched.arrays.iter().for_each(|&(_, buffer, _)| {
+                f(buffer, false);
+                f(buffer, true);
+            }),
         }
     }
 
@@ -53,7 +87,7 @@ impl Step {
         match self {
             Step::Kernel(kernel) => std::slice::from_ref(kernel),
             Step::Pack(kernels) => kernels,
-            Step::Call(_) => &[],
+            Step::Call(_) | Step::Launch(_) => &[],
         }
     }
 }

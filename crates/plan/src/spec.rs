@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cuprous_core::{CallOp, DType};
 
 use crate::kernel::{Addend, Call, Epilogue, Inst, Kernel, Level};
-use crate::program::{Place, Program, Step};
+use crate::program::{Launched, Place, Program, Step};
 
 /// The first rule that a program breaks, in words.
 pub fn check(program: &Program) -> Result<(), String> {
@@ -16,6 +16,9 @@ pub fn check(program: &Program) -> Result<(), String> {
         if let Step::Call(call) = step {
             check_call(call, program).map_err(|fault| format!("step {s}: {fault}\n{call:#?}"))?;
         }
+        if let Step::Launch(launched) = step {
+            check_launch(launched, program).map_err(|fault| format!("step {s}: {fault}\n{launched:#?}"))?;
+        }
         if let Step::Pack(kernels) = step {
             check_pack(kernels).map_err(|fault| format!("step {s}: {fault}\n{kernels:#?}"))?;
         }
@@ -25,6 +28,20 @@ pub fn check(program: &Program) -> Result<(), String> {
             && (offset == usize::MAX || offset + b.bytes > program.arena_bytes)
         {
             return Err(format!("an arena buffer of {} bytes at {offset} was not placed", b.bytes));
+        }
+    }
+    Ok(())
+}
+
+fn check_launch(launched: &Launched, program: &Program) -> Result<(), String> {
+    let block = launched.constants.len() * 16;
+    if launched.constants.end as usize > program.scalars {
+        return Err(format!("the arguments are constants {:?} of {}", launched.constants, program.scalars));
+    }
+    for &(at, buffer, offset) in &launched.arrays {
+        let bytes = program.buffers[buffer as usize].bytes as u64;
+        if at as usize + 8 > block || offset >= bytes {
+            return Err(format!("an address at {at} of {block} bytes, to byte {offset} of {bytes}"));
         }
     }
     Ok(())

@@ -87,40 +87,8 @@ impl CpuKernel {
 }
 
 impl CpuKernel {
-    /// Blocks that wait for one another: each has memory of its own, and one core runs them in turn.
-    fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
-        let [gx, gy, _] = launch.grid.map(|n| n as usize);
-        let dynamic = launch.shared as usize;
-        // Before anything is made for each block.
-        let each: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-        fibers::check_grid(launch.blocks().saturating_mul(each))?;
-        let blocks = launch.blocks() as usize;
-        let mut memory: Vec<Vec<u128>> = (0..blocks).map(|_| shared_memory(self.shared + dynamic + 128)).collect();
-        let mut envs: Vec<Env> = Vec::new();
-        for (block, memory) in memory.iter_mut().enumerate() {
-            let shared = (memory.as_mut_ptr() as usize).next_multiple_of(128);
-            let after = (shared + self.shared).next_multiple_of(128);
-            let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
-            env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
-            envs.push(env);
-        }
-        let result = fibers::run_grid(&self.code, args, &mut envs, self.local);
-        if let Some((k, env)) = envs.iter().enumerate().find(|(_, env)| env.fault[0] != 0) {
-            *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((k, env.fault));
-            return Ok(());
-        }
-        result
-    }
-}
-
-/// Memory of a block, with room to begin at a multiple of 128.
-fn shared_memory(bytes: usize) -> Vec<u128> {
-    vec![0; bytes.div_ceil(16) + 8]
-}
-
-impl UserKernel for CpuKernel {
-    fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
-        launch.check("kernel")?;
+    /// Runs it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16; the caller vouches for the memory they name.
+    pub(crate) fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
         let blocks = gx * gy * gz;
         let dynamic = launch.shared as usize;
@@ -175,6 +143,40 @@ impl UserKernel for CpuKernel {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    /// Blocks that wait for one another: each has memory of its own, and one core runs them in turn.
+    fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
+        let [gx, gy, _] = launch.grid.map(|n| n as usize);
+        let dynamic = launch.shared as usize;
+        let blocks = launch.blocks() as usize;
+        let mut memory: Vec<Vec<u128>> = (0..blocks).map(|_| shared_memory(self.shared + dynamic + 128)).collect();
+        let mut envs: Vec<Env> = Vec::new();
+        for (block, memory) in memory.iter_mut().enumerate() {
+            let shared = (memory.as_mut_ptr() as usize).next_multiple_of(128);
+            let after = (shared + self.shared).next_multiple_of(128);
+            let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+            env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+            envs.push(env);
+        }
+        let result = fibers::run_grid(&self.code, args, &mut envs, self.local);
+        if let Some((k, env)) = envs.iter().enumerate().find(|(_, env)| env.fault[0] != 0) {
+            *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((k, env.fault));
+            return Ok(());
+        }
+        result
+    }
+}
+
+/// Memory of a block, with room to begin at a multiple of 128.
+fn shared_memory(bytes: usize) -> Vec<u128> {
+    vec![0; bytes.div_ceil(16) + 8]
+}
+
+impl UserKernel for CpuKernel {
+    fn check(&self, launch: &Launch) -> Result<()> {
+        let threads = launch.check("kernel")?;
+        if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
     fn facts(&self) -> Result<Vec<(&'static str, u64)>> {

@@ -235,12 +235,11 @@ impl Function {
     }
 }
 
-/// The values of a kernel's arguments, owned. Each starts on 8 bytes; the driver takes each by its own pointer, so
-/// the gaps do not matter.
+/// The values of a kernel's arguments, owned. The driver takes each by its own pointer, so gaps do not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArgBlock {
     words: Vec<u64>,
-    /// Where each argument starts, in words.
+    /// Where each argument starts, in bytes.
     starts: Vec<u32>,
 }
 
@@ -251,9 +250,35 @@ impl ArgBlock {
         ArgBlock::default()
     }
 
-    /// Adds an argument by its bytes, as the device lays them out.
+    /// Arguments that start at these bytes of a block of so many, all zero.
+    #[must_use]
+    pub fn packed(starts: &[u32], bytes: usize) -> Self {
+        ArgBlock { words: vec![0; bytes.div_ceil(8)], starts: starts.to_vec() }
+    }
+
+    /// Replaces the whole block.
+    ///
+    /// # Panics
+    /// It has more words than the block.
+    pub fn fill(&mut self, bytes: &[u8]) {
+        for (slot, part) in self.words[..bytes.len().div_ceil(8)].iter_mut().zip(bytes.chunks(8)) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            *slot = u64::from_ne_bytes(word);
+        }
+    }
+
+    /// Writes an address at a byte that is a multiple of 8.
+    ///
+    /// # Panics
+    /// The block ends before.
+    pub fn put_address(&mut self, at: usize, address: u64) {
+        self.words[at / 8] = address;
+    }
+
+    /// Adds an argument by its bytes, as the device lays them out; it starts on 8 bytes.
     pub fn push_bytes(&mut self, value: &[u8]) {
-        self.starts.push(self.words.len() as u32);
+        self.starts.push(8 * self.words.len() as u32);
         for part in value.chunks(8) {
             let mut word = [0; 8];
             word[..part.len()].copy_from_slice(part);
@@ -266,13 +291,13 @@ impl ArgBlock {
         self.push_bytes(&ptr.0.to_ne_bytes());
     }
 
-    /// Replaces an argument's bytes; the length must be the argument's.
+    /// Replaces the bytes of an argument that was pushed; the length must be the argument's.
     ///
     /// # Panics
     /// There is no such argument, or the length differs by whole words.
     pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
-        let start = self.starts[index] as usize;
-        let end = self.starts.get(index + 1).map_or(self.words.len(), |&next| next as usize);
+        let start = self.starts[index] as usize / 8;
+        let end = self.starts.get(index + 1).map_or(self.words.len(), |&next| next as usize / 8);
         assert_eq!(value.len().div_ceil(8), end - start, "argument {index} has another size");
         for (slot, part) in self.words[start..end].iter_mut().zip(value.chunks(8)) {
             let mut word = [0; 8];
@@ -302,7 +327,7 @@ impl ArgBlock {
     /// Writes a pointer to each argument into `out`, for `Function::launch`. Valid until the block changes.
     pub fn pointers(&mut self, out: &mut Vec<*mut c_void>) {
         out.clear();
-        let base = self.words.as_mut_ptr();
+        let base = self.words.as_mut_ptr().cast::<u8>();
         // `wrapping_add`: an empty argument at the end points one past the last word.
         out.extend(self.starts.iter().map(|&start| base.wrapping_add(start as usize).cast::<c_void>()));
     }

@@ -326,23 +326,22 @@ pub(super) fn key_of(ty: &Ty, key: &mut Key) {
 
 /// The bytes of arguments, aligned to 16, with the places where addresses of our arrays are to be filled in.
 pub(super) struct Packed {
-    words: SmallVec<[u128; 32]>,
+    words: SmallVec<[Scalar; 32]>,
     /// Byte offsets, in the order of the arrays.
     pub(super) addresses: SmallVec<[u32; 16]>,
 }
 
 impl Packed {
     pub(super) fn new(bytes: usize) -> Packed {
-        Packed { words: SmallVec::from_elem(0, bytes.div_ceil(16).max(1)), addresses: SmallVec::new() }
+        Packed { words: SmallVec::from_elem(Scalar::default(), bytes.div_ceil(16)), addresses: SmallVec::new() }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: numbers are bytes too.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 16) }
+    pub(super) fn block(&self) -> &[Scalar] {
+        &self.words
     }
 
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
-        // SAFETY: as above; the slice is this value's alone.
+        // SAFETY: scalars are bytes too; the slice is this value's alone.
         let all =
             unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.words.len() * 16) };
         all[at..at + bytes.len()].copy_from_slice(bytes);

@@ -6,7 +6,7 @@ use cuprous_core::Array;
 use cuprous_kernel::fault::{Checks, FaultKind, Record};
 use cuprous_kernel::lower::{Arg as Given, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
-use cuprous_plan::{Engine, KernelRef, Launch};
+use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
@@ -16,6 +16,7 @@ use super::args::{Arg, Key, Packed, Records, key_of};
 use super::{parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
+use crate::operand;
 
 /// A kernel for one list of argument types on one device.
 struct Overload {
@@ -29,6 +30,8 @@ struct Overload {
     /// Classes of the exceptions that it raises.
     classes: Arc<[Py<PyAny>]>,
     code: KernelRef,
+    /// Launches of it so far, the last ones: their shapes are checked once.
+    launches: Mutex<Vec<Arc<UserLaunch>>>,
 }
 
 /// An overload and the keys of the arguments that it serves, that of its own types first.
@@ -143,7 +146,17 @@ impl Kernel {
         for (k, ty) in types.iter().enumerate() {
             arrays_in(ty, &mut |_| writes.push(kernel.writes.contains(&k)));
         }
-        Ok(Arc::new(Overload { engine: engine.id, types, starts, bytes, writes, module, classes, code }))
+        Ok(Arc::new(Overload {
+            engine: engine.id,
+            types,
+            starts,
+            bytes,
+            writes,
+            module,
+            classes,
+            code,
+            launches: Mutex::default(),
+        }))
     }
 
     /// All overloads.
@@ -291,20 +304,9 @@ impl Kernel {
         let mut slots: SmallVec<[bool; 16]> = SmallVec::new();
         let mut next = 0;
         list.iter().for_each(|arg| note(arg, &overload.writes, &mut next, &mut slots));
-        py.detach(|| {
-            engine.with_memory(
-                &arrays,
-                |k| slots[k],
-                |addresses| {
-                    let places = std::mem::take(&mut packed.addresses);
-                    for (&at, address) in places.iter().zip(addresses) {
-                        packed.put(at as usize, &address.to_ne_bytes());
-                    }
-                    overload.code.launch(launch, packed.bytes())
-                },
-            )
-        })
-        .or_raise()?;
+        let named = overload.launch(launch, &packed.addresses).or_raise()?;
+        engine.launch(&named, packed.block(), &arrays, |k| slots[k]).or_raise()?;
+        operand::settle(py, engine)?;
         for Back { array, host, records } in back {
             match arrays.get(array) {
                 Some(copy) if slots.get(array).copied().unwrap_or(true) => {
@@ -322,7 +324,7 @@ impl Kernel {
             array.set_item(py.Ellipsis(), copy)?;
         }
         if overload.module.reports
-            && let Some(record) = py.detach(|| overload.code.fault()).or_raise()?
+            && let Some(record) = py.detach(|| engine.flush().and_then(|()| overload.code.fault())).or_raise()?
         {
             return Err(overload.exception(py, &record));
         }
@@ -337,6 +339,21 @@ fn key_of_all(types: &[Ty]) -> Key {
 }
 
 impl Overload {
+    /// A launch of that shape, with addresses at these places.
+    fn launch(&self, launch: &Launch, places: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
+        const KEPT: usize = 16;
+        let mut known = self.launches.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(found) = known.iter().find(|known| known.launch == *launch && *known.places == *places) {
+            return Ok(found.clone());
+        }
+        let new = UserLaunch::new(self.code.clone(), *launch, places)?;
+        if known.len() == KEPT {
+            known.remove(0);
+        }
+        known.push(new.clone());
+        Ok(new)
+    }
+
     /// The exception that a kernel raised.
     #[cold]
     fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
