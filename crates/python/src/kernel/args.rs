@@ -371,6 +371,11 @@ impl Packed {
     pub(super) fn write(&mut self, at: usize, ty: &Ty, arg: &Arg<'_>) -> bool {
         match (ty, arg) {
             (Ty::None, Arg::None) => true,
+            // Python's own numbers, of which a launch may have hundreds.
+            (Ty::Scalar(DType::F64), Arg::Number(Number::Float(x), DType::F64)) => {
+                self.put(at, &x.to_ne_bytes());
+                true
+            }
             (Ty::Scalar(to), Arg::Number(n, from)) => {
                 if from.is_complex() && !to.is_complex() {
                     return false;
