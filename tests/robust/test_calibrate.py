@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from .helpers import command, output
+from .helpers import command, environment, output
 
 
 def test_measured_kept_shown_and_used(tmp_path: Path) -> None:
@@ -50,3 +54,33 @@ def test_nowhere_to_keep_it(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "CUPROUS_CACHE_DIR" in done.stderr
     assert "panicked" not in done.stderr
+
+
+def test_an_interruption_leaves_what_was_measured(tmp_path: Path) -> None:
+    here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
+    file = tmp_path / "machine.json"
+    with subprocess.Popen(
+        [sys.executable, "-m", "cuprous", "calibrate"], env=environment(**here), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "arithmetic, 2 of 5" in line:
+                break
+        while process.poll() is None and not file.exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == -signal.SIGINT
+    assert json.loads(file.read_text())["unfinished"] == "CPU"
+    shown = command("calibrate", "--show", **here)
+    assert shown.returncode == 0
+    assert "measuring the CPU was interrupted" in shown.stderr
+    code = """
+    import cuprous as cp
+    print(cp.estimate(lambda a: a + 1, cp.ones(9)).cpu.measured)
+    """
+    assert output(code, **here) == "True"
+    # Whole figures are kept until there are whole new ones.
+    assert command("calibrate", "--quick", **here).returncode == 0
+    whole = json.loads(file.read_text())
+    assert whole["unfinished"] is None

@@ -28,6 +28,9 @@ pub struct Machine {
     pub cpu: Rates,
     /// The first GPU, where there is one.
     pub gpu: Option<Rates>,
+    /// What was still being measured: of it some figures are missing.
+    #[serde(default)]
+    pub unfinished: Option<String>,
 }
 
 /// What the user's cache folder has to say.
@@ -65,6 +68,9 @@ impl Machine {
             Ok(it) if it.is_sound() => it,
             Ok(_) | Err(_) => return unusable("it is damaged, or of another version".into()),
         };
+        let unfinished = machine.unfinished.as_ref().map(|what| {
+            format!("{}: measuring the {what} was interrupted; run `cuprous calibrate` again", path.display())
+        });
         let hint = board.filter(|&board| machine.board.as_deref() != Some(board)).map(|board| {
             let other = machine.board.as_deref().unwrap_or("without a GPU");
             format!("{}: it was measured {other}, and here is {board}; run `cuprous calibrate` again", path.display())
@@ -72,10 +78,11 @@ impl Machine {
         if board.is_none() || hint.is_some() {
             (machine.gpu, machine.board) = (None, None);
         }
-        Found { machine: Some(machine), hint }
+        Found { machine: Some(machine), hint: hint.or(unfinished) }
     }
 
-    fn is_sound(&self) -> bool {
+    /// Are there figures enough to estimate with, and are they possible?
+    pub fn is_sound(&self) -> bool {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         [Some(&self.cpu), self.gpu.as_ref()].into_iter().flatten().all(|r| {
             r.work.values().flatten().all(|&x| x.is_finite() && x >= 0.0)

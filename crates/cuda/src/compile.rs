@@ -1,10 +1,10 @@
 //! From a program to launches: generate, compile what is new (in parallel), load, and lay out the arguments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::fmt::Write;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, mpsc};
 
 use cuprous_plan::{Program, Step};
 
@@ -43,7 +43,7 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     gpu.context.make_current()?;
     let planned = program.steps.iter().map(|s| plan_step(gpu.arch, program, s)).collect::<Result<Vec<_>>>()?;
     let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
-    let functions = load(gpu, &stages)?;
+    let functions = load(gpu, &stages, &mut |_, _| ())?;
     let mut functions = &functions[..];
     let mut loaded = Loaded::new(gpu.clone(), program.steps.len());
     for (step, planned) in program.steps.iter().zip(planned) {
@@ -58,8 +58,16 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     Ok(loaded)
 }
 
-/// What one thread made of a source, once it has.
-type Compiled = Option<Result<Arc<[u8]>>>;
+/// Compiles all kernels of some programs at once; what cannot be planned is left out.
+pub(crate) fn prepare(gpu: &Gpu, programs: &[Arc<Program>], told: &mut dyn FnMut(usize, usize)) -> Result<()> {
+    gpu.context.make_current()?;
+    let steps = programs.iter().flat_map(|program| program.steps.iter().map(move |step| (program, step)));
+    let planned: Vec<Planned> = steps.filter_map(|(program, step)| plan_step(gpu.arch, program, step).ok()).collect();
+    let mut stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
+    // The longest take seconds: none of them should be the last to begin.
+    stages.sort_by_key(|stage| std::cmp::Reverse(stage.code.len()));
+    load(gpu, &stages, told).map(drop)
+}
 
 pub(crate) fn compile_options(target: &str) -> CompileOptions {
     let mut nvrtc_options = CompileOptions::new(target);
@@ -72,42 +80,17 @@ pub(crate) fn compile_options(target: &str) -> CompileOptions {
     nvrtc_options
 }
 
-/// Functions of some stages, compiled in parallel where they are not known yet.
-fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
+/// Functions of some stages, compiled in parallel where they are not known yet; `told` hears how many of how many are.
+fn load(gpu: &Gpu, stages: &[&Stage], told: &mut dyn FnMut(usize, usize)) -> Result<Vec<Function>> {
     let sources: Vec<String> = stages.iter().map(|s| s.source()).collect();
     let mut missing: Vec<usize> = Vec::new();
     {
         let loaded = gpu.modules.loaded.lock().unwrap_or_else(|e| e.into_inner());
-        for (k, source) in sources.iter().enumerate() {
-            if !loaded.contains_key(source) && !missing.iter().any(|&m| sources[m] == *source) {
-                missing.push(k);
-            }
-        }
+        let mut seen = HashSet::new();
+        missing.extend((0..sources.len()).filter(|&k| !loaded.contains_key(&sources[k]) && seen.insert(&sources[k])));
     }
     let options = compile_options(&gpu.target);
-    let one = |k: usize| cubin(gpu, &sources[k], &stages[k].name, &options);
-    let cubins: Vec<Result<Arc<[u8]>>> = if missing.len() < 2 {
-        missing.iter().map(|&k| one(k)).collect()
-    } else {
-        let next = std::sync::atomic::AtomicUsize::new(0);
-        let results: Vec<Mutex<Compiled>> = missing.iter().map(|_| Mutex::default()).collect();
-        let workers = std::thread::available_parallelism().map_or(4, |n| n.get()).min(missing.len());
-        std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    loop {
-                        let at = next.fetch_add(1, Relaxed);
-                        let Some(&k) = missing.get(at) else { break };
-                        *results[at].lock().unwrap_or_else(|e| e.into_inner()) = Some(one(k));
-                    }
-                });
-            }
-        });
-        results
-            .into_iter()
-            .map(|r| r.into_inner().unwrap_or_else(|e| e.into_inner()).expect("every source was taken"))
-            .collect()
-    };
+    let cubins = in_parallel(&missing, |&k| cubin(gpu, &sources[k], &stages[k].name, &options), told);
     let mut loaded = gpu.modules.loaded.lock().unwrap_or_else(|e| e.into_inner());
     for (&k, cubin) in missing.iter().zip(cubins) {
         let module = Module::load(gpu.context, &cubin?)?;
@@ -127,6 +110,40 @@ fn load(gpu: &Gpu, stages: &[&Stage]) -> Result<Vec<Function>> {
             Ok(function)
         })
         .collect()
+}
+
+/// What `work` makes of each, on all processors; `told` hears how many of how many are done.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    told: &mut dyn FnMut(usize, usize),
+) -> Vec<R> {
+    if items.len() < 2 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let (done, finished) = mpsc::channel();
+    let workers = std::thread::available_parallelism().map_or(4, |n| n.get()).min(items.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let (done, next, work) = (done.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    let _nobody_left_to_hear = done.send((at, work(item)));
+                }
+            });
+        }
+        drop(done);
+        let mut results: Vec<(usize, R)> = Vec::with_capacity(items.len());
+        for result in finished {
+            results.push(result);
+            told(results.len(), items.len());
+        }
+        results.sort_by_key(|(at, _)| *at);
+        results.into_iter().map(|(_, result)| result).collect()
+    })
 }
 
 /// Device code of a source: from memory or disk, else compiled.
@@ -163,3 +180,7 @@ pub(crate) fn source(arch: Arch, program: &Program) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "compile_tests.rs"]
+mod tests;

@@ -402,6 +402,11 @@ impl Device for CudaDevice {
         Ok(Box::new(executable))
     }
 
+    fn prepare(&self, programs: &[Arc<Program>], told: &mut dyn FnMut(usize, usize)) {
+        // The run that needs what failed will say why.
+        let _told_later = compile::prepare(&self.0, programs, told);
+    }
+
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
         Ok(compile::source(self.0.arch, program))
     }

@@ -57,6 +57,12 @@ pub trait Device: Send + Sync {
     /// Generates and compiles all that a program needs.
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>>;
 
+    /// Compiles what those programs need, all at once, so that [`Device::compile`] finds it; `told` hears how many kernels of
+    /// how many are done. What does not compile is left to the run that needs it.
+    fn prepare(&self, programs: &[Arc<Program>], told: &mut dyn FnMut(usize, usize)) {
+        let _ = (programs, told);
+    }
+
     /// The code that was or would be generated for a program, readable.
     fn source(&self, program: &Program) -> Result<String>;
 

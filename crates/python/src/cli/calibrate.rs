@@ -1,15 +1,15 @@
 //! `cuprous calibrate`: what this machine really does.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use cuprous_advisor::machine::FORMAT;
 use cuprous_advisor::units::{quantity, seconds};
 use cuprous_advisor::{Group, Machine, rates::Rates};
-use cuprous_core::Result;
 use cuprous_cuda::{Property, driver};
-use cuprous_plan::calibrate::{About, measure};
+use cuprous_plan::calibrate::{About, Progress, measure};
 
 use super::report::json;
 use super::{Host, probe};
@@ -49,14 +49,16 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         };
     }
     let start = Instant::now();
-    let measured = match all(options.quick, host, err) {
+    let record = (host.time_recording)();
+    super::let_ctrl_c_end_it();
+    let measured = match all(options.quick, record, &path, err) {
         Ok(measured) => measured,
-        Err(e) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
+        Err(Fault::Measuring(e)) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
+        Err(Fault::Keeping(e)) => {
+            writeln!(err, "cuprous: {} cannot be written: {e}", path.display())?;
+            return Ok(1);
+        }
     };
-    if let Err(e) = measured.write(&path) {
-        writeln!(err, "cuprous: {} cannot be written: {e}", path.display())?;
-        return Ok(1);
-    }
     if options.json {
         return json(out, &measured).map(|()| 0);
     }
@@ -65,20 +67,29 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
     Ok(0)
 }
 
-/// Says what comes next: over itself on a terminal, else on lines.
-fn progress<'a>(device: &'a str, err: &'a mut dyn Write) -> impl FnMut(&str) + 'a {
-    let terminal = io::stderr().is_terminal();
-    move |what: &str| {
-        let _ = if terminal {
-            write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
-        } else {
-            writeln!(err, "{device}: {what}")
-        };
+enum Fault {
+    Measuring(cuprous_core::Error),
+    Keeping(io::Error),
+}
+
+impl From<cuprous_core::Error> for Fault {
+    fn from(e: cuprous_core::Error) -> Fault {
+        Fault::Measuring(e)
     }
 }
 
-fn all(quick: bool, host: &Host<'_>, err: &mut dyn Write) -> Result<Machine> {
-    let record = (host.time_recording)();
+/// Says what comes next: over itself on a terminal, else on lines.
+fn say(device: &str, what: &str, err: &mut dyn Write) {
+    let _ = if io::stderr().is_terminal() {
+        write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
+    } else {
+        writeln!(err, "{device}: {what}")
+    };
+}
+
+/// All that is measured; what is known of it is kept again and again, so that an interruption loses little. Figures from
+/// before are kept until there are whole ones.
+fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
     let about = About {
@@ -92,17 +103,48 @@ fn all(quick: bool, host: &Host<'_>, err: &mut dyn Write) -> Result<Machine> {
         pinned: None,
         quick,
     };
-    let cpu = measure(devices::named("cpu")?, &about, &mut progress("CPU", err))?;
-    let board = machine::board();
-    let gpu = match &board {
-        Some(board) => Some(on_gpu(board, record, quick, err)?),
-        None => None,
+    let before = machine::found().machine.filter(|it| it.unfinished.is_none());
+    let part = |cpu: &Rates, gpu: Option<&Rates>, board: Option<String>, unfinished: Option<&str>| Machine {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").into(),
+        host: name.clone(),
+        board,
+        measured: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+        cpu: cpu.clone(),
+        gpu: gpu.cloned(),
+        unfinished: unfinished.map(str::to_owned),
     };
-    let measured = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
-    Ok(Machine { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), host: name, board, measured, cpu, gpu })
+    let keep_part = |it: &Machine| {
+        if it.is_sound() {
+            // Whether it can be written is said at the end.
+            let _ = it.write(path);
+        }
+    };
+    let mut known = |what: &str, rates: &Rates| {
+        say("CPU", what, err);
+        if before.is_none() {
+            keep_part(&part(rates, None, None, Some("CPU")));
+        }
+    };
+    let cpu = measure(devices::named("cpu")?, &about, &mut known)?;
+    let board = machine::board();
+    let old = before.as_ref().filter(|it| it.board == board).and_then(|it| it.gpu.as_ref());
+    let unfinished = (board.is_some() && old.is_none()).then_some("GPU");
+    part(&cpu, old, old.and(board.clone()), unfinished).write(path).map_err(Fault::Keeping)?;
+    let Some(board) = board else { return Ok(part(&cpu, None, None, None)) };
+    let mut known = |what: &str, rates: &Rates| {
+        say("GPU", what, err);
+        if old.is_none() {
+            keep_part(&part(&cpu, Some(rates), Some(board.clone()), Some("GPU")));
+        }
+    };
+    let gpu = on_gpu(&board, record, quick, &mut known)?;
+    let whole = part(&cpu, Some(&gpu), Some(board), None);
+    whole.write(path).map_err(Fault::Keeping)?;
+    Ok(whole)
 }
 
-fn on_gpu(board: &str, record: f64, quick: bool, err: &mut dyn Write) -> Result<Rates> {
+fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_core::Result<Rates> {
     let start = Instant::now();
     let engine = devices::named("cuda")?;
     let startup = start.elapsed().as_secs_f64();
@@ -125,7 +167,7 @@ fn on_gpu(board: &str, record: f64, quick: bool, err: &mut dyn Write) -> Result<
         pinned: pinned(),
         quick,
     };
-    measure(engine, &about, &mut progress("GPU", err))
+    measure(engine, &about, progress)
 }
 
 /// Bytes a second from and to pinned memory.

@@ -19,6 +19,8 @@ use crate::cost;
 use crate::engine::Engine;
 use crate::record::Operand;
 
+pub mod rehearsal;
+
 /// What the caller knows of the device.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -42,48 +44,55 @@ pub struct About {
     pub quick: bool,
 }
 
-/// Measures it. `progress` is told what comes next.
+impl About {
+    /// The rates of which nothing is known yet.
+    fn unknown(&self) -> Rates {
+        Rates {
+            name: self.name.clone(),
+            work: BTreeMap::new(),
+            rooms: Vec::new(),
+            launch: 0.0,
+            program: 0.0,
+            record: self.record,
+            threads: self.threads,
+            memory: self.memory,
+            startup: self.startup,
+            copies: None,
+        }
+    }
+}
+
+/// What is told between two figures: what comes next, and what is known by now.
+pub type Progress<'a> = &'a mut dyn FnMut(&str, &Rates);
+
+/// Measures it.
 ///
 /// # Errors
 /// The device failed. What it has no code for, or no library, is left out.
-pub fn measure(engine: &Arc<Engine>, about: &About, progress: &mut dyn FnMut(&str)) -> Result<Rates> {
-    let bench = Bench { engine, gpu: about.gpu, quick: about.quick };
-    let mut rates = Rates {
-        name: about.name.clone(),
-        work: BTreeMap::new(),
-        rooms: Vec::new(),
-        launch: 0.0,
-        program: 0.0,
-        record: about.record,
-        threads: about.threads,
-        memory: about.memory,
-        startup: about.startup,
-        copies: None,
-    };
-    progress("launches");
-    (rates.program, rates.launch) = bench.launches()?;
-    progress("memory");
-    for bytes in about.caches.iter().copied().chain([0.0]) {
-        let bandwidth = bench.bandwidth(bytes)?;
-        rates.rooms.push(Room { bytes, bandwidth });
-    }
-    progress("arithmetic");
-    bench.chains(&mut rates)?;
-    progress("folds");
-    bench.folds(&mut rates)?;
-    progress("routines");
-    bench.routines(&mut rates)?;
+pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Result<Rates> {
+    let mut rates = about.unknown();
     if about.gpu {
-        progress("copies");
-        rates.copies = Some(bench.copies(about.pinned)?);
+        // One after another they take minutes.
+        progress("what is to be compiled", &rates);
+        let programs = rehearsal::programs(about, Some(engine.device.clone()));
+        engine.device.prepare(&programs, &mut |done, all| {
+            if done * 10 / all > (done - 1) * 10 / all {
+                progress(&format!("compiled {done} of {all} kernels"), &rates);
+            }
+        });
     }
+    let bench = Bench { engine, gpu: about.gpu, quick: about.quick, once: about.quick };
+    bench.all(&mut rates, about, progress)?;
     Ok(rates)
 }
 
 struct Bench<'a> {
     engine: &'a Arc<Engine>,
     gpu: bool,
+    /// Smaller work.
     quick: bool,
+    /// All work is done once.
+    once: bool,
 }
 
 /// How long one figure may take.
@@ -93,6 +102,29 @@ const BUDGET: Duration = Duration::from_millis(40);
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
+    /// Everything. What is needed before figures can be used comes first.
+    fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<()> {
+        progress("launches", rates);
+        (rates.program, rates.launch) = self.launches()?;
+        progress("memory", rates);
+        for bytes in about.caches.iter().copied().chain([0.0]) {
+            let bandwidth = self.bandwidth(bytes)?;
+            rates.rooms.push(Room { bytes, bandwidth });
+        }
+        if self.gpu {
+            progress("copies", rates);
+            rates.copies = Some(self.copies(about.pinned)?);
+        }
+        for (at, group) in Group::ALL.into_iter().enumerate() {
+            progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()), rates);
+            self.chains(rates, group)?;
+        }
+        progress("folds", rates);
+        self.folds(rates)?;
+        progress("routines", rates);
+        self.routines(rates)
+    }
+
     /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.
     fn time(&self, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
         let once = || -> Result<f64> {
@@ -102,15 +134,22 @@ impl Bench<'_> {
             drop(results);
             Ok(start.elapsed().as_secs_f64())
         };
-        // Planned, compiled, and built as a graph.
-        for _ in 0..if self.quick { 0 } else { 4 } {
-            once()?;
-        }
-        let (start, mut times) = (Instant::now(), Vec::new());
-        if self.quick {
+        if self.once {
             return once();
         }
-        while times.len() < 5 || (start.elapsed() < BUDGET && times.len() < 400) {
+        // Planned, compiled, and built as a graph.
+        let start = Instant::now();
+        for k in 0..4 {
+            once()?;
+            if k > 0 && start.elapsed() > 10 * BUDGET {
+                break;
+            }
+        }
+        let (start, mut times) = (Instant::now(), Vec::new());
+        let budget = if self.gpu { BUDGET / 2 } else { BUDGET };
+        let goes_on =
+            |n: usize| n < 3 || (n < 5 && start.elapsed() < 10 * BUDGET) || (n < 400 && start.elapsed() < budget);
+        while goes_on(times.len()) {
             times.push(once()?);
         }
         times.sort_by(f64::total_cmp);
@@ -195,55 +234,57 @@ impl Bench<'_> {
     }
 
     /// Functions of one dtype, by their chains.
-    fn chains(&self, rates: &mut Rates) -> Result<()> {
+    fn chains(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let n = self.chain();
         // A tape that repeats itself ends at 160 operations.
-        // Long chains of long functions would keep a GPU's compiler busy for minutes.
-        let lengths = if self.gpu { [4, 10] } else { [1, 3] };
         let plain_lengths = if self.gpu { [40, 78] } else { [2, 8] };
-        for group in Group::ALL {
-            let dtype = group.dtype();
-            let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
-            let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
-            let slope = |lengths: [usize; 2], body: &dyn Fn(&Array) -> Result<Array>| -> Result<f64> {
-                let chain = |length: usize| {
-                    self.time(|| {
-                        let mut y = x.clone();
-                        for _ in 0..length {
-                            y = body(&y)?;
-                        }
-                        Ok(vec![y])
-                    })
-                };
-                let [short, long] = lengths;
-                Ok((chain(long)? - chain(short)?).max(1e-9) / (long - short) as f64 / n as f64)
-            };
-            let mut put = |what: &str, seconds: f64| {
-                rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
-            };
-            // Two operations.
-            let plain =
-                slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
-            put("add", plain);
-            if !dtype.is_float() {
-                continue;
-            }
-            let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
-            put("divide", divided.max(plain));
-            for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
-                let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
-                let base = if bounded { &small } else { &x };
-                // A tenth of what came before leaves the operand as spread as it was.
-                let seconds = slope(lengths, &|y| {
-                    let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
-                    if fun.op().arity == 1 {
-                        self.engine.map(fun, &[Operand::Array(&at)], None)
-                    } else {
-                        self.both(fun, &at, base)
+        let dtype = group.dtype();
+        let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
+        let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
+        // On a GPU they are so long that arithmetic bounds them, and memory does not; ten times a function of 120 operations
+        // would take the compiler 7 s.
+        let lengths = |fun: Fun| match (self.gpu, weight(fun.op().name).0 >= 80.0) {
+            (false, _) => [1, 3],
+            (true, false) => [4, 10],
+            (true, true) => [2, 5],
+        };
+        let slope = |lengths: [usize; 2], body: &dyn Fn(&Array) -> Result<Array>| -> Result<f64> {
+            let chain = |length: usize| {
+                self.time(|| {
+                    let mut y = x.clone();
+                    for _ in 0..length {
+                        y = body(&y)?;
                     }
-                })?;
-                put(fun.op().name, (seconds - 2.0 * plain).max(plain));
-            }
+                    Ok(vec![y])
+                })
+            };
+            let [short, long] = lengths;
+            Ok((chain(long)? - chain(short)?).max(1e-9) / (long - short) as f64 / n as f64)
+        };
+        let mut put = |what: &str, seconds: f64| {
+            rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
+        };
+        // Two operations.
+        let plain = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
+        put("add", plain);
+        if !dtype.is_float() {
+            return Ok(());
+        }
+        let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
+        put("divide", divided.max(plain));
+        for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
+            let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
+            let base = if bounded { &small } else { &x };
+            // A tenth of what came before leaves the operand as spread as it was.
+            let seconds = slope(lengths(fun), &|y| {
+                let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
+                if fun.op().arity == 1 {
+                    self.engine.map(fun, &[Operand::Array(&at)], None)
+                } else {
+                    self.both(fun, &at, base)
+                }
+            })?;
+            put(fun.op().name, (seconds - 2.0 * plain).max(plain));
         }
         Ok(())
     }

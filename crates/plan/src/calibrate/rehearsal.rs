@@ -1,0 +1,110 @@
+//! What calibration will run on a GPU, recorded without one: all kernels can then be compiled at once.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cuprous_core::{Buffer, CallOp, Memory, Result, Scalar};
+
+use super::{About, Bench};
+use crate::device::{Device, Executable};
+use crate::engine::Engine;
+use crate::program::Program;
+
+/// The number of the engine that rehearses; nobody asks for an engine by it.
+const NUMBER: u8 = u8::MAX;
+
+/// The programs that measuring a GPU runs, in order. `like` says what can be recorded for it; without, everything can.
+pub fn programs(about: &About, like: Option<Arc<dyn Device>>) -> Vec<Arc<Program>> {
+    let notes = Arc::new(Notes { like, programs: Mutex::default(), next: AtomicU64::new(1 << 20) });
+    let record = || {
+        let engine = Engine::new(NUMBER, notes.clone());
+        let bench = Bench { engine: &engine, gpu: true, quick: about.quick, once: true };
+        // Should something fail, it will again when it is measured, and be told then.
+        let _told_later = bench.all(&mut about.unknown(), about, &mut |_, _| ());
+    };
+    // A thread of its own, because a thread keeps the engines on which it has recorded.
+    std::thread::scope(|scope| scope.spawn(record).join()).unwrap_or_default();
+    std::mem::take(&mut *notes.programs.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A device that notes programs and runs none.
+struct Notes {
+    like: Option<Arc<dyn Device>>,
+    programs: Mutex<Vec<Arc<Program>>>,
+    next: AtomicU64,
+}
+
+/// An address without memory.
+struct Nowhere {
+    address: u64,
+    bytes: usize,
+}
+
+impl Memory for Nowhere {
+    fn address(&self) -> u64 {
+        self.address
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+struct Noted;
+
+impl Executable for Noted {
+    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Device for Notes {
+    fn name(&self) -> &'static str {
+        "rehearsal"
+    }
+
+    fn can(&self, call: &CallOp) -> bool {
+        self.like.as_ref().is_none_or(|device| device.can(call))
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        // As a pool aligns them.
+        let address = self.next.fetch_add((bytes as u64).next_multiple_of(512).max(512), Relaxed);
+        Ok(Arc::new(Nowhere { address, bytes }))
+    }
+
+    fn upload(&self, from: &[u8], _wait: bool) -> Result<Buffer> {
+        self.alloc(from.len())
+    }
+
+    fn download(&self, _from: u64, to: &mut [u8]) -> Result<()> {
+        to.fill(0);
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).push(program.clone());
+        Ok(Box::new(Noted))
+    }
+
+    fn source(&self, _: &Program) -> Result<String> {
+        Ok(String::new())
+    }
+
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn reset_peak(&self) {}
+
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_asynchronous(&self) -> bool {
+        true
+    }
+}
