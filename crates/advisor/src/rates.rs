@@ -154,6 +154,11 @@ pub struct Rates {
     pub copies: Option<Copies>,
 }
 
+/// Is that work a function of one element, or two?
+fn known_function(what: &str) -> bool {
+    cuprous_core::Fun::ALL.iter().any(|fun| fun.op().name == what && !what.starts_with("random"))
+}
+
 /// Operations below which a CPU does not share work among threads.
 const SHARED: f64 = 65536.0;
 
@@ -223,7 +228,7 @@ impl Rates {
         };
         Rates {
             name: name.to_owned(),
-            work: crate::weights::all().map(row).collect(),
+            work: crate::weights::all().filter(|what| weight(what).0 > 0.0).map(row).collect(),
             rooms: Vec::new(),
             launch: 0.0,
             program: 0.0,
@@ -253,8 +258,26 @@ impl Rates {
                 down_pinned: pinned,
                 latency: 8e-6,
             }),
+            work: Rates::gpu_work(|dtype, unit| rates(dtype, unit, false).flops),
             ..Rates::on_paper(gpu.name, |dtype, unit| rates(dtype, unit, false).flops)
         }
+    }
+
+    /// What the table of weights says, but for what GPUs do in ways of their own.
+    fn gpu_work(flops: impl Fn(DType, Unit) -> f64) -> BTreeMap<String, [f64; 5]> {
+        let mut work = Rates::on_paper("", flops).work;
+        for (what, row) in &mut work {
+            let (weight, unit) = weight(what);
+            // Units of their own do much of exponentials, logarithms and the like, in float32.
+            if unit == Unit::Vector && (20.0..=80.0).contains(&weight) && known_function(what) {
+                row[Group::F16 as usize] *= 2.0;
+                row[Group::F32 as usize] *= 2.0;
+            }
+        }
+        // Waiting does not depend on how wide a GPU is: as on an H200.
+        work.insert("crowded scatter".into(), [4e9; 5]);
+        work.insert("column".into(), [6e5; 5]);
+        work
     }
 
     /// What a CPU of the list would do.

@@ -41,13 +41,15 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
     (&["argmax", "argmin"], 2.0, Vector),
     (&["m2"], 4.0, Vector),
     // The same over elements that do not lie side by side.
-    (&["fold across"], 2.0, Vector),
-    (&["m2 across"], 8.0, Vector),
+    (&["fold across"], 1.0, Vector),
+    (&["m2 across"], 4.0, Vector),
     // Elements at places that are data, and elements read across the grain of memory.
     (&["gather", "strided"], 10.0, Vector),
     // Across the grain of memory that no cache holds.
     (&["strided far"], 30.0, Vector),
     (&["scatter"], 20.0, Vector),
+    // Updates of a few places, which wait for one another.
+    (&["crowded scatter"], 20.0, Vector),
     // Multiplications and additions, each counted.
     (&["dot", "convolve", "recurrence"], 1.0, Matrix),
     (&["correlate"], 1.0, Vector),
@@ -56,6 +58,8 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
     (&["fft"], 3.0, Vector),
     // The flops of LAPACK's working notes: n³/3 of Cholesky, 4n³/3 of a QR, and so on.
     (&["factor"], 2.0, Matrix),
+    // Columns that are factored one after another: no operations, but on a GPU a wait each.
+    (&["column"], 0.0, Vector),
     (&["spectrum"], 10.0, Matrix),
     // n log2 n for n elements.
     (&["sort"], 20.0, Vector),

@@ -95,6 +95,14 @@ const LINE: f64 = 64.0;
 /// Bytes that some cache of most processors holds.
 const NEAR: usize = 8 << 20;
 
+/// Places among which updates come so thick that they wait for one another; among more they do by as much less.
+pub(crate) const CROWD: f64 = 64.0;
+
+/// Bytes that move for so many elements at places that are data: a line for each, unless a cache holds the lines.
+fn at_random(count: f64, size: f64, buffer: usize) -> f64 {
+    if buffer > NEAR { count * LINE.max(size) } else { (count * LINE.min(4.0 * size)).min(buffer as f64) }
+}
+
 /// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
 fn folds_across(kernel: &Kernel) -> bool {
     let axes = kernel.outer.len();
@@ -113,6 +121,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     // What is read of each buffer; a stencil's loads find most of it in caches.
     let mut read = vec![0.0; kernel.buffers.len()];
     let mut written = vec![0.0; kernel.buffers.len()];
+    let bytes_of = |buf: u16| program.buffers[kernel.buffers[buf as usize] as usize].bytes;
     for typed in &kernel.body {
         let level = typed.level == Level::Full;
         let count = if level { all } else { outer };
@@ -128,17 +137,20 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let place = if matches!(typed.inst, Inst::Load { .. }) { &mut read } else { &mut written };
                 place[*buf as usize] += bytes;
                 if last > 1 && elements > 1.0 && !across {
-                    let bytes = program.buffers[kernel.buffers[*buf as usize] as usize].bytes;
-                    demand(load, if bytes > NEAR { "strided far" } else { "strided" }, typed.dtype, elements);
+                    demand(load, if bytes_of(*buf) > NEAR { "strided far" } else { "strided" }, typed.dtype, elements);
                 }
             }
             Inst::Gather { buf, .. } => {
                 demand(load, "gather", typed.dtype, count);
-                read[*buf as usize] += count * LINE.min(4.0 * size);
+                load.read += at_random(count, size, bytes_of(*buf));
             }
             Inst::Scatter { buf, .. } => {
-                demand(load, "scatter", typed.dtype, count);
-                written[*buf as usize] += count * LINE.min(4.0 * size);
+                let crowded = (CROWD * size / (bytes_of(*buf) as f64).max(1.0)).min(1.0);
+                demand(load, "crowded scatter", typed.dtype, count * crowded);
+                if crowded < 1.0 {
+                    demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
+                }
+                load.written += at_random(count, size, bytes_of(*buf));
             }
             Inst::Map { fun, args } => {
                 let from = args.first().map_or(typed.dtype, |&a| kernel.body[a as usize].dtype);
@@ -160,8 +172,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             Inst::Scalar { .. } | Inst::Iota { .. } => {}
         }
     }
-    for (k, &buffer) in kernel.buffers.iter().enumerate() {
-        let most = program.buffers[buffer as usize].bytes as f64;
+    for k in 0..kernel.buffers.len() {
+        let most = bytes_of(k as _) as f64;
         load.read += read[k].min(most);
         load.written += written[k].min(most);
     }
@@ -271,7 +283,12 @@ fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static s
         LinalgOp::Eig { vectors: false } => ("spectrum", 10.0 * n * n * n),
         LinalgOp::Eig { vectors: true } => ("spectrum", 25.0 * n * n * n),
     };
-    vec![(what, a.dtype, many * flops)]
+    let mut work = vec![(what, a.dtype, many * flops)];
+    if what == "factor" {
+        // Of all matrices at once; a panel's columns wait for one another, whatever the processor.
+        work.push(("column", a.dtype, short));
+    }
+    work
 }
 
 /// Multiplications and additions of a convolution: every output element meets its window once, whichever is computed.

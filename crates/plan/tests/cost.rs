@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Bench, bench};
+use common::{Bench, bench, bench_on};
 use cuprous_advisor::counted::Counted;
-use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp};
+use cuprous_core::call::LinalgOp;
+use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
 use cuprous_plan::Operand;
 
 impl Bench {
@@ -108,4 +109,56 @@ fn one_at_a_time() {
     b.engine.back().unwrap();
     b.engine.aside().unwrap();
     b.engine.back().unwrap();
+}
+
+#[test]
+fn a_small_product_counts_the_same_as_a_kernel_and_as_a_call() {
+    let counts = [bench(8), bench_on(9, true)].map(|b| {
+        let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
+        let got = b.counted(|| vec![b.engine.dot(&x, &y).unwrap()]);
+        [got.sum(|l| l.flops()), got.sum(|l| l.read), got.sum(|l| l.written)]
+    });
+    assert_eq!(counts[0], counts[1]);
+    assert_eq!(counts[0], [2.0 * 20.0 * 30.0 * 40.0, 4.0 * (600.0 + 1200.0), 4.0 * 800.0]);
+}
+
+#[test]
+fn reads_at_random_move_a_line_each_unless_a_cache_holds_the_table() {
+    let b = bench(10);
+    let read = |table: i64| {
+        let (x, index) = (b.array(&[table]), b.engine.empty(DType::I64, &[1000]).unwrap());
+        let got = b.counted(|| vec![b.engine.gather(&x, &index).unwrap()]);
+        got.sum(|l| l.read)
+    };
+    assert_eq!(read(10), 8000.0 + 40.0);
+    assert_eq!(read(1 << 24), 8000.0 + 64.0 * 1000.0);
+}
+
+#[test]
+fn updates_of_few_places_wait_for_one_another() {
+    let b = bench(11);
+    let amounts = |places: i64| {
+        let (target, index) = (b.array(&[places]), b.engine.empty(DType::I64, &[1000]).unwrap());
+        let ones = b.array(&[1000]);
+        let got = b.counted(|| {
+            b.engine.scatter(&target, &index, &ones, ScatterOp::Add).unwrap();
+            vec![target.clone()]
+        });
+        ["scatter", "crowded scatter"].map(|what| {
+            let demands = got.loads().flat_map(|load| &load.demands);
+            demands.filter(|d| d.what == what).map(|d| d.amount).sum::<f64>()
+        })
+    };
+    assert_eq!(amounts(64), [0.0, 1000.0]);
+    assert_eq!(amounts(640), [900.0, 100.0]);
+}
+
+#[test]
+fn a_factorisation_counts_its_columns_once_however_many_matrices_there_are() {
+    let b = bench(12);
+    let (a, x) = (b.array(&[5, 100, 100]), b.array(&[5, 100, 1]));
+    let solve = CallOp::Linalg(LinalgOp::Solve);
+    let got = b.counted(|| vec![b.engine.call(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
+    let columns = got.loads().flat_map(|load| &load.demands).find(|d| d.what == "column").unwrap();
+    assert_eq!((columns.amount, columns.flops()), (100.0, 0.0));
 }

@@ -361,6 +361,10 @@ impl Bench<'_> {
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
             self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
+            let few = self.engine.cast(&self.random(DType::F64, &[n], cost::CROWD)?, DType::I64)?;
+            let crowd = self.random(dtype, &[cost::CROWD as i64], 1.0)?;
+            let crowded = || self.engine.scatter(&crowd, &few, &a, ScatterOp::Add).map(|()| vec![]);
+            self.put(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
             for (what, side) in
                 [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
             {
@@ -426,13 +430,7 @@ impl Bench<'_> {
         let op = CallOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
         let fft = || Ok(vec![self.engine.call(op.clone(), &[&signal], complex, &[points])?]);
         self.put(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
-        let m: i64 = if self.gpu { 2048 } else { 512 };
-        let wide = (m * m * m) as f64;
-        let matrix = self.random(dtype, &[m, m], 1.0)?;
-        let side = self.random(dtype, &[m, 1], 1.0)?;
-        let solve =
-            || Ok(vec![self.engine.call(CallOp::Linalg(LinalgOp::Solve), &[&matrix, &side], dtype, &[m + 1])?]);
-        self.put(rates, "factor", group, 2.0 / 3.0 * wide, 0.0, solve)?;
+        self.factors(rates, group)?;
         let s: i64 = if self.gpu { 1024 } else { 256 };
         let small = self.random(dtype, &[s, s], 1.0)?;
         let op = CallOp::Linalg(LinalgOp::Svd(Vectors::Thin));
@@ -443,6 +441,35 @@ impl Bench<'_> {
         let op = CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
         let filter = || Ok(vec![self.engine.call(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
         self.put(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
+    }
+
+    /// Solving a system takes so long for each column, and so long for each operation.
+    fn factors(&self, rates: &mut Rates, group: Group) -> Result<()> {
+        let dtype = group.dtype();
+        let solving = |m: i64| -> Result<f64> {
+            let (matrix, side) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, 1], 1.0)?);
+            let op = CallOp::Linalg(LinalgOp::Solve);
+            self.beyond(rates, &[], 0.0, || {
+                Ok(vec![self.engine.call(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
+            })
+        };
+        let flops = |m: i64| 2.0 / 3.0 * (m * m * m) as f64;
+        // Without the library it is left out.
+        let Ok(few) = solving(512) else { return Ok(()) };
+        let mut found = vec![("factor", flops(512) / few)];
+        if self.gpu {
+            // Four times the columns, 64 times the operations.
+            let Ok(many) = solving(2048) else { return Ok(()) };
+            let (columns, operations) = ((64.0 * few - many) / 60.0, (many - 4.0 * few) / 60.0);
+            found = vec![
+                ("column", 512.0 / columns.max(few / 100.0)),
+                ("factor", flops(512) / operations.max(many / 1000.0)),
+            ];
+        }
+        for (what, rate) in found {
+            rates.work.entry(what.into()).or_default()[group as usize] = rate;
+        }
+        Ok(())
     }
 
     /// Measures a routine that does `amount` units; nothing where the device cannot do it.
