@@ -31,10 +31,15 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     let host = cli::Host {
         python: format!("{}.{}.{}", python.major, python.minor, python.patch),
         run_kernel: &functions::try_kernel,
-        package: &|name| py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok(),
-        time_recording: &|| machine::time_recording(py),
+        package: &|name| {
+            Python::attach(|py| {
+                py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok()
+            })
+        },
+        time_recording: &|| Python::attach(machine::time_recording),
     };
-    cli::run(argv, &host)
+    // Threads that record may ask the interpreter where they are.
+    py.detach(|| cli::run(argv, &host))
 }
 
 /// The interpreter is about to end.

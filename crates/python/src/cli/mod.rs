@@ -18,11 +18,11 @@ pub(crate) struct Host<'a> {
     /// Python's version, such as `3.12.3`.
     pub(crate) python: String,
     /// Computes something small on the device of this name and checks the result; says what ran, or what failed.
-    pub(crate) run_kernel: &'a dyn Fn(&str) -> Result<String, String>,
+    pub(crate) run_kernel: &'a (dyn Fn(&str) -> Result<String, String> + Sync),
     /// The version of an installed Python package.
-    pub(crate) package: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) package: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// Seconds that recording an operation takes from Python.
-    pub(crate) time_recording: &'a dyn Fn() -> f64,
+    pub(crate) time_recording: &'a (dyn Fn() -> f64 + Sync),
 }
 
 /// NumPy code on the GPU
