@@ -131,9 +131,7 @@ impl<'py> Arg<'py> {
     /// The argument that a Python object is; its type goes to the end of the key.
     #[inline]
     pub(super) fn new(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
-        if let Ok(array) = object.cast_exact::<PyArray>() {
-            return Ok(Arg::ours(array.get().0.clone(), key));
-        }
+        // Python's own numbers first: their classes are found most quickly, and a launch may have hundreds.
         if let Ok(x) = object.cast_exact::<PyFloat>() {
             key.push(SCALAR | DType::F64 as u32);
             return Ok(Arg::Number(Number::Float(x.value()), DType::F64));
@@ -143,6 +141,9 @@ impl<'py> Arg<'py> {
         {
             key.push(SCALAR | DType::I64 as u32);
             return Ok(Arg::Number(Number::Int(n.into()), DType::I64));
+        }
+        if let Ok(array) = object.cast_exact::<PyArray>() {
+            return Ok(Arg::ours(array.get().0.clone(), key));
         }
         Arg::other(object, key)
     }
@@ -371,9 +372,12 @@ impl Packed {
     pub(super) fn write(&mut self, at: usize, ty: &Ty, arg: &Arg<'_>) -> bool {
         match (ty, arg) {
             (Ty::None, Arg::None) => true,
-            // Python's own numbers, of which a launch may have hundreds.
             (Ty::Scalar(DType::F64), Arg::Number(Number::Float(x), DType::F64)) => {
                 self.put(at, &x.to_ne_bytes());
+                true
+            }
+            (Ty::Scalar(DType::I64), Arg::Number(Number::Int(n), DType::I64)) => {
+                self.word(at, *n as i64);
                 true
             }
             (Ty::Scalar(to), Arg::Number(n, from)) => {

@@ -253,7 +253,7 @@ impl Kernel {
             bound = self.bind(args, named)?;
             &bound
         };
-        let mut key = Key::new();
+        let mut key = Key::with_capacity(args.len());
         let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
         for object in args.iter_borrowed() {
             list.push(Arg::new(&object, &mut key)?);
