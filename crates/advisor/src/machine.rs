@@ -78,7 +78,7 @@ impl Machine {
         if board.is_none() || hint.is_some() {
             (machine.gpu, machine.board) = (None, None);
         }
-        Found { machine: Some(machine), hint: hint.or(unfinished) }
+        Found { machine: Some(machine), hint: unfinished.or(hint) }
     }
 
     /// Are there figures enough to estimate with, and are they possible?

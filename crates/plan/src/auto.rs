@@ -9,9 +9,10 @@
 //! in rent). So nothing goes back and forth for a loss, work that repeats ends where it is faster, and both depend on what
 //! was recorded and on the rates, never on clocks.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_advisor::counted::Counted;
@@ -44,7 +45,8 @@ struct Inner {
     rates: [Rates; 2],
     table: Arc<Table>,
     journal: Mutex<VecDeque<Decision>>,
-    programs: AtomicU64,
+    /// The GPU was given work since it was last waited for: waiting for one that has none takes it 5 µs.
+    busy: AtomicBool,
 }
 
 /// Memory on either side or both.
@@ -151,6 +153,7 @@ impl Inner {
             // nothing else touches it.
             let slice = unsafe { std::slice::from_raw_parts_mut(host.address() as *mut u8, dual.bytes) };
             if side == GPU {
+                self.busy.store(true, Relaxed);
                 self.sides[GPU].upload(slice, true)?
             } else {
                 self.sides[GPU].download(from.address(), slice)?;
@@ -177,12 +180,6 @@ impl Inner {
 
     fn tell(&self, decision: Decision) {
         let mut journal = lock(&self.journal);
-        if let Some(last) = journal.iter_mut().rev().find(|d| d.program == decision.program)
-            && last.same(&decision)
-        {
-            last.times += 1;
-            return;
-        }
         if journal.len() == TOLD {
             journal.pop_front();
         }
@@ -192,20 +189,13 @@ impl Inner {
 
 /// Why a program ran where it did.
 struct Decision {
-    program: u64,
     what: String,
     side: usize,
     seconds: [f64; 2],
     moved: usize,
     moving: f64,
-    why: String,
-    times: u64,
-}
-
-impl Decision {
-    fn same(&self, other: &Decision) -> bool {
-        self.side == other.side && self.moved == other.moved && self.why == other.why
-    }
+    why: Cow<'static, str>,
+    times: Arc<AtomicU64>,
 }
 
 impl AutoDevice {
@@ -213,11 +203,7 @@ impl AutoDevice {
     pub fn new(host: Arc<dyn Device>, gpu: Arc<dyn Device>, names: [String; 2], rates: [Rates; 2]) -> AutoDevice {
         let table = Arc::new(Table { next: AtomicU64::new(1 << 40), duals: Mutex::default() });
         let journal = Mutex::default();
-        AutoDevice(Arc::new(Inner { sides: [host, gpu], names, rates, table, journal, programs: AtomicU64::new(0) }))
-    }
-
-    fn both(&self, work: impl Fn(&Arc<dyn Device>) -> Result<()>) -> Result<()> {
-        self.0.sides.iter().try_for_each(work)
+        AutoDevice(Arc::new(Inner { sides: [host, gpu], names, rates, table, journal, busy: AtomicBool::new(false) }))
     }
 }
 
@@ -255,7 +241,10 @@ impl Device for AutoDevice {
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.both(|side| side.synchronize())
+        if self.0.busy.swap(false, Relaxed) {
+            self.0.sides[GPU].synchronize()?;
+        }
+        self.0.sides[HOST].synchronize()
     }
 
     fn can(&self, call: &CallOp) -> bool {
@@ -277,7 +266,6 @@ impl Device for AutoDevice {
         }
         Ok(Box::new(AutoProgram {
             auto: self.0.clone(),
-            number: self.0.programs.fetch_add(1, Relaxed),
             what,
             seconds: [HOST, GPU].map(|side| work.run(&self.0.rates[side])),
             able: [HOST, GPU].map(|side| knows(&self.0.sides[side])),
@@ -286,6 +274,9 @@ impl Device for AutoDevice {
             why_not: String::new(),
             read: Arc::default(),
             submitted: false,
+            kernels: program.steps.iter().any(|step| !matches!(step, Step::Call(_))),
+            touched: touched(program).into(),
+            told: None,
             program: program.clone(),
         }))
     }
@@ -361,7 +352,8 @@ impl Device for AutoDevice {
         let [host, gpu] = &self.0.names;
         let mut text = String::new();
         for d in lock(&self.0.journal).iter() {
-            let times = if d.times > 1 { format!(" {}×", d.times) } else { String::new() };
+            let times = d.times.load(Relaxed);
+            let times = if times > 1 { format!(" {times}×") } else { String::new() };
             let _ = write!(
                 text,
                 "auto: {} ran{times} on {}: {} on {host}, {} on {gpu}",
@@ -389,9 +381,14 @@ pub(crate) fn no_address() -> Error {
 
 struct AutoProgram {
     auto: Arc<Inner>,
-    number: u64,
     what: String,
     program: Arc<Program>,
+    /// It has kernels to compile.
+    kernels: bool,
+    /// Of each buffer: is it read, is it written?
+    touched: Arc<[[bool; 2]]>,
+    /// What the journal was told last: the side, the bytes that were moved, why, and how often.
+    told: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
     /// What it takes on each side, by the model.
     seconds: [f64; 2],
     able: [bool; 2],
@@ -411,7 +408,7 @@ type Bound = (Arc<Dual>, u64);
 
 impl AutoProgram {
     /// The side, what must come there, and why.
-    fn choose(&mut self, leaves: &[(Arc<Dual>, bool)]) -> (usize, String) {
+    fn choose(&mut self, leaves: &[(Arc<Dual>, bool)]) -> (usize, Cow<'static, str>) {
         // What is not there, and what a write there would take from the other side, where it is wanted.
         let lacks = |side: usize| {
             leaves.iter().filter_map(move |(dual, written)| {
@@ -427,12 +424,11 @@ impl AutoProgram {
         let moves =
             [HOST, GPU].map(|side| self.auto.moving(HOST, bytes(side, HOST)) + self.auto.moving(GPU, bytes(side, GPU)));
         // A GPU's compiler is slow, and what it makes is kept.
-        let kernels = self.program.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        let compile = if self.made[GPU].is_none() && kernels > 0 { COMPILE } else { 0.0 };
+        let compile = if self.made[GPU].is_none() && self.kernels { COMPILE } else { 0.0 };
         let extra = [moves[HOST], moves[GPU] + compile];
         for side in [HOST, GPU] {
             if !self.able[1 - side] {
-                return (side, format!("{} cannot{}", self.auto.names[1 - side], self.why_not));
+                return (side, format!("{} cannot{}", self.auto.names[1 - side], self.why_not).into());
             }
         }
         // Results that the host read last time will be read again; the wait for them is in the program's time.
@@ -464,15 +460,16 @@ impl AutoProgram {
             places.owed += lost * (1.0 - share) * part;
             paid += places.owed.min(moves[far] * part);
         }
-        if paid >= needed {
+        // What was lost is the sum of many parts, each of them rounded.
+        if paid >= needed * (1.0 - 1e-9) {
             return (far, "faster there, and staying has cost as much as the move by now".into());
         }
         let what = match (moves[far] > 0.0, own > 0.0) {
-            (true, true) => "moving its data and compiling it would cost more",
-            (true, false) => "moving its data would cost more",
-            _ => "compiling it would cost more",
+            (true, true) => "moving its data and compiling it would cost more so far",
+            (true, false) => "moving its data would cost more so far",
+            _ => "compiling it would cost more so far",
         };
-        (near, format!("{what} so far"))
+        (near, what.into())
     }
 
     fn on(
@@ -501,6 +498,9 @@ impl AutoProgram {
         }
         if let Some(made) = &mut self.made[side] {
             self.submitted = true;
+            if side == GPU {
+                self.auto.busy.store(true, Relaxed);
+            }
             made.run(&addresses, scalars, replay)?;
         }
         for ((dual, _), touched) in bound.iter().zip(touched) {
@@ -512,15 +512,21 @@ impl AutoProgram {
     }
 }
 
+/// Of each buffer: is it read, is it written?
+fn touched(program: &Program) -> Vec<[bool; 2]> {
+    let mut touched = vec![[false; 2]; program.buffers.len()];
+    for step in &program.steps {
+        step.touches(|buffer, writes| {
+            touched[buffer as usize][0] |= !writes;
+            touched[buffer as usize][1] |= writes;
+        });
+    }
+    touched
+}
+
 impl Executable for AutoProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
-        let mut touched = vec![[false; 2]; buffers.len()];
-        for step in &self.program.steps {
-            step.touches(|buffer, writes| {
-                touched[buffer as usize][0] |= !writes;
-                touched[buffer as usize][1] |= writes;
-            });
-        }
+        let touched = self.touched.clone();
         let bound = buffers
             .iter()
             .map(|&address| if address == 0 { Ok(None) } else { self.auto.table.find(address).map(Some) })
@@ -548,21 +554,29 @@ impl Executable for AutoProgram {
                     self.able[GPU] = false;
                     self.why_not = format!(": {}", e.message.lines().next().unwrap_or_default());
                 }
-                why = format!("{} failed: {}", self.auto.names[GPU], e.message.lines().next().unwrap_or_default());
+                why =
+                    format!("{} failed: {}", self.auto.names[GPU], e.message.lines().next().unwrap_or_default()).into();
                 chosen = HOST;
                 self.on(HOST, &bound, &touched, scalars, replay)?
             }
             done => done?,
         };
+        if let Some((side, bytes, before, times)) = &self.told
+            && (*side, *bytes, before) == (chosen, moved, &why)
+        {
+            times.fetch_add(1, Relaxed);
+            return Ok(());
+        }
+        let times = Arc::new(AtomicU64::new(1));
+        self.told = Some((chosen, moved, why.clone(), times.clone()));
         self.auto.tell(Decision {
-            program: self.number,
             what: self.what.clone(),
             side: chosen,
             seconds: self.seconds,
             moved,
             moving: self.auto.moving(chosen, moved as f64),
             why,
-            times: 1,
+            times,
         });
         Ok(())
     }
