@@ -592,9 +592,11 @@ class Kernel:
         fastmath: bool = False,
         fma: bool = True,
         max_registers: int | None = None,
-        launch_bounds: tuple[int, int | None] | None = None,
+        launch_bounds: Sequence[int] | None = None,
         lineinfo: bool = False,
         checks: tuple[bool, bool, bool] = (True, False, False),
+        device: bool = False,
+        linked: str = "",
     ) -> Kernel: ...
     @property
     def py_func(self) -> Callable[..., Any]: ...
@@ -605,9 +607,16 @@ class Kernel:
         """Types, CUDA C++, what the device says, and the code that runs, of each overload."""
     def resident_blocks(self, overload: int, threads: int, shared: int) -> int:
         """How many blocks may wait for one another, of the overload with that place in the listing."""
+    def device_code(
+        self, keys: Sequence[tuple[Any, ...]], name: str
+    ) -> tuple[str, str, str, list[str], tuple[Any, ...]]:
+        """CUDA C++ with the prelude, name there, C++ types of the result and the parameters, and the former's key."""
     def cuda_code(self, keys: Sequence[tuple[Any, ...]], whole: bool = False, kernel: bool = True) -> str: ...
 
 class Launcher:
+    griddim: tuple[int, int, int]
+    blockdim: tuple[int, int, int]
+    sharedmem: int
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 class NativeModule:
@@ -617,6 +626,8 @@ class NativeModule:
 
 class NativeKernel:
     def facts(self) -> dict[str, int]: ...
-    def __call__(self, grid: Any, block: Any, args: Any, shared: int = 0) -> None: ...
+    def __call__(self, grid: Any, block: Any, args: Any, shared: int = 0, cooperative: bool = False) -> None: ...
 
 def kernel_builtins() -> list[str]: ...
+def declare_linked(name: str, params: Sequence[tuple[Any, ...]], ret: tuple[Any, ...], pointer: bool) -> str: ...
+def kernel_warnings(few_blocks: bool, host_arrays: bool) -> None: ...

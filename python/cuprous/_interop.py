@@ -146,12 +146,15 @@ def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
 
 
 def get_ipc_handle(self: ndarray) -> Any:
-    """Not supported.
+    """A handle of an array on a GPU that is pickled; `with handle as array:` opens it in another process.
 
     Raises:
-        NotImplementedError: always.
+        NotImplementedError: for an array with gaps.
+        RuntimeError: for one on the CPU.
     """
-    raise NotImplementedError("[get_ipc_handle] is not supported; share arrays through host memory")
+    from cuprous.cuda._ipc import handle_of
+
+    return handle_of(self)
 
 
 # --- NumPy's protocols

@@ -13,7 +13,7 @@ import re
 import runpy
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from cuprous import _nvrtc
 from cuprous._occupancy import occupancy
@@ -204,10 +204,16 @@ def _rows(watch: _Watch, arch: str) -> list[dict[str, Any]]:
     number = int(re.sub(r"\D", "", arch))
     rows = []
     for kernel in watch.kernels():
-        facts = measure(kernel, arch)
         row: dict[str, Any] = {
-            "kernel": kernel.name, "place": kernel.place, "types": kernel.signature, "arch": arch, **facts._asdict(),
+            "kernel": kernel.name, "place": kernel.place, "types": kernel.signature, "arch": arch,
         }  # fmt: skip
+        try:
+            facts = measure(kernel, arch)
+        except RuntimeError as error:
+            # One that does not compile is listed with the reason, and hides no other.
+            rows.append({**row, "error": str(error), "advice": []})
+            continue
+        row |= facts._asdict()
         if kernel.launch is not None:
             grid, block, dynamic = kernel.launch
             share, held, what = occupancy(number, _product(block), facts.registers, facts.shared + dynamic)
@@ -225,6 +231,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
         block = " x ".join(map(str, row["block"])) if "block" in row else "-"
         share = f"{row['occupancy']:.0%}" if "block" in row else "-"
         name = f"{row['kernel']} ({row['place']})"
+        if "error" in row:
+            print(f"{name:<32} {row['error'].splitlines()[0]}")
+            continue
         print(
             f"{name:<32}{row['registers']:>10}{row['shared'] + row.get('dynamic_shared', 0):>9}{row['stack']:>7}"
             f"{row['spills']:>8}{block:>12}{share:>11}"
@@ -233,6 +242,21 @@ def _print(rows: list[dict[str, Any]]) -> None:
             print(f"  {row['types']}")
         for note in row["advice"]:
             print(f"  - {note}")
+
+
+@contextlib.contextmanager
+def _exit_raises() -> Iterator[None]:
+    """`os._exit` as `sys.exit`: the report comes after the program."""
+
+    def leave(status: int = 0) -> NoReturn:
+        raise SystemExit(status)
+
+    before = os._exit
+    os._exit = leave
+    try:
+        yield
+    finally:
+        os._exit = before
 
 
 def main(argv: Sequence[str]) -> int:
@@ -257,22 +281,22 @@ def main(argv: Sequence[str]) -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)))
     failed = None
     try:
-        with watch.on(), contextlib.redirect_stdout(sys.stderr):  # what it prints is not our answer
+        # What it prints is not our answer, and it must not end this process.
+        with watch.on(), contextlib.redirect_stdout(sys.stderr), _exit_raises():
             runpy.run_path(options.file, run_name="__main__")
     except SystemExit as stop:
         failed = f"exit code {stop.code}" if stop.code not in (None, 0) else None
-    except Exception as error:
-        failed = f"{type(error).__name__}: {error}"
+    except (Exception, KeyboardInterrupt) as error:
+        failed = f"{type(error).__name__}: {error}".rstrip(": ")
     finally:
         sys.argv = before
         sys.path.pop(0)
     if failed:
         print(f"cuprous: {options.file} ended early, kernels until then are listed: {failed}", file=sys.stderr)
-    try:
-        rows = _rows(watch, arch)
-    except RuntimeError as error:
-        print(f"cuprous: {error}", file=sys.stderr)
-        return 1
+    rows = _rows(watch, arch)
+    for message in dict.fromkeys(row["error"] for row in rows if "error" in row):
+        print(f"cuprous: {message}", file=sys.stderr)
+        failed = failed or message
     if options.json:
         print(json.dumps(rows, indent=1))
     elif rows:

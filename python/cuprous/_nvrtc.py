@@ -92,7 +92,12 @@ def _text(program: ctypes.c_void_p, size: str, get: str) -> bytes:
 
 
 def compile_source(
-    source: str, name: str, target: str, options: Sequence[str] = (), expressions: Sequence[str] = ()
+    source: str,
+    name: str,
+    target: str,
+    options: Sequence[str] = (),
+    expressions: Sequence[str] = (),
+    kind: str | None = None,
 ) -> Compiled:
     """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
 
@@ -101,6 +106,7 @@ def compile_source(
         name: what messages call it.
         target: what to compile for.
         options: further options of the compiler.
+        kind: "PTX", "CUBIN" or "LTOIR" (link-time code); what the target says if it is None.
         expressions: names such as `sum<float>` that are wanted as the linker knows them; templates are instantiated.
 
     Raises:
@@ -109,7 +115,8 @@ def compile_source(
     """
     said = [option.lstrip("-") for option in options]
     defaults = [] if any(o.startswith("std") for o in said) else ["--std=c++17"]
-    arguments = [f"--gpu-architecture={target}", "-default-device", *defaults, *options]
+    lto = ["-dlto"] if kind == "LTOIR" else []
+    arguments = [f"--gpu-architecture={target}", "-default-device", *lto, *defaults, *options]
     encoded = (ctypes.c_char_p * len(arguments))(*(a.encode() for a in arguments))
     program = ctypes.c_void_p()
     _call("nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), 0, None, None)
@@ -126,7 +133,7 @@ def compile_source(
             lowered = ctypes.c_char_p()
             _call("nvrtcGetLoweredName", program, expression.encode(), ctypes.byref(lowered))
             names[expression] = (lowered.value or b"").decode()
-        kind = "PTX" if target.startswith("compute_") else "CUBIN"
+        kind = kind or ("PTX" if target.startswith("compute_") else "CUBIN")
         return Compiled(_text(program, f"nvrtcGet{kind}Size", f"nvrtcGet{kind}"), log, names)
     finally:
         _call("nvrtcDestroyProgram", ctypes.byref(program))

@@ -116,9 +116,10 @@ class RawModule:
         options: options for the compiler.
         name_expressions: names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates
             are instantiated for them.
+        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
 
     Raises:
-        NotImplementedError: for `jitify`, `enable_cooperative_groups`, other backends, and where the device is a CPU.
+        NotImplementedError: for `jitify`, other backends, and where the device is a CPU.
         RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error.
     """
 
@@ -138,9 +139,8 @@ class RawModule:
             raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
         if name_expressions and path is not None:
             raise TypeError("name_expressions= needs code=: a file's names are what they are")
-        _check(
-            "RawModule", backend, jitify=jitify, enable_cooperative_groups=enable_cooperative_groups,
-        )  # fmt: skip
+        _check("RawModule", backend, jitify=jitify)
+        self.enable_cooperative_groups = enable_cooperative_groups
         self.code = code
         self.file_path = path
         self.options = tuple(options)
@@ -228,6 +228,7 @@ class RawKernel:
         code: the source; it declares the kernel `extern "C" __global__`.
         name: its name.
         options: options for the compiler.
+        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
 
     Raises:
         NotImplementedError: for other backends and `jitify`, and where the device is a CPU.
@@ -257,6 +258,7 @@ class RawKernel:
         self.code = module.code
         self.options = module.options
         self.file_path = module.file_path
+        self.enable_cooperative_groups = module.enable_cooperative_groups
         self._kernel: _core.NativeKernel | None = None
         #: Accepted: a launch asks for as much as it was given.
         self.max_dynamic_shared_size_bytes = 48 << 10
@@ -287,7 +289,7 @@ class RawKernel:
             shared_mem: bytes of dynamic shared memory.
             stream: accepted; all work runs in order on one stream.
         """
-        self.kernel(grid, block, args, shared_mem)
+        self.kernel(grid, block, args, shared_mem, self.enable_cooperative_groups)
 
     @property
     def attributes(self) -> dict[str, int]:

@@ -63,8 +63,6 @@ def test_arrays_have_numbas_methods() -> None:
     assert a.reshape(2, 5).ravel().shape == (10,)
     host = np.empty(10, np.int64)
     assert a.copy_to_host(host, stream=cuda.stream()) is host
-    with pytest.raises(NotImplementedError, match="get_ipc_handle"):
-        a.get_ipc_handle()
     with pytest.raises(ValueError, match="1d"):
         a.reshape(2, 5).split(1)
 
@@ -76,9 +74,8 @@ def test_what_is_there_is_said() -> None:
     assert cuda.require_context(step) is step
     with cuda.profiling():
         pass
-    for name in ("declare_device", "CUSource", "open_ipc_array", "set_memory_manager", "compile_all"):
-        with pytest.raises(NotImplementedError, match=name):
-            getattr(cuda, name)()
+    with pytest.raises(NotImplementedError, match="set_memory_manager"):
+        cuda.set_memory_manager()
     assert {"vectorize", "random", "compile_ptx", "syncthreads"} <= set(dir(cuda))
 
 
@@ -90,7 +87,7 @@ def test_ptx_of_a_kernel() -> None:
     assert returns == cuda.types.none
     lined, _ = cuda.compile(step.py_func, (cuda.float32[::1],) * 2, device=False, lineinfo=True, fastmath=True)
     assert ".loc" in lined
-    with pytest.raises(NotImplementedError, match="device=True"):
+    with pytest.raises(NotImplementedError, match="numbers are"):
         cuda.compile(step.py_func, "void(float32[:], float32[:])")
     with pytest.raises(NotImplementedError, match="exe"):
         cuda.compile(step.py_func, "void(float32[:], float32[:])", output="exe")
@@ -111,9 +108,7 @@ def test_ptx_of_what_is_compiled() -> None:
 
 def test_kernels_are_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(step)) is step
-    local = cuda.jit(lambda a: None)
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(local)
+    pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # by its code: it has none
 
 
 @NVRTC

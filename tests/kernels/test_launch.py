@@ -256,8 +256,6 @@ def test_wrong_launches() -> None:
             add[grid, block](a, a, a)
     with pytest.raises(TypeError, match="cannot be an argument of a kernel"):
         add[1, 1](a, a, object())
-    with pytest.raises(NotImplementedError, match="link"):
-        cuda.jit(link=["a.cu"])
 
 
 def test_places_of_errors_in_called_functions() -> None:

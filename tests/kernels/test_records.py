@@ -128,3 +128,57 @@ def test_parts_of_arrays_are_filled() -> None:
     a, b = np.zeros(6), np.array([1.0, 2.0, 3.0])
     run(fill, a, b)
     assert a.tolist() == [0, 7, 7, 0, 1, 2] and b.tolist() == [0, 0, 0]
+
+
+PARTICLE = np.dtype([("x", np.float32), ("v", np.float64, (2,)), ("n", np.int32), ("name", "U3")], align=True)
+
+
+def test_records_on_a_device() -> None:
+    """Text among the fields is carried along."""
+    host = np.zeros(5, PARTICLE)
+    host["x"], host["name"] = np.arange(5), "abc"
+    on_device = cuda.to_device(host)
+    assert (on_device.shape, on_device.strides, on_device.nbytes) == ((5,), host.strides, host.nbytes)
+
+    @cuda.jit
+    def step(p, out):
+        i = cuda.grid(1)
+        if i < p.size:
+            p[i].n = i
+            p[i].v[1] = p[i].x * 2
+            out[p.size - 1 - i] = p[i]
+
+    out = cuda.device_array_like(on_device)
+    step[1, 32](on_device, out)
+    host["n"], host["v"][:, 1] = np.arange(5), 2 * host["x"]
+    np.testing.assert_array_equal(on_device.copy_to_host(), host)
+    np.testing.assert_array_equal(out.copy_to_host(), host[::-1])
+    step[1, 32](on_device[1:3], out)  # views share the memory
+    assert on_device.copy_to_host()["n"].tolist() == [0, 0, 1, 3, 4]
+    assert on_device[3]["n"] == 3
+    on_device[3]["v"][0] = 7.5
+    assert (on_device[3]["v"][0], len(on_device[1:])) == (7.5, 4)
+    again = np.zeros_like(host)
+    assert on_device.copy_to_host(again) is again
+    on_device.copy_to_device(out)
+    np.testing.assert_array_equal(on_device.copy_to_host(), out.copy_to_host())
+    with pytest.raises(ValueError, match="shapes"):
+        on_device.copy_to_device(host[:2])
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        np.asarray(on_device)
+    with pytest.raises(TypeError, match="cannot be an argument"):
+        step[1, 1](on_device[0]["v"], out)
+
+
+def test_recarrays_on_a_device() -> None:
+    host = np.recarray(4, dtype=[("i", np.int32), ("j", np.float32, (3, 2))])
+    host.i, host.j = np.arange(4), np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+
+    @cuda.jit
+    def copied(a, b):
+        i = cuda.grid(1)
+        b[i] = a[i]
+
+    result = cuda.device_array_like(host)
+    copied[1, 4](host, result)
+    np.testing.assert_array_equal(result.copy_to_host(), host)

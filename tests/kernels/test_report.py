@@ -174,3 +174,31 @@ def test_debug_tells_of_launches(tmp_path: Path) -> None:
     failing = run(tmp_path, "FILE", program=PROGRAM.replace("halve[2, 50](a, a)", "halve[2, 50](a)"), CUPROUS_DEBUG="1")
     assert "halve[2, 50] at program.py:" in failing.stderr
     assert "failed: TypeError" in failing.stderr
+
+
+@NVRTC
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("os._exit(3)", "exit code 3"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("sys.exit('no')", "exit code no"),
+    ],
+)
+def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: str, why: str) -> None:
+    result = run(tmp_path, "kernels", "FILE", program=PROGRAM.replace("spills[1, 32](a, a)", f"import os\n{end}"))
+    assert (result.returncode, why in result.stderr) == (1, True), result.stderr
+    assert "1 kernel of" in result.stdout
+    assert "halve (program.py:" in result.stdout
+
+
+@NVRTC
+def test_a_kernel_that_does_not_compile_hides_no_other(tmp_path: Path) -> None:
+    broken = 'cp.RawKernel("__global__ void broken() { missing(); }", "broken")((1,), (1,), ())'
+    program = PROGRAM.replace("spills[1, 32](a, a)", broken)
+    result = run(tmp_path, "kernels", "FILE", program=program)
+    assert result.returncode == 1
+    assert "halve (program.py:" in result.stdout
+    assert "broken (CUDA C++)" in result.stdout and "does not compile" in result.stdout
+    listed = json.loads(run(tmp_path, "kernels", "--json", "FILE", program=program).stdout)
+    assert ["error" in row for row in listed] == [False, True]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
-use crate::codegen::user::{self, UserCode};
+use crate::codegen::user;
 use crate::codegen::{Arch, Part, Stage};
 use crate::compile::{self, plan_step};
 use crate::error::{CudaError, Result, translate};
@@ -100,7 +100,11 @@ impl Checker {
         module: &cuprous_kernel::Module,
         options: &cuprous_kernel::Options,
     ) -> cuprous_core::Result<()> {
-        let UserCode { name, prelude, code } = user::generate(module, options);
+        let unit = user::generate(module, options);
+        // What is linked stands before the prelude: the whole is one text.
+        let (prelude, code) =
+            if unit.linked.is_empty() { (unit.prelude, unit.code) } else { (Vec::new(), unit.source()) };
+        let name = unit.name;
         let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
         // What users write reaches every corner of the assembler: each kernel goes on to it.
         self.add(|target| target.starts_with("sm_"), |_| Ok(vec![stage.clone()])).map_err(translate)

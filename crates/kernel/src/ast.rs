@@ -34,6 +34,8 @@ pub struct Function {
     pub rest: Option<usize>,
     /// Statements.
     pub body: Vec<Stmt>,
+    /// Types of arguments that its decorator has; others are converted to them.
+    pub signatures: Vec<Vec<Ty>>,
     /// How many names occur: each [`Name::id`] is below.
     pub names: u32,
 }
@@ -252,8 +254,8 @@ impl Value {
 /// A host array that a kernel captured.
 #[derive(Debug, PartialEq)]
 pub struct ConstArray {
-    /// Element type.
-    pub dtype: DType,
+    /// Element type: a number, or a record.
+    pub elem: Ty,
     /// Extents.
     pub shape: Vec<i64>,
     /// The elements in C order, little-endian.

@@ -32,6 +32,8 @@ pub enum FaultKind {
     Raise(Option<usize>, String),
     /// `assert`, with its message.
     Assert(String),
+    /// Arguments that do not fit together.
+    Value(String),
     /// A division by zero.
     Zero,
     /// An index beyond the items of a tuple.
@@ -57,6 +59,7 @@ impl Fault {
         match self.kind {
             FaultKind::Raise(..) => "RuntimeError",
             FaultKind::Assert(_) => "AssertionError",
+            FaultKind::Value(_) => "ValueError",
             FaultKind::Zero => "ZeroDivisionError",
             FaultKind::Item | FaultKind::Index(_) => "IndexError",
         }
@@ -65,7 +68,7 @@ impl Fault {
     /// The cause.
     fn cause(&self, record: &Record) -> String {
         match &self.kind {
-            FaultKind::Raise(_, message) | FaultKind::Assert(message) => message.clone(),
+            FaultKind::Raise(_, message) | FaultKind::Assert(message) | FaultKind::Value(message) => message.clone(),
             FaultKind::Zero => "division by zero".into(),
             FaultKind::Item => "tuple index out of range".into(),
             FaultKind::Index(array) => {

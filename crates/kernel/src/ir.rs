@@ -239,6 +239,8 @@ pub enum Kind {
     Field(Box<Expr>, usize),
     /// The axes in reverse order.
     Transpose(Box<Expr>),
+    /// The memory of an array of order C with other extents, and perhaps elements of another type.
+    Reshape(Box<Expr>, Vec<Expr>),
     /// The extent of an axis.
     Extent(Box<Expr>, usize),
     /// The stride of an axis in bytes.
@@ -473,7 +475,7 @@ impl Expr {
             Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
                 all.iter().for_each(f);
             }
-            Kind::Load(a, indices) => {
+            Kind::Load(a, indices) | Kind::Reshape(a, indices) => {
                 f(a);
                 indices.iter().for_each(f);
             }

@@ -14,6 +14,7 @@ pub mod fault;
 pub mod ir;
 pub mod lanes;
 pub mod libdevice;
+pub mod linked;
 pub mod lower;
 pub mod options;
 pub mod prepare;

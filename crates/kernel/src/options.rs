@@ -11,12 +11,14 @@ pub struct Options {
     pub fma: bool,
     /// Registers that a thread may have.
     pub max_registers: Option<u32>,
-    /// Threads that a block may have, and blocks that a multiprocessor must hold.
-    pub launch_bounds: Option<(u32, Option<u32>)>,
+    /// Threads that a block may have, blocks that a multiprocessor must hold, and blocks of a cluster; 0 for any.
+    pub launch_bounds: Option<[u32; 3]>,
     /// Line numbers in the code, for profilers.
     pub lineinfo: bool,
     /// What is looked for while it runs.
     pub checks: Checks,
+    /// CUDA C++ that it calls functions of.
+    pub linked: String,
 }
 
 impl Default for Options {
@@ -28,6 +30,7 @@ impl Default for Options {
             launch_bounds: None,
             lineinfo: false,
             checks: Checks { report: true, ..Checks::default() },
+            linked: String::new(),
         }
     }
 }

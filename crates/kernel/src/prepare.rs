@@ -79,7 +79,7 @@ fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
             all.iter_mut().for_each(|e| rewrite_expr(e, f));
         }
-        Kind::Load(a, indices) => {
+        Kind::Load(a, indices) | Kind::Reshape(a, indices) => {
             rewrite_expr(a, f);
             indices.iter_mut().for_each(|e| rewrite_expr(e, f));
         }

@@ -309,7 +309,7 @@ pub const GRID_SYNC: &str = "cuda.cg.grid.sync";
 pub fn row(name: &str) -> Option<&'static Row> {
     static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
         LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
-    BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name))
+    BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name)).or_else(|| crate::linked::row(name))
 }
 
 /// Builtins that are neither functions of the operation table nor rows: [`crate::lower`] writes what they mean.
@@ -325,6 +325,7 @@ pub const SPECIAL: &[&str] = &[
     "divmod",
     "print",
     "tuple",
+    "isinstance",
     "np.where",
     "cuda.grid",
     "cuda.gridsize",

@@ -5,7 +5,7 @@ use cuprous_core::{DType, Fun};
 use crate::fault::{VALUES, WORDS};
 use crate::ir::{Expr, Function, Index, Kind, Module, Printed, Stmt, StmtKind};
 use crate::table::Slot;
-use crate::types::{BOOL, INT, Ty};
+use crate::types::{BOOL, INT, Order, Ty};
 
 /// A broken rule, and where.
 type Broken = String;
@@ -245,6 +245,14 @@ impl Place<'_> {
                 (Ty::Array(a), Ty::Array(b)) => rule(a.elem == b.elem && a.ndim == b.ndim, || "another shape".into()),
                 _ => Err("a transpose of something else than an array".into()),
             },
+            Kind::Reshape(array, extents) => {
+                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else {
+                    return Err("another shape of something else than an array".into());
+                };
+                let rows = from.order == Order::C && to.order == Order::C;
+                rule(rows && to.ndim as usize == extents.len(), || "another shape of an array with gaps".into())?;
+                rule(extents.iter().all(|n| n.ty == INT), || "an extent that is no int64".into())
+            }
             Kind::Extent(array, axis) | Kind::Stride(array, axis) => {
                 let Ty::Array(ty) = &array.ty else { return Err("an extent of something else than an array".into()) };
                 rule(*axis < ty.ndim as usize, || "an extent of an axis that is not there".into())?;

@@ -199,10 +199,11 @@ impl Engine {
         if extra > 0 && v.shape()[..extra].iter().all(|&n| n == 1) {
             layout = layout.with(&v.shape()[extra..], &v.layout.strides[extra..], v.layout.offset);
         }
+        let ones = v.shape().iter().take(extra).take_while(|&&n| n == 1).count();
         let refused = |_| {
             Error::value(format!(
                 "could not broadcast input array from shape {} into shape {}",
-                show(v.shape()),
+                show(&v.shape()[ones..]),
                 show(shape)
             ))
         };

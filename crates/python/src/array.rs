@@ -370,7 +370,11 @@ impl PyArray {
                 return Err(PyValueError::new_err("axes don't match array"));
             }
             let mut seen = vec![false; ndim];
-            given.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect::<PyResult<_>>()?
+            let order: PyResult<_> = given.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect();
+            order.map_err(|error| match error.to_string().contains("repeated") {
+                true => PyValueError::new_err("repeated axis in transpose"),
+                false => error,
+            })?
         };
         Ok(PyArray::view(slf, array.view(array.layout.permute(&order))))
     }

@@ -57,21 +57,29 @@ from cuprous.cuda.runtime import get_device_properties
 _LAZY = {
     "bf16": "",
     "cg": "",
+    "config": "",
     "libdevice": "",
     "random": "",
     **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),
     **dict.fromkeys(
-        ("compile", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"), "_compile"
+        ("compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"),
+        "_compile",
     ),
     **dict.fromkeys(
         (
-            "LTOIR", "Archive", "CUSource", "Cubin", "Fatbin", "In", "InOut", "Object", "Out", "PTXSource",
-            "compile_all", "cuda_error", "declare_device", "is_bfloat16_supported", "is_float16_supported",
-            "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array",
-            "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
+            "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported",
+            "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like", "profile_start",
+            "profile_stop", "profiling", "require_context", "set_memory_manager",
         ),
         "_host",
     ),
+    **dict.fromkeys(
+        (
+            "Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource", "declare_device",
+        ),
+        "_link",
+    ),
+    **dict.fromkeys(("IpcArrayHandle", "IpcHandle", "open_ipc_array"), "_ipc"),
 }  # fmt: skip
 
 

@@ -12,18 +12,25 @@ from cuprous.cuda._device import Device, get_device_id
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
 
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> ndarray:
-    """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given."""
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+    """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given. Of records
+    it is a `DeviceRecordArray`, which kernels take.
+    """
     from cuprous._convert import convert
 
     if to is not None:
         to.copy_to_device(obj, stream)
         return to
+    dtype = getattr(obj, "dtype", None)
+    if getattr(dtype, "names", None) and not isinstance(obj, ndarray):
+        from cuprous.cuda import _records
+
+        return _records.copied(obj)
     return convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
 
 
-def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> ndarray:
-    """An array on the default device, with arbitrary contents.
+def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
+    """An array on the default device, with arbitrary contents; of records a `DeviceRecordArray`.
 
     Raises:
         NotImplementedError: for `strides`.
@@ -32,10 +39,14 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 
     if strides is not None:
         raise NotImplementedError("[device_array] strides= is not supported; use order=")
-    return empty(shape, dtype, order)
+    if getattr(dtype, "names", None) or isinstance(dtype, list):
+        from cuprous.cuda import _records
+
+        return _records.empty(shape, dtype)
+    return empty(tuple(map(int, shape)) if hasattr(shape, "__len__") else shape, dtype, order)
 
 
-def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
+def device_array_like(ary: Any, stream: Any = 0) -> Any:
     """An array on the default device of the shape, dtype and order of another, with arbitrary contents."""
     return device_array(ary.shape, ary.dtype, order=order_of(ary))
 
@@ -217,9 +228,52 @@ class Context:
         """Free and total bytes of the GPU's memory."""
         return MemoryInfo(self.device.mem_info)
 
+    @property
+    def id(self) -> int:
+        """The GPU's number."""
+        return self.device.id
+
+    def push(self) -> None:
+        """Makes its GPU the device of new arrays, until `pop`."""
+        self.device.__enter__()
+
+    def pop(self) -> None:
+        """Makes what was before `push` the device of new arrays again."""
+        self.device.__exit__()
+
+    def __enter__(self) -> Context:
+        self.push()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.pop()
+
+    def get_ipc_handle(self, memory: Any) -> Any:
+        """A handle by which another process opens the memory of an array.
+
+        Raises:
+            RuntimeError: without a GPU.
+        """
+        from cuprous.cuda._ipc import handle_of
+
+        return handle_of(memory)._ipc_handle
+
+    def create_stream(self) -> Stream:
+        """A new stream."""
+        return Stream()
+
+    def create_event(self, timing: bool = True) -> Event:
+        """A new event."""
+        return event(timing)
+
     def synchronize(self) -> None:
         """Submits what is recorded and waits for it."""
         _core.synchronize()
+
+    @contextlib.contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Accepted: freeing memory never waits here."""
+        yield
 
     def reset(self) -> None:
         """Lets go of cached programs and memory."""

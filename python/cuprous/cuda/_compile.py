@@ -1,12 +1,14 @@
-"""`cuda.compile` and its like: PTX of kernels, for this GPU or for another one, without launching them."""
+"""`cuda.compile` and its like: PTX and link-time code of functions, for this GPU or another one, without a launch."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from cuprous.cuda import types
 from cuprous.cuda._device import Device, is_available
 from cuprous.cuda._jit import Dispatcher, jit
+from cuprous.cuda._made import made
 
 
 def _target(cc: tuple[int, int] | None) -> str:
@@ -25,39 +27,85 @@ def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags:
     return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
 
 
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _function(pyfunc: Any, args: Any, wanted: types.Type | None, options: Any, abi: str, name: str) -> tuple[str, Any]:
+    """CUDA C++ of a function for code elsewhere, and the type of what it returns."""
+    for arg in args:
+        if len(arg.key) != 1 or arg is types.none:
+            raise NotImplementedError(f"[cuda.compile] a device function of {arg} is not supported: numbers are")
+    core = jit(device=True, **options)(pyfunc)
+    if wanted is not None and wanted is not types.none:
+        params = [f"a{k}" for k in range(len(args))]
+        names = {"core": core, "result": wanted}
+        core = jit(device=True, **options)(
+            made("converted", params, [f"return result(core({', '.join(params)}))"], names)
+        )
+    source, own, ret, params, key = core.device_code([t.key for t in args], name)
+    given = ", ".join(f"{c} a{k}" for k, c in enumerate(params))
+    call = f"{own}({', '.join(f'a{k}' for k in range(len(params)))})"
+    if abi == "c":
+        text = f'extern "C" __device__ {ret} {name}({given}) {{ {"" if ret == "void" else "return "}{call}; }}'
+    else:
+        # As Numba has it: the result goes through the first parameter, and 0 says that nothing was raised.
+        out = "void* r" if ret == "void" else f"{ret}* r"
+        given = f"{out}, {given}" if given else out
+        text = f'extern "C" __device__ int {name}({given}) {{ {"" if ret == "void" else "*r = "}{call}; return 0; }}'
+    return f"{source}\n{text}\n", types._from_key(key)
+
+
 def compile(
     pyfunc: Any, sig: Any, debug: bool | None = None, lineinfo: bool = False, device: bool = True,
-    fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str = "c",
+    fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
     abi_info: Any = None, output: str = "ptx", forceinline: bool = False, launch_bounds: Any = None,
-) -> tuple[str, types.Type]:  # fmt: skip
-    """A kernel's PTX, and what it returns: nothing.
+) -> tuple[Any, types.Type]:  # fmt: skip
+    """A function's PTX (text) or link-time code (bytes), and what it returns.
 
     Args:
         pyfunc: the function.
-        sig: the types of its arguments.
+        sig: the types of its arguments; with what it returns, the result is converted to that.
+        debug: with the information that debuggers want, and without optimization.
         lineinfo, fastmath, launch_bounds: as for `cuda.jit`.
+        device: a function for code elsewhere, of numbers; False: a kernel.
         cc: the compute capability to compile for, (9, 0); that of this machine's GPU if None.
+        opt: accepted: PTX is optimized by whoever loads it.
+        abi: of functions "c", `int f(int a)`; "numba", `int f(int* result, int a)`. None is "c"; kernels have none.
+        abi_info: {"abi_name": "f"} names the function; its own name if it is left out.
+        output: "ptx" or "ltoir".
+        forceinline: accepted; the compiler that links it decides.
 
     Raises:
-        NotImplementedError: for device functions (`device=True`), `debug`, `opt=False`, `abi_info`, `output="ltoir"`.
+        NotImplementedError: for another `abi` or `output`, and functions of arrays and tuples.
         RuntimeError: where NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
+    from cuprous._nvrtc import compile_source
+
+    if abi not in (None, "numba", "c"):
+        raise NotImplementedError(f"Unsupported ABI: {abi}")
+    if abi == "c" and not device:
+        raise NotImplementedError("The C ABI is not supported for kernels")
     if output not in ("ptx", "ltoir"):
         raise NotImplementedError(f"Unsupported output type: {output}")
-    for name, given in (
-        ("device=True", device), ("debug", debug), ("opt=False", opt is False), ("abi_info", abi_info),
-        ("output='ltoir'", output == "ltoir"),
-    ):  # fmt: skip
-        if given:
-            raise NotImplementedError(f"[cuda.compile] {name} is not supported; kernels become PTX (device=False)")
-    kernel: Dispatcher = jit(lineinfo=lineinfo, fastmath=fastmath, launch_bounds=launch_bounds)(pyfunc)
     found = types.signature_of(sig)
-    if isinstance(found, types.Signature) and found.return_type is not types.none:
-        raise TypeError("CUDA kernel must have void return type.")
-    args = found.args if isinstance(found, types.Signature) else found
-    flags = (["--use_fast_math"] if fastmath else []) + (["-lineinfo"] if lineinfo else [])
-    return ptx(kernel, args, cc, flags), types.none
+    args, wanted = (found.args, found.return_type) if isinstance(found, types.Signature) else (found, None)
+    options = {"fastmath": fastmath, "lineinfo": lineinfo, "launch_bounds": launch_bounds}
+    flags = (["--use_fast_math"] if fastmath else []) + (["-lineinfo"] if lineinfo and not debug else [])
+    if debug:
+        flags.append("--device-debug")
+    pyfunc = getattr(pyfunc, "py_func", pyfunc)
+    name = _identifier((abi_info or {}).get("abi_name") or pyfunc.__name__)
+    if device:
+        source, returns = _function(pyfunc, args, wanted, options, abi or "c", name)
+        flags.append("--relocatable-device-code=true")
+    else:
+        if wanted is not None and wanted is not types.none:
+            raise TypeError("CUDA kernel must have void return type.")
+        source, returns = jit(**options)(pyfunc).cuda_code([t.key for t in args], True, True), types.none
+    code = compile_source(source, name, _target(cc), flags, kind="LTOIR" if output == "ltoir" else None).code
+    return (code if output == "ltoir" else code.rstrip(b"\0").decode()), returns
 
 
 def compile_ptx(
@@ -65,13 +113,13 @@ def compile_ptx(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str = "numba",
     abi_info: Any = None, forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[str, types.Type]:  # fmt: skip
-    """A kernel's PTX: see `compile`."""
+    """The PTX of a kernel, or of a function: see `compile`."""
     return compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
     )  # fmt: skip
 
 
-def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[str, types.Type]:
+def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[Any, types.Type]:
     """`compile` for the current GPU."""
     return compile(pyfunc, sig, **options)
 
@@ -81,4 +129,16 @@ def compile_ptx_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tup
     return compile_ptx(pyfunc, sig, **options)
 
 
-__all__ = ["compile", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]
+def compile_all(
+    pyfunc: Any, sig: Any, debug: bool | None = None, lineinfo: bool = False, device: bool = True,
+    fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
+    abi_info: Any = None, output: str = "ltoir", forceinline: bool = False, launch_bounds: Any = None,
+) -> tuple[list[Any], types.Type]:  # fmt: skip
+    """A list of all code that the function consists of, which is one, and what it returns: see `compile`."""
+    code, returns = compile(
+        pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
+    )  # fmt: skip
+    return [code], returns
+
+
+__all__ = ["compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]

@@ -43,10 +43,18 @@ class Out(InOut):
 # --- memory that host and device see
 
 
-def _shared(what: str, shape: Any, dtype: Any, strides: Any, order: str) -> Any:
+class MappedNDArray(np.ndarray):
+    """A NumPy array in memory that host and device see: no launch warns of it."""
+
+
+class ManagedNDArray(MappedNDArray):
+    """The same, where the driver moves pages."""
+
+
+def _shared(what: str, kind: type[MappedNDArray], shape: Any, dtype: Any, strides: Any, order: str) -> Any:
     if strides is not None:
         raise NotImplementedError(f"[{what}] strides= is not supported; use order=")
-    return np.empty(shape, dtype, order)  # type: ignore[call-overload]
+    return np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
 
 
 def mapped_array(
@@ -58,7 +66,7 @@ def mapped_array(
     Raises:
         NotImplementedError: for `strides`.
     """
-    return _shared("mapped_array", shape, dtype, strides, order)
+    return _shared("mapped_array", MappedNDArray, shape, dtype, strides, order)
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
@@ -74,7 +82,7 @@ def managed_array(
     Raises:
         NotImplementedError: for `strides`.
     """
-    return _shared("managed_array", shape, dtype, strides, order)
+    return _shared("managed_array", ManagedNDArray, shape, dtype, strides, order)
 
 
 @contextlib.contextmanager
@@ -144,24 +152,12 @@ def _absent(name: str, instead: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-_LINKED = "put CUDA C++ into a RawModule, or a Python function into @cuda.jit(device=True)"
 _MEMORY = "memory comes from the engine's pool; see cuprous.get_default_memory_pool"
 
-declare_device = _absent("declare_device", _LINKED)
-CUSource = _absent("CUSource", _LINKED)
-PTXSource = _absent("PTXSource", _LINKED)
-Cubin = _absent("Cubin", _LINKED)
-Fatbin = _absent("Fatbin", _LINKED)
-Archive = _absent("Archive", _LINKED)
-Object = _absent("Object", _LINKED)
-LTOIR = _absent("LTOIR", _LINKED)
-open_ipc_array = _absent("open_ipc_array", "share arrays between processes through host memory")
 set_memory_manager = _absent("set_memory_manager", _MEMORY)
-compile_all = _absent("compile_all", "use cuda.compile for a kernel")
 
 __all__ = [
-    "LTOIR", "Archive", "CUSource", "Cubin", "Fatbin", "In", "InOut", "Object", "Out", "PTXSource", "compile_all",
-    "cuda_error", "declare_device", "is_bfloat16_supported", "is_float16_supported", "is_supported_version",
-    "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "profile_start", "profile_stop",
-    "profiling", "require_context", "set_memory_manager",
+    "In", "InOut", "ManagedNDArray", "MappedNDArray", "Out", "cuda_error", "is_bfloat16_supported",
+    "is_float16_supported", "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like",
+    "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -26,6 +27,8 @@ class Dispatcher(_core.Kernel):
     specializations: dict[tuple[types.Type, ...], Dispatcher]
     device: bool
     _options: dict[str, Any]
+    #: The signatures that it was declared with.
+    _declared: list[Any]
 
     def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
         import inspect  # takes as long as all of the package
@@ -36,11 +39,12 @@ class Dispatcher(_core.Kernel):
             for p in parameters
             if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         ]
-        self: Any = super().__new__(cls, function, params, **options)
+        self: Any = super().__new__(cls, function, params, device=device, **options)
         self.device = device
         self.specialized = False
         self.specializations = {}
         self._options = options
+        self._declared = []
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
@@ -82,6 +86,7 @@ class Dispatcher(_core.Kernel):
         if returns and not self.device:
             raise TypeError("CUDA kernel must have void return type.")
         self.compile_for([t.key for t in args], not self.device)
+        self._declared.append(tuple(args))
 
     def specialize(self, *args: Any) -> Dispatcher:
         """The kernel for these types of arguments (types, or values that have them) and no others.
@@ -155,9 +160,15 @@ class Dispatcher(_core.Kernel):
         """
         raise NotImplementedError("[inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++")
 
-    def __reduce__(self) -> str:
-        # By name, as functions are: what unpickles it imports the module.
-        return str(self.__wrapped__.__qualname__)  # type: ignore[attr-defined]
+    def __reduce__(self) -> Any:
+        from cuprous.cuda import _pickling
+
+        function: Any = self.py_func
+        # By name where there is one, as functions are: what unpickles it imports the module.
+        if _pickling.is_importable(function):
+            return str(function.__qualname__)
+        declared = self._declared
+        return _pickling.kernel, (_pickling.reduced(function), self.device, self._options, declared)
 
     def _fact(self, name: str, signature: Any) -> Any:
         all_facts = {sig: facts[name] for sig, facts in self.overloads.items()}
@@ -199,10 +210,38 @@ class Facts(dict[str, int]):
         super().__init__(facts)
         self._kernel, self._place = kernel, place
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether all blocks of a launch run at once, because they wait for one another."""
+        return bool(self["cooperative"])
+
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks of such a shape run at once, so that they may wait for one another."""
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
         return self._kernel.resident_blocks(self._place, threads, dynsmemsize)
+
+
+#: What a division of a multiprocessor's memory is called.
+_CARVEOUTS = {"default": -1, "maxl1": 0, "maxshared": 100}
+
+
+def _check_carveout(value: int | str) -> None:
+    number = _CARVEOUTS.get(value.lower()) if isinstance(value, str) else value
+    if number is None:
+        raise ValueError(f"Invalid carveout value: {value!r}. Must be one of {', '.join(_CARVEOUTS)}, or a percentage")
+    if not -1 <= number <= 100:
+        raise ValueError(f"Carveout value must be between -1 and 100, got {value}")
+
+
+def _linked(function: Any, link: Any) -> str:
+    """The CUDA C++ that a function calls."""
+    # Nothing was declared where the module is not loaded.
+    if not link and "cuprous.cuda._link" not in sys.modules:
+        return ""
+    from cuprous.cuda import _link
+
+    items = [link] if isinstance(link, (str, os.PathLike, _link.LinkableCode)) else list(link)
+    return _link.sources([*items, *(item for item in _link.called(function) if item not in items)])
 
 
 def jit(
@@ -221,6 +260,7 @@ def jit(
     boundscheck: bool | None = None,
     fma: bool = True,
     lto: bool | None = None,
+    shared_memory_carveout: int | str | None = None,
     **unknown: Any,
 ) -> Any:
     """Makes a function a kernel, or with `device=True` one that kernels call.
@@ -239,14 +279,17 @@ def jit(
         boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
             the line.
         opt: accepted; code is always optimized.
+        link: CUDA C++ whose functions it calls (`declare_device`): files, or objects such as `cuda.CUSource`. It only
+            runs on GPUs then.
+        shared_memory_carveout: accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
 
     Raises:
         TypeError: for other options, and for a signature that is none.
-        NotImplementedError: for `link`.
+        NotImplementedError: for `link` of device code.
+        LinkerError: for a file to link that is not there.
+        ValueError: for a `shared_memory_carveout` that is none.
         TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
     """
-    if link:
-        raise NotImplementedError("[cuda.jit] link is not supported yet; leave it out")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")
     bounds: Any = (launch_bounds, None) if isinstance(launch_bounds, int) else launch_bounds
@@ -255,10 +298,10 @@ def jit(
             f"Got {len(bounds)} launch bounds: {str(tuple(bounds))[1:-1]}. A maximum of three arguments are supported:"
             " (max_threads_per_block, min_blocks_per_sm, max_blocks_per_cluster)"
         )
-    if bounds is not None and len(bounds) == 3 and bounds[2]:
-        raise NotImplementedError("[cuda.jit] launch_bounds of clusters are not supported; leave the third one out")
     if bounds is not None:
-        bounds = (int(bounds[0]), int(bounds[1]) if len(bounds) > 1 and bounds[1] is not None else None)
+        bounds = [int(n or 0) for n in (*bounds, None, None)][:3]
+    if shared_memory_carveout is not None:
+        _check_carveout(shared_memory_carveout)
     options = {
         "fastmath": bool(fastmath), "fma": fma, "max_registers": max_registers, "launch_bounds": bounds,
         "lineinfo": bool(lineinfo), "checks": (debug is not False or bool(boundscheck), bool(boundscheck), bool(debug)),
@@ -267,7 +310,7 @@ def jit(
     def make(function: Any) -> Dispatcher:
         if isinstance(function, Dispatcher):
             function = function.py_func
-        kernel = Dispatcher(function, device, **options)
+        kernel = Dispatcher(function, device, linked=_linked(function, link), **options)
         for signature in signatures:
             kernel.compile(signature)
         kernel.specialized = bool(signatures)

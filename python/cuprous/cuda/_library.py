@@ -102,11 +102,14 @@ def np_any(a: Any) -> Any:
 
 def np_count_nonzero(a: Any) -> Any:
     total = 0
-    for part in a:
-        if a.ndim > 1:
-            total += np_count_nonzero(part)
-        elif part:
-            total += 1
+    if a.ndim == 0:
+        total += 1 if a[()] else 0
+    else:
+        for part in a:
+            if a.ndim > 1:
+                total += np_count_nonzero(part)
+            elif part:
+                total += 1
     return total
 
 

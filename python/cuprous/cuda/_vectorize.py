@@ -13,7 +13,7 @@ import cuprous
 from cuprous import _dtypes
 from cuprous._args import ndarray
 from cuprous._convert import convert
-from cuprous.cuda import types
+from cuprous.cuda import _pickling, types
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 from cuprous.cuda._made import made, result_types
@@ -116,7 +116,23 @@ class _Results:
         return found[0] if len(found) == 1 else tuple(found)
 
 
-class UFunc:
+def _rebuilt(kind: Any, function: tuple[Any, ...], made_of: tuple[Any, ...]) -> Any:
+    return kind(_pickling.restored(*function), *made_of)
+
+
+class _Pickled:
+    """Goes to other processes by its name, or else by the code of its function."""
+
+    py_func: Any
+    _made_of: tuple[Any, ...]
+
+    def __reduce__(self) -> Any:
+        if _pickling.is_importable(self.py_func):
+            return str(self.py_func.__qualname__)
+        return _rebuilt, (type(self), _pickling.reduced(self.py_func), self._made_of)
+
+
+class UFunc(_Pickled):
     """A function of elements; calling it works on arrays that broadcast. See `vectorize`."""
 
     def __init__(self, function: Any, signatures: list[types.Signature], options: dict[str, Any]) -> None:
@@ -124,7 +140,9 @@ class UFunc:
         self.__name__ = self.py_func.__name__
         self.__doc__ = self.py_func.__doc__
         self.__wrapped__ = self.py_func
+        self.__module__ = self.py_func.__module__
         self.core = jit(device=True, **options)(self.py_func)
+        self._made_of = (signatures, options)
         self.signatures = signatures
         self.nin = self.py_func.__code__.co_argcount
         for s in signatures:
@@ -249,7 +267,7 @@ def _counted(n: int) -> str:
     return f"{n} positional argument{'s' * (n != 1)}"
 
 
-class GUFunc:
+class GUFunc(_Pickled):
     """A function of rows; calling it works on arrays whose other axes broadcast. See `guvectorize`."""
 
     def __init__(self, function: Any, signatures: list[Any], signature: str, options: dict[str, Any]) -> None:
@@ -257,6 +275,8 @@ class GUFunc:
         self.__name__ = self.py_func.__name__
         self.__doc__ = self.py_func.__doc__
         self.__wrapped__ = self.py_func
+        self.__module__ = self.py_func.__module__
+        self._made_of = (signatures, signature, options)
         self.signature = signature
         self.inputs, self.outputs = _axes(signature)
         known = {name for axes in self.inputs for name in axes}
@@ -317,6 +337,8 @@ class GUFunc:
         nin = len(self.inputs)
         if self.types:
             choices = [[_item(t) for t in ts[:nin]] for ts in self.types]
+            if len(choices) == 1 and self._is_narrower(inputs, choices[0]):
+                return self.types[0]
             return self.types[_choose(inputs, choices, self.__name__)]
         if not given:
             raise ValueError(f"{self.__name__} has no types: it needs its outputs as arguments")
@@ -326,6 +348,25 @@ class GUFunc:
             is_row = axes or len(found) >= nin
             found.append(types.Array(t, max(len(axes), 1)) if is_row else t)
         return tuple(found)
+
+    @staticmethod
+    def _is_narrower(inputs: list[Any], wanted: list[str]) -> bool:
+        """Whether arrays of the host become the only types that there are by a cast within their kind.
+
+        Raises:
+            TypeError: if one of a device would.
+        """
+        cast = [v for v, w in zip(inputs, wanted, strict=True) if not _converts(v, _dtypes.numpy_dtype(w))]
+        kinds = zip(inputs, wanted, strict=True)
+        if not all(np.can_cast(_dtype(v), _dtypes.numpy_dtype(w), "same_kind") for v, w in kinds):
+            return False
+        for v in cast:
+            if isinstance(v, ndarray):
+                raise TypeError(
+                    f"compatible signature is possible by casting but {type(v).__name__} does not support .astype()"
+                    f" here: convert it from {v.dtype} before the call"
+                )
+        return bool(cast)
 
     def _measure(self, k: int, shape: tuple[int, ...], extents: dict[str, int]) -> tuple[int, ...]:
         """Notes the extents of an argument's own axes; the others are returned."""

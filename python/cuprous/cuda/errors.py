@@ -23,11 +23,23 @@ class KernelRuntimeError(RuntimeError):
     """A kernel raised an exception."""
 
 
+class LinkerError(RuntimeError):
+    """A file to link is not there, or does not fit."""
+
+
+class NumbaWarning(Warning):
+    """Something that a kernel's author may want to know."""
+
+
+class NumbaPerformanceWarning(NumbaWarning):
+    """A launch leaves a device idle, or copies arrays: see `cuda.config`."""
+
+
 #: Numba's name of the base class.
 NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
-    "CudaSupportError", "KernelError", "KernelRuntimeError", "LoweringError", "NumbaError", "TypingError",
-    "UnsupportedError",
+    "CudaSupportError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError", "NumbaError",
+    "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip

@@ -123,6 +123,8 @@ def _from_key(key: tuple[Any, ...]) -> Type:
         return Tuple([_from_key(part) for part in key[1:]])
     if key[0] == "record":
         return Type("Record", key)
+    if key[0] == "dtype":
+        return Type(f"class({key[1]})", key)
     return none if key[0] == "none" else as_type(key[0])
 
 
@@ -181,6 +183,10 @@ def typeof(value: Any) -> Type:
         return none
     if isinstance(value, np.void) and value.dtype.names:
         return Record(value.dtype)
+    if isinstance(value, Type) or (isinstance(value, type) and issubclass(value, np.generic)):
+        # A class as an argument says which numbers a kernel's own arrays are of.
+        number = as_type(value)
+        return Type(f"class({number})", ("dtype", number.name))
     if isinstance(value, tuple):
         return Tuple([typeof(v) for v in value])
     if hasattr(value, "shape") and hasattr(value, "strides") and not isinstance(value, np.generic):

@@ -69,6 +69,11 @@ impl Body<'_, '_, '_> {
             return self.wait(row, &values, args);
         }
         Ok(match row.host {
+            cuprous_kernel::linked::HOST => {
+                let name = row.name.split('.').nth(1).unwrap_or_default();
+                let what = format!("[cuda.jit] {name} is CUDA C++, which only runs on a GPU");
+                return Err(Error::not_implemented(what));
+            }
             "@nothing" => Values::new(),
             "@fence" => {
                 self.b.ins().fence();
@@ -268,7 +273,9 @@ impl Body<'_, '_, '_> {
     fn is_shared(&self, array: &Expr) -> bool {
         match &array.kind {
             Kind::Declared(k) => matches!(self.function.arrays[*k].space, Space::Shared | Space::Dynamic),
-            Kind::View(from, _) | Kind::Cast(from) | Kind::Field(from, _) => self.is_shared(from),
+            Kind::View(from, _) | Kind::Reshape(from, _) | Kind::Cast(from) | Kind::Field(from, _) => {
+                self.is_shared(from)
+            }
             _ => false,
         }
     }

@@ -311,7 +311,10 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             Some(&id) => id,
             None => {
                 let mut s = Signature::new(CallConv::SystemV);
-                s.params.extend(params.iter().map(|&t| AbiParam::new(t)));
+                // Narrow integers are unsigned there, and whoever is called may look at the whole register.
+                let narrow = |t: Type| t.is_int() && t.bits() < 32;
+                let param = |&t: &Type| if narrow(t) { AbiParam::new(t).uext() } else { AbiParam::new(t) };
+                s.params.extend(params.iter().map(param));
                 s.returns.extend(ret.map(AbiParam::new));
                 let id = self
                     .shared

@@ -74,6 +74,13 @@ impl Body<'_, '_, '_> {
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,
             Kind::Field(array, k) => self.field(array, *k)?,
             Kind::Transpose(array) => self.transpose(array, &e.ty)?,
+            Kind::Reshape(array, extents) => {
+                let mut values: Values = smallvec![self.expr(array)?[0]];
+                for n in extents {
+                    values.push(self.one(n)?);
+                }
+                values
+            }
             Kind::Extent(array, axis) => {
                 let values = self.expr(array)?;
                 smallvec![values[1 + axis]]

@@ -310,6 +310,16 @@ impl Walk<'_, '_> {
             let count = self.row(row, vec![value])?;
             return Ok(Thing::Expr(self.cast(count, &crate::types::INT)?));
         }
+        if let Ty::Array(ty) = &value.ty
+            && let Some(made) = self.array_method(&value, ty, name, &args)?
+        {
+            return Ok(made);
+        }
+        if let ("view", [dtype]) = (name, &args[..])
+            && let Some(bits) = self.bits(value.clone(), dtype)?
+        {
+            return Ok(Thing::Expr(bits));
+        }
         match row {
             Some(fun) => self.function(name, fun, Rule::Arith, vec![value]).map(Thing::Expr),
             None => {
@@ -320,6 +330,42 @@ impl Walk<'_, '_> {
                 })
             }
         }
+    }
+
+    /// Arguments as the signature wants them that loses least.
+    fn to_signature(&mut self, name: &str, all: &[Vec<Ty>], slots: Vec<Option<Thing>>) -> Result<Vec<Option<Thing>>> {
+        if slots.iter().flatten().any(|thing| matches!(thing, Thing::Value(v) if v.is_static())) {
+            return Ok(slots);
+        }
+        let values = self.values(slots.into_iter().flatten().collect())?;
+        if values.iter().any(|v| v.ty.is_unknown()) {
+            return Ok(values.into_iter().map(|v| Some(Thing::Expr(v))).collect());
+        }
+        let total = |wanted: &Vec<Ty>| -> Option<usize> {
+            let each = values.iter().zip(wanted).map(|(v, want)| loss(&v.ty, want));
+            (wanted.len() == values.len()).then(|| each.sum::<Option<usize>>())?
+        };
+        let best = all.iter().filter_map(|s| Some((total(s)?, s))).min_by_key(|(loss, _)| *loss);
+        let Some((_, wanted)) = best else {
+            let list: Vec<String> = values.iter().map(|v| v.ty.to_string()).collect();
+            let have: Vec<String> = all
+                .iter()
+                .map(|s| format!("({})", s.iter().map(Ty::to_string).collect::<Vec<_>>().join(", ")))
+                .collect();
+            let error = self.typing(format!(
+                "Invalid use of type(CUDADispatcher({name})) with parameters ({}): its decorator has {}",
+                list.join(", "),
+                have.join(" and ")
+            ));
+            return Err(error.hint("add the signature, or leave them out: types are found by themselves"));
+        };
+        let mut given = Vec::new();
+        for (value, want) in values.into_iter().zip(wanted) {
+            // Arrays keep what is known of their order: the function is compiled for that.
+            let number = matches!(want, Ty::Scalar(_));
+            given.push(Some(Thing::Expr(if number { self.cast(value, want)? } else { value })));
+        }
+        Ok(given)
     }
 
     /// A function of the user: arguments by position and name, and defaults.
@@ -365,6 +411,10 @@ impl Walk<'_, '_> {
                 return Err(self.typing(format!("{} is missing the argument {:?}", function.name, param.name.text)));
             }
         }
+        let slots = match &function.signatures[..] {
+            [] => slots,
+            all => self.to_signature(&function.name, all, slots)?,
+        };
         let (mut types, mut values) = (Vec::new(), Vec::new());
         for thing in slots.into_iter().flatten() {
             let (arg, value) = match thing {
@@ -402,6 +452,19 @@ impl Walk<'_, '_> {
         }
         let value = Expr::new(ret, Kind::Call(callee, values));
         Ok(Thing::Expr(self.settle(value)))
+    }
+}
+
+/// How much a number loses as another: nothing, its width, its kind; arrays and tuples by whether they fit.
+fn loss(have: &Ty, want: &Ty) -> Option<usize> {
+    match (have, want) {
+        _ if have == want => Some(0),
+        (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => Some(1),
+        (Ty::Scalar(a), Ty::Scalar(b)) if a.is_complex() && !b.is_complex() => None,
+        (Ty::Scalar(a), Ty::Scalar(b)) if a.kind() == b.kind() => Some(2),
+        (Ty::Scalar(_), Ty::Scalar(_)) => Some(4),
+        (Ty::Array(a), Ty::Array(b)) => (a.elem == b.elem && a.ndim == b.ndim).then_some(1),
+        _ => have.converts_to(want).then_some(1),
     }
 }
 

@@ -20,7 +20,7 @@ impl Walk<'_, '_> {
         self.push(StmtKind::Raise(fault, if fault.is_some() { values } else { Vec::new() }));
     }
 
-    fn raise_if(&mut self, test: Expr, kind: FaultKind, values: Vec<Expr>) -> Result<()> {
+    pub(super) fn raise_if(&mut self, test: Expr, kind: FaultKind, values: Vec<Expr>) -> Result<()> {
         let ((), then) = self.block(|walk| {
             walk.raise(kind, values);
             Ok(())

@@ -11,6 +11,7 @@ mod expr;
 mod index;
 mod loops;
 mod record;
+mod shape;
 mod special;
 mod stmt;
 mod walk;
@@ -62,6 +63,8 @@ struct Instance {
     function: usize,
     args: Vec<Arg>,
     ret: Ty,
+    /// Whether a way out gives a value of a type that is not known yet.
+    gives: bool,
     code: Option<ir::Function>,
 }
 
@@ -123,7 +126,7 @@ impl<'a> Compiler<'a> {
             return Err(Diagnostic::new(Class::Unsupported, message, &source.functions[caller], pos));
         }
         let this = self.instances.len();
-        self.instances.push(Instance { function, args: args.to_vec(), ret: Ty::Unknown, code: None });
+        self.instances.push(Instance { function, args: args.to_vec(), ret: Ty::Unknown, gives: false, code: None });
         self.depth += 1;
         let webs = webs(body);
         let mut bounds = vec![Bound::Unset; webs.names.len()];
@@ -131,7 +134,13 @@ impl<'a> Compiler<'a> {
             let before = (bounds.clone(), self.instances[this].ret.clone());
             let (code, unset) = Walk::new(self, this, body, &webs, &mut bounds).run()?;
             if before == (bounds.clone(), self.instances[this].ret.clone()) {
+                let gives = self.instances[this].gives;
                 let ret = &mut self.instances[this].ret;
+                if *ret == Ty::Unknown && gives && unset.is_none() {
+                    let message = "cannot type infer runaway recursion: every value returned is that of a further call";
+                    let start = Pos { line: body.first_line, column: 0, end: 0 };
+                    return Err(Diagnostic::new(Class::Typing, message, body, start));
+                }
                 if *ret == Ty::Unknown {
                     // No way out gives a value.
                     *ret = Ty::None;

@@ -86,6 +86,23 @@ impl Walk<'_, '_> {
                     ty => return Err(self.unsupported(format!("a tuple cannot be made of {ty} in kernels"))),
                 }
             }
+            "isinstance" => {
+                takes(2..=2)?;
+                let value = match &args[0] {
+                    Thing::Value(Value::Str(_)) => None,
+                    thing => Some(self.value(thing.clone())?),
+                };
+                let names = match &args[1] {
+                    Thing::Value(Value::Tuple(names, _)) => names.clone(),
+                    _ => return Err(self.typing("isinstance takes a class or a tuple of classes")),
+                };
+                if value.as_ref().is_some_and(|v| v.ty == Ty::Unknown) {
+                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                }
+                let ty = value.map(|v| v.ty);
+                let is = |v: &Value| matches!(v, Value::Str(name) if is_instance(ty.as_ref(), name));
+                Thing::Expr(Expr::bool(names.iter().any(is)))
+            }
             "np.where" | "cuda.selp" => {
                 takes(3..=3)?;
                 let test = self.value(args[0].clone())?;
@@ -116,6 +133,8 @@ impl Walk<'_, '_> {
                 let value = self.value(args[0].clone())?;
                 match value.kind {
                     Kind::Constant(_) | Kind::Nothing => Thing::Expr(value),
+                    // An array of a device that the kernel uses from outside.
+                    Kind::Var(v) if self.vars[v].name.starts_with('@') => Thing::Expr(value),
                     _ => {
                         return Err(self
                             .typing("cuda.const.array_like takes an array that is known when the kernel is compiled")
@@ -167,10 +186,12 @@ impl Walk<'_, '_> {
                 takes(2..=2)?;
                 let (r, phi) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
                 let (r, phi) = (self.fixed("r", r), self.fixed("phi", phi));
+                let phi = self.angle(&r, phi)?;
                 let mut parts = Vec::new();
                 for fun in [Fun::Cos, Fun::Sin] {
                     let turn = self.function(name, fun, Rule::Math, vec![phi.clone()])?;
-                    parts.push(self.binary(BinOp::Mult, r.clone(), turn)?);
+                    let part = self.binary(BinOp::Mult, r.clone(), turn)?;
+                    parts.push(if fun == Fun::Sin { self.without_turn(&r, &phi, part)? } else { part });
                 }
                 let Some(d) = parts[0].dtype().and_then(|a| Some(cuprous_core::promote::promote(a, parts[1].dtype()?)))
                 else {
@@ -182,6 +203,38 @@ impl Walk<'_, '_> {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// Python's rule of `rect(0, inf)`: an angle that is none counts as zero where the radius is.
+    fn angle(&mut self, r: &Expr, phi: Expr) -> Result<Expr> {
+        let (Some(d), Some(of)) = (phi.dtype(), r.dtype()) else { return Ok(phi) };
+        if !d.is_float() || of.is_complex() {
+            return Ok(phi);
+        }
+        let zero = |d: DType| Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d);
+        let none = Expr::new(BOOL, Kind::Fun(Fun::Equal, of, vec![r.clone(), zero(of)]));
+        let finite = self.function("isfinite", Fun::Isfinite, Rule::Math, vec![phi.clone()])?;
+        let test = Expr::new(BOOL, Kind::And(Box::new(none), Box::new(Expr::new(BOOL, Kind::Not(Box::new(finite))))));
+        let ty = phi.ty.clone();
+        let kind = Kind::Select(Box::new(test), Box::new(zero(d)), Box::new(phi));
+        Ok(self.fixed("phi", Expr::new(ty, kind)))
+    }
+
+    /// The imaginary part of `rect(r, 0)`: zero, also where the radius is infinite.
+    fn without_turn(&mut self, r: &Expr, phi: &Expr, part: Expr) -> Result<Expr> {
+        let (Some(d), Some(of)) = (phi.dtype(), part.dtype()) else { return Ok(part) };
+        if !d.is_float() || !of.is_float() {
+            return Ok(part);
+        }
+        let zero = Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d);
+        let test = Expr::new(BOOL, Kind::Fun(Fun::Equal, d, vec![phi.clone(), zero]));
+        let one = Expr::number(Number::Float(1.0), of);
+        let radius = self.cast_dtype(r.clone(), of)?;
+        let sign = self.function("copysign", Fun::Copysign, Rule::Math, vec![one, radius])?;
+        let none = self.binary(BinOp::Mult, phi.clone(), sign)?;
+        let none = self.cast_dtype(none, of)?;
+        let ty = part.ty.clone();
+        Ok(Expr::new(ty, Kind::Select(Box::new(test), Box::new(none), Box::new(part))))
     }
 
     fn length(&mut self, of: Thing) -> Result<Thing> {
@@ -342,7 +395,8 @@ impl Walk<'_, '_> {
     fn grid(&mut self, name: &str, args: &[Thing]) -> Result<Thing> {
         let n = self.value(args[0].clone())?;
         let Some(n @ 1..=3) = self.known_int(&n) else {
-            return Err(self.typing(format!("{name} takes 1, 2 or 3, known when the kernel is compiled")));
+            let what = format!("{name} takes 1, 2 or 3, known when the kernel is compiled (RequireLiteralValue)");
+            return Err(self.typing(what));
         };
         let mut items = Vec::new();
         for axis in ["x", "y", "z"].into_iter().take(n as usize) {
@@ -383,6 +437,7 @@ impl Walk<'_, '_> {
         let (Some(shape), Some(dtype)) = (pick(0, "shape"), pick(1, "dtype")) else {
             return Err(self.typing(format!("{word} takes a shape and a dtype")));
         };
+        let dtype_given = dtype.clone();
         let dtype = match &dtype {
             Thing::Value(Value::Type(ty @ (Ty::Scalar(_) | Ty::Record(_)))) => Some(ty.clone()),
             Thing::Value(Value::Str(name)) => DType::from_name(name).map(Ty::Scalar),
@@ -390,6 +445,9 @@ impl Walk<'_, '_> {
             _ => None,
         };
         let Some(elem) = dtype else {
+            if let Thing::Value(Value::Str(name)) = &dtype_given {
+                return Err(self.typing(format!("{word}: Invalid NumPy dtype specified: '{name}'")));
+            }
             return Err(self.typing(format!("{word}: the dtype must be a type, such as float32")));
         };
         let shape = self.value(shape)?;
@@ -478,6 +536,31 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether values of a type (`None`: text) are of a class, which is named as Python or NumPy names it.
+fn is_instance(ty: Option<&Ty>, class: &str) -> bool {
+    match ty {
+        None => class == "str",
+        Some(Ty::None) => class == "NoneType",
+        Some(Ty::Tuple(..)) => class == "tuple",
+        Some(Ty::Array(a)) => class == if a.ndim == 0 && a.record().is_some() { "np.void" } else { "np.ndarray" },
+        Some(Ty::Scalar(d)) => match class {
+            "bool" => *d == DType::Bool,
+            "int" => d.is_int() || *d == DType::Bool,
+            "float" => d.is_float(),
+            "complex" => d.is_complex(),
+            "np.integer" => d.is_int(),
+            "np.signedinteger" => d.kind() == cuprous_core::Kind::Int,
+            "np.unsignedinteger" => d.kind() == cuprous_core::Kind::UInt,
+            "np.floating" => d.is_float(),
+            "np.complexfloating" => d.is_complex(),
+            "np.inexact" => d.is_float() || d.is_complex(),
+            "np.number" => *d != DType::Bool,
+            exact => exact.strip_prefix("np.") == Some(d.name()) || exact == "np.bool" && *d == DType::Bool,
+        },
+        _ => false,
     }
 }
 

@@ -134,13 +134,25 @@ impl Walk<'_, '_> {
             None => Expr::new(Ty::None, Kind::Nothing),
         };
         if value.ty == Ty::Unknown {
+            self.compiler.instances[self.instance].gives = true;
             return Ok(());
         }
         let known = self.compiler.instances[self.instance].ret.clone();
         let Some(ty) = known.unify(&value.ty) else {
-            return Err(self
-                .typing(format!("{} returns both {known} and {}", self.function.name, value.ty))
-                .hint("return values of one type on every way out"));
+            // A tuple around what it returned before grows for ever.
+            let around = |tuple: &Ty, item: &Ty| matches!(tuple, Ty::Tuple(items, _) if items.contains(item));
+            let unsettled = |ty: &Ty| matches!(ty, Ty::Tuple(..)) && ty.is_unknown();
+            let grows = around(&value.ty, &known) || unsettled(&known) || unsettled(&value.ty);
+            let name = &self.function.name;
+            return Err(if grows {
+                self.typing(format!(
+                    "Return type of recursive function does not converge: {name} returns {known} within {}",
+                    value.ty
+                ))
+            } else {
+                self.typing(format!("{name} returns both {known} and {}", value.ty))
+                    .hint("return values of one type on every way out")
+            });
         };
         self.compiler.instances[self.instance].ret = ty.clone();
         let value = self.cast(value, &ty)?;

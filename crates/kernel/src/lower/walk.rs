@@ -377,7 +377,8 @@ impl<'c, 'a> Walk<'c, 'a> {
                 tuple(items, names)
             }
             Value::Array(array) => {
-                let ty = ArrayTy { mutable: false, ..ArrayTy::new(array.dtype, array.shape.len(), Order::C) };
+                let (elem, ndim) = (Box::new(array.elem.clone()), array.shape.len() as u8);
+                let ty = ArrayTy { elem, ndim, order: Order::C, mutable: false };
                 Expr::new(Ty::Array(ty), Kind::Constant(self.compiler.constant(&array)))
             }
             other => return Err(self.typing(format!("{} is no value that a kernel can hold", describe(&other)))),

@@ -75,7 +75,7 @@ fn memory(e: &Expr, shows: &[Params]) -> Params {
         Kind::Var(v) => shows[*v].clone(),
         // Numbers show no memory; what an array is indexed by does not matter.
         Kind::Load(..) | Kind::Fun(..) | Kind::Const(_) => Default::default(),
-        Kind::View(array, _) => memory(array, shows),
+        Kind::View(array, _) | Kind::Reshape(array, _) => memory(array, shows),
         _ => {
             let mut all = Params::new();
             e.parts(&mut |part| all.extend(memory(part, shows)));

@@ -174,6 +174,9 @@ impl<'py> Arg<'py> {
         if object.hasattr("__array_interface__")? && object.hasattr("__setitem__")? {
             return Arg::host(object, key);
         }
+        if let Ok(records) = object.getattr("_launch_records") {
+            return Arg::records(&records, key);
+        }
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
@@ -191,6 +194,12 @@ impl<'py> Arg<'py> {
             let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
             return Arg::new(&convert.call1((object, interface))?, key);
         }
+        if let Some(d) = super::types::class_argument(object)? {
+            let names = super::types::class_names(d);
+            key.push(TUPLE);
+            names_key(&names, key);
+            return Ok(Arg::Tuple(Vec::new(), names));
+        }
         let enum_class = object.py().import("enum")?.getattr("Enum")?;
         if object.is_instance(&enum_class)? {
             return Arg::new(&object.getattr("value")?, key);
@@ -199,6 +208,17 @@ impl<'py> Arg<'py> {
             "[cuda.jit] an object of class {} cannot be an argument of a kernel: arrays, numbers, tuples of them and None can",
             object.get_type().name()?
         )))
+    }
+
+    /// An array of records that lies on a device: its bytes, its dtype, its extents.
+    fn records(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+        let (bytes, dtype, shape): (Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<i64>) = object.extract()?;
+        let bytes = bytes.cast::<PyArray>()?.get().0.clone();
+        let Some(elem) = super::record::element(&dtype)? else {
+            return Err(PyTypeError::new_err("[cuda.jit] an array of records has a structured dtype"));
+        };
+        array_key(&elem, shape.len(), Order::C, true, key);
+        Ok(Arg::Records(Box::new(Records { bytes, elem, shape, writable: true })))
     }
 
     fn host(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
@@ -222,15 +242,20 @@ impl<'py> Arg<'py> {
         Ok(Arg::Host(Box::new(array)))
     }
 
+    /// The type of one of our arrays.
+    pub(super) fn type_of(a: &Array) -> Ty {
+        Ty::Array(ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout)))
+    }
+
     /// Its type, as a kernel for it alone would have it.
     pub(super) fn ty(&self) -> Ty {
         match self {
             Arg::None => Ty::None,
             Arg::Number(_, d) => Ty::Scalar(*d),
-            Arg::Array(a, mutable) => {
-                let ty = ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout));
-                Ty::Array(ArrayTy { mutable: *mutable, ..ty })
-            }
+            Arg::Array(a, mutable) => match Arg::type_of(a) {
+                Ty::Array(ty) => Ty::Array(ArrayTy { mutable: *mutable, ..ty }),
+                ty => ty,
+            },
             Arg::Host(a) => {
                 let elem = Box::new(a.elem.clone());
                 Ty::Array(ArrayTy { elem, ndim: a.shape.len() as u8, order: a.order(), mutable: a.writable })

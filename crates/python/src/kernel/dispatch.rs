@@ -1,8 +1,10 @@
 //! Kernels as Python sees them: compiled for the types they are launched with, launched in order with recorded work.
 
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::Array;
+use cuprous_kernel::ast::Value;
 use cuprous_kernel::fault::{Checks, FaultKind, Record};
 use cuprous_kernel::lower::{Arg as Given, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
@@ -18,9 +20,21 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::operand;
 
+/// What Numba warns of, where somebody asked: too few blocks, arrays of the host.
+static WARN: AtomicU8 = AtomicU8::new(0);
+const FEW_BLOCKS: u8 = 1;
+const HOST_ARRAYS: u8 = 2;
+
+/// Switches the warnings.
+pub(super) fn warn_of(few_blocks: bool, host_arrays: bool) {
+    WARN.store(u8::from(few_blocks) * FEW_BLOCKS | u8::from(host_arrays) * HOST_ARRAYS, Relaxed);
+}
+
 /// A kernel for one list of argument types on one device.
 struct Overload {
     engine: u8,
+    /// Types of what a launch passes, and of that with what is captured.
+    given: Vec<Ty>,
     types: Vec<Ty>,
     starts: Vec<usize>,
     bytes: usize,
@@ -29,6 +43,8 @@ struct Overload {
     module: Arc<Module>,
     /// Classes of the exceptions that it raises.
     classes: Arc<[Py<PyAny>]>,
+    /// Arrays that it uses without being given them; they are its last arguments.
+    captured: Vec<Array>,
     code: KernelRef,
     /// Launches of it so far, the last ones: their shapes are checked once.
     launches: Mutex<Vec<Arc<UserLaunch>>>,
@@ -50,6 +66,8 @@ pub(crate) struct Kernel {
     overloads: Mutex<Vec<Entry>>,
     /// Types given with the decorator: others are converted to them.
     signatures: Mutex<Vec<Vec<Ty>>>,
+    /// Whether those are of a function that kernels call.
+    device: bool,
 }
 
 /// A kernel with the shape of its launch.
@@ -136,8 +154,23 @@ impl Kernel {
         }
     }
 
-    fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, types: Vec<Ty>) -> PyResult<Arc<Overload>> {
-        let (module, classes) = self.module(py, &types, true)?;
+    /// The signatures of a function that kernels call.
+    pub(super) fn device_signatures(&self) -> Vec<Vec<Ty>> {
+        let all = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
+        if self.device { all.clone() } else { Vec::new() }
+    }
+
+    fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, given: Vec<Ty>) -> PyResult<Arc<Overload>> {
+        let (module, classes, captured) = self.module(py, &given, true)?;
+        let mut types = given.clone();
+        types.extend(captured.iter().map(Arg::type_of));
+        if let Some(other) = captured.iter().find(|a| devices::of(a).id != engine.id) {
+            return Err(PyValueError::new_err(format!(
+                "[cuda.jit] the kernel runs on {} and uses an array on {} from outside; pass it as an argument",
+                devices::name(engine),
+                devices::name(devices::of(other)),
+            )));
+        }
         let (module, classes) = (Arc::new(module), classes.into());
         let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
         let (starts, bytes) = abi::offsets(&types);
@@ -148,12 +181,14 @@ impl Kernel {
         }
         Ok(Arc::new(Overload {
             engine: engine.id,
+            given,
             types,
             starts,
             bytes,
             writes,
             module,
             classes,
+            captured,
             code,
             launches: Mutex::default(),
         }))
@@ -164,11 +199,29 @@ impl Kernel {
         self.lock().iter().map(|e| e.overload.clone()).collect()
     }
 
-    fn module(&self, py: Python<'_>, types: &[Ty], kernel: bool) -> PyResult<(Module, Vec<Py<PyAny>>)> {
-        let (source, classes) = parse::translate(self.function.bind(py))?;
-        let given: Vec<Given> = types.iter().cloned().map(Given::Ty).collect();
+    #[allow(clippy::type_complexity, reason = "the code, classes of exceptions, and arrays")]
+    fn module(&self, py: Python<'_>, list: &[Ty], kernel: bool) -> PyResult<(Module, Vec<Py<PyAny>>, Vec<Array>)> {
+        let parse::Translated { source, classes, arrays } = parse::translate(self.function.bind(py))?;
+        let mut captured = Vec::new();
+        for object in arrays {
+            match Arg::new(object.bind(py), &mut Key::new())? {
+                Arg::Array(array, _) => captured.push(array),
+                _ => {
+                    return Err(PyTypeError::new_err(
+                        "[cuda.jit] a kernel uses something from outside that is no array",
+                    ));
+                }
+            }
+        }
+        // A class of numbers is known now.
+        let arg = |ty: &Ty| match types::class_of(ty) {
+            Some(d) => Given::Static(Value::Type(Ty::Scalar(d))),
+            None => Given::Ty(ty.clone()),
+        };
+        let mut given: Vec<Given> = list.iter().map(arg).collect();
+        given.extend(captured.iter().map(|a| Given::Ty(Arg::type_of(a))));
         let module = compile_function(&source, &given, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
-        Ok((module, classes))
+        Ok((module, classes, captured))
     }
 
     /// The overload for some arguments, compiled where there is none.
@@ -268,6 +321,9 @@ impl Kernel {
             Some(array) => devices::of(array),
             None => devices::default_engine().or_raise()?,
         };
+        if WARN.load(Relaxed) & HOST_ARRAYS != 0 {
+            warn_of_host_arrays(py, &list)?;
+        }
         let (mut back, mut unaligned) = (Vec::new(), Vec::new());
         if engine.id == 0 {
             for arg in &mut list {
@@ -292,6 +348,7 @@ impl Kernel {
             Some(found) => found,
             None => self.make(py, engine, &list, key)?,
         };
+        list.extend(overload.captured.iter().map(|a| Arg::Array(a.clone(), true)));
         let mut packed = Packed::new(overload.bytes);
         for ((arg, ty), &at) in list.iter().zip(&overload.types).zip(&overload.starts) {
             if !packed.write(at, ty, arg) {
@@ -330,6 +387,20 @@ impl Kernel {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn warn_of_host_arrays(py: Python<'_>, args: &[Arg<'_>]) -> PyResult<()> {
+    for arg in args {
+        match arg {
+            Arg::Host(host) => {
+                py.import("cuprous.cuda.config")?.call_method1("warn_of_host_array", (&host.object,))?;
+            }
+            Arg::Tuple(items, _) => warn_of_host_arrays(py, items)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn key_of_all(types: &[Ty]) -> Key {
@@ -438,7 +509,7 @@ fn show(types: &[Ty]) -> String {
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false)))]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new()))]
     #[allow(clippy::too_many_arguments, reason = "the options of cuda.jit")]
     fn new(
         function: Py<PyAny>,
@@ -446,18 +517,21 @@ impl Kernel {
         fastmath: bool,
         fma: bool,
         max_registers: Option<u32>,
-        launch_bounds: Option<(u32, Option<u32>)>,
+        launch_bounds: Option<[u32; 3]>,
         lineinfo: bool,
         checks: (bool, bool, bool),
+        device: bool,
+        linked: String,
     ) -> Kernel {
         let (report, bounds, values) = checks;
         let checks = Checks { report, bounds, values };
         Kernel {
             function,
-            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks },
+            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked },
             params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
             overloads: Mutex::default(),
             signatures: Mutex::default(),
+            device,
         }
     }
 
@@ -481,6 +555,14 @@ impl Kernel {
         }
         let shared = if parts.len() == 4 { parts.get_item(3)?.extract()? } else { 0 };
         let (grid, block) = (extents("griddim", &parts.get_item(0)?)?, extents("blockdim", &parts.get_item(1)?)?);
+        if slf.get().device {
+            let message = "Cannot compile a device function as a kernel! It has device=True; kernels can call it.";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        if WARN.load(Relaxed) & FEW_BLOCKS != 0 {
+            let blocks = grid.iter().map(|&n| u64::from(n)).product::<u64>();
+            slf.py().import("cuprous.cuda.config")?.call_method1("warn_of_few_blocks", (blocks,))?;
+        }
         Ok(Launcher { kernel: slf.clone().unbind(), launch: Launch { grid, block, shared, cooperative: false } })
     }
 
@@ -490,6 +572,7 @@ impl Kernel {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
         if !kernel {
             self.module(py, &types, false)?;
+            self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
             return Ok(());
         }
         let engine = devices::default_engine().or_raise()?;
@@ -504,7 +587,7 @@ impl Kernel {
     fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
-            .map(|o| PyTuple::new(py, o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
+            .map(|o| PyTuple::new(py, o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
             .collect()
     }
 
@@ -513,12 +596,13 @@ impl Kernel {
         self.all()
             .iter()
             .map(|o| {
-                let keys = o.types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
+                let keys = o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
                 let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
                 let facts = PyDict::new(py);
                 for (name, value) in o.code.facts().or_raise()? {
                     facts.set_item(name, value)?;
                 }
+                facts.set_item("cooperative", u64::from(o.module.cooperative))?;
                 (PyTuple::new(py, keys)?, cuda.code, facts, o.code.source()).into_pyobject(py)
             })
             .collect()
@@ -532,11 +616,26 @@ impl Kernel {
         }
     }
 
+    /// A function that kernels call, for types: its CUDA C++ with the prelude, its name there, the type of what it returns
+    /// and those of its parameters in C++, and the former as a key.
+    fn device_code<'py>(
+        &self,
+        py: Python<'py>,
+        keys: Vec<Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
+        let (module, ..) = self.module(py, &types, false)?;
+        let (code, ret, params) = cuprous_cuda::codegen::user::generate_function(&module, &self.options, name);
+        let key = types::to_key(py, &module.kernel().ret)?;
+        (code.source(), code.name, ret, params, key).into_pyobject(py)
+    }
+
     /// The CUDA C++ for types, with the prelude where `whole` is set; nothing is compiled by a device.
     #[pyo3(signature = (keys, whole = false, kernel = true))]
     fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
-        let (module, _) = self.module(py, &types, kernel)?;
+        let (module, ..) = self.module(py, &types, kernel)?;
         let code = cuprous_cuda::codegen::user::generate(&module, &self.options);
         Ok(if whole { code.source() } else { code.code })
     }
@@ -544,6 +643,30 @@ impl Kernel {
 
 #[pymethods]
 impl Launcher {
+    /// Blocks.
+    #[getter]
+    fn griddim(&self) -> (u32, u32, u32) {
+        self.launch.grid.into()
+    }
+
+    /// Threads of a block.
+    #[getter]
+    fn blockdim(&self) -> (u32, u32, u32) {
+        self.launch.block.into()
+    }
+
+    /// Bytes of dynamic shared memory.
+    #[getter]
+    fn sharedmem(&self) -> u32 {
+        self.launch.shared
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let shape = (self.griddim(), self.blockdim(), 0, self.sharedmem()).into_pyobject(py)?;
+        let args = (self.kernel.clone_ref(py), shape).into_pyobject(py)?;
+        Ok((py.import("operator")?.getattr("getitem")?, args))
+    }
+
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         slf: &Bound<'py, Self>,

@@ -66,8 +66,8 @@ impl<'py> Translation<'py> {
             return self.array(array.get());
         }
         if let Ok(kernel) = object.cast::<super::Kernel>() {
-            let function = kernel.get().function(py);
-            return self.function(&function).map(Value::Function);
+            let (function, signatures) = (kernel.get().function(py), kernel.get().device_signatures());
+            return self.signed_function(&function, signatures).map(Value::Function);
         }
         if object.hasattr("__code__")? && object.hasattr("__globals__")? {
             return self.function(object).map(Value::Function);
@@ -129,11 +129,15 @@ impl<'py> Translation<'py> {
         let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
         devices::of(array).download(array, &mut bytes).or_raise()?;
         let shape = array.shape().to_vec();
-        Ok(Value::Array(Arc::new(ConstArray { dtype: array.dtype(), shape, bytes })))
+        Ok(Value::Array(Arc::new(ConstArray { elem: Ty::Scalar(array.dtype()), shape, bytes })))
     }
 
     fn host_array(&mut self, array: &Bound<'py, PyAny>) -> PyResult<Value> {
         let dtype = array.getattr("dtype")?;
+        if let Some(elem) = super::record::element(&dtype)? {
+            let bytes = array.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec();
+            return Ok(Value::Array(Arc::new(ConstArray { elem, shape: array.getattr("shape")?.extract()?, bytes })));
+        }
         let Some(d) = DType::from_name(&dtype.getattr("name")?.extract::<String>()?) else {
             return Ok(Value::Other(format!("an array of dtype {dtype}")));
         };
@@ -144,7 +148,7 @@ impl<'py> Translation<'py> {
         let packed = array.call_method("astype", (native,), Some(&kwargs))?;
         let bytes = packed.call_method0("tobytes")?;
         let bytes = bytes.cast::<PyBytes>()?.as_bytes().to_vec();
-        Ok(Value::Array(Arc::new(ConstArray { dtype: d, shape: array.getattr("shape")?.extract()?, bytes })))
+        Ok(Value::Array(Arc::new(ConstArray { elem: Ty::Scalar(d), shape: array.getattr("shape")?.extract()?, bytes })))
     }
 
     /// A function that has no Python source: known by its module and name.

@@ -9,8 +9,9 @@ mod raw;
 mod record;
 mod types;
 
-use cuprous_kernel::Diagnostic;
 use cuprous_kernel::diagnostic::Class;
+use cuprous_kernel::{Diagnostic, Ty};
+use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
@@ -20,6 +21,34 @@ pub(crate) use raw::{NativeKernel, NativeModule};
 #[pyfunction]
 pub(crate) fn kernel_builtins() -> Vec<String> {
     cuprous_kernel::table::names()
+}
+
+/// Declares a function of CUDA C++; the name that kernels know.
+#[pyfunction]
+pub(crate) fn declare_linked(
+    name: &str,
+    params: Vec<Bound<'_, PyAny>>,
+    ret: &Bound<'_, PyAny>,
+    pointer: bool,
+) -> PyResult<String> {
+    let number = |key: &Bound<'_, PyAny>| match types::from_key(key)? {
+        Ty::Scalar(d) => Ok(Some(d)),
+        Ty::None => Ok(None),
+        ty => Err(PyNotImplementedError::new_err(format!(
+            "[cuda.declare_device] {ty} is not supported; functions of CUDA C++ take and give numbers"
+        ))),
+    };
+    let mut all = Vec::new();
+    for key in &params {
+        all.extend(number(key)?);
+    }
+    Ok(cuprous_kernel::linked::declare(name, &all, number(ret)?, pointer))
+}
+
+/// Switches what Numba warns of: launches of too few blocks, and of arrays of the host.
+#[pyfunction]
+pub(crate) fn kernel_warnings(few_blocks: bool, host_arrays: bool) {
+    dispatch::warn_of(few_blocks, host_arrays);
 }
 
 /// A diagnostic as the exception of `cuprous.cuda.errors`.

@@ -3,10 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use cuprous_kernel::Ty;
 use cuprous_kernel::ast::{Expr, ExprKind, Function, Name, Param, Pos, Source, Stmt, StmtKind, UnaryOp, Value};
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyType};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 use super::names::{binary, comparison, lookup, text_of, unparse};
 
@@ -19,11 +20,14 @@ const MAX_DEPTH: usize = 500;
 /// A kernel and the functions it reaches, as they are translated.
 pub(super) struct Translation<'py> {
     pub(super) source: Source,
-    /// By the identity of Python's function; these are kept alive meanwhile.
-    known: HashMap<usize, (usize, Node<'py>)>,
+    /// By the identity of Python's function and its types; these are kept alive meanwhile.
+    #[allow(clippy::type_complexity, reason = "a function and its types")]
+    known: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
     pub(super) enum_class: Node<'py>,
     /// Classes of exceptions that are raised.
     classes: Vec<Node<'py>>,
+    /// Arrays of devices that functions use from outside, with their names as parameters: see [`captured_name`].
+    arrays: Vec<(String, Node<'py>)>,
     depth: usize,
 }
 
@@ -45,19 +49,37 @@ struct Scope<'py> {
     root: bool,
 }
 
-/// Translates a function and what it calls; with the classes of the exceptions that it raises.
-pub(super) fn translate(function: &Node<'_>) -> PyResult<(Source, Vec<Py<PyAny>>)> {
+/// What a function is made of.
+pub(super) struct Translated {
+    pub(super) source: Source,
+    /// Classes of the exceptions that it raises.
+    pub(super) classes: Vec<Py<PyAny>>,
+    /// Arrays of devices that are its last arguments: those that it uses without being given them.
+    pub(super) arrays: Vec<Py<PyAny>>,
+}
+
+/// The parameter that stands for an array of a device which a function uses from outside; no variable has such a name.
+fn is_captured_name(text: &str) -> bool {
+    text.starts_with('@')
+}
+
+/// Translates a function and what it calls.
+pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     let py = function.py();
     let mut translation = Translation {
         source: Source::default(),
         known: HashMap::new(),
         enum_class: py.import("enum")?.getattr("Enum")?,
         classes: Vec::new(),
+        arrays: Vec::new(),
         depth: 0,
     };
-    translation.function(function)?;
+    let root = translation.function(function)?;
     let classes = translation.classes.into_iter().map(Bound::unbind).collect();
-    Ok((translation.source, classes))
+    let params = &translation.source.functions[root].params;
+    let named = |text: &str| translation.arrays.iter().find(|(name, _)| name == text).map(|(_, a)| a.clone().unbind());
+    let arrays = params.iter().filter_map(|p| named(&p.name.text)).collect();
+    Ok(Translated { source: translation.source, classes, arrays })
 }
 
 /// The class of a node.
@@ -113,7 +135,12 @@ fn children<'py>(node: &Node<'py>) -> PyResult<Vec<Node<'py>>> {
 impl<'py> Translation<'py> {
     /// The number of a Python function, translated unless it is known.
     pub(super) fn function(&mut self, function: &Node<'py>) -> PyResult<usize> {
-        let id = function.as_ptr() as usize;
+        self.signed_function(function, Vec::new())
+    }
+
+    /// The same, with the types that its decorator has.
+    pub(super) fn signed_function(&mut self, function: &Node<'py>, signatures: Vec<Vec<Ty>>) -> PyResult<usize> {
+        let id = (function.as_ptr() as usize, signatures.clone());
         if let Some((known, _)) = self.known.get(&id) {
             return Ok(*known);
         }
@@ -137,6 +164,7 @@ impl<'py> Translation<'py> {
         let mut made = Function { file, lines, first_line, ..Function::default() };
         made.name = function.getattr("__name__")?.extract()?;
         self.body(&node, &mut scope, &mut made, defaults)?;
+        made.signatures = signatures;
         self.source.functions[number] = made;
         Ok(number)
     }
@@ -383,6 +411,12 @@ impl<'py> Translation<'py> {
             "Name" => self.name(&node.getattr("id")?.extract::<String>()?, scope)?,
             "Attribute" => {
                 if let Some(object) = self.outside(node, scope)? {
+                    let name: String = node.getattr("attr")?.extract()?;
+                    if let Ok(object) = &object
+                        && let Some(param) = self.captured_array(&name, object, scope)?
+                    {
+                        return Ok(param);
+                    }
                     return Ok(match object {
                         Ok(object) => ExprKind::Value(self.value(&object)?),
                         Err(what) => lacks_value(what, None),
@@ -475,6 +509,9 @@ impl<'py> Translation<'py> {
                 None => return Ok(lacks_value("**", Some("write the arguments one by one"))),
             }
         }
+        if let Some(test) = self.instance_test(&func, &list(node, "args")?, scope)? {
+            return Ok(test);
+        }
         let args = self.exprs(&list(node, "args")?, scope)?;
         // A function defined inside gets what it captured.
         if kind(&func)? == "Name" {
@@ -494,7 +531,60 @@ impl<'py> Translation<'py> {
             let func = Box::new(Expr { pos, kind: ExprKind::Value(Value::Function(library)) });
             return Ok(ExprKind::Call { func, args, keywords });
         }
-        Ok(ExprKind::Call { func: Box::new(self.expr(&func, scope)?), args, keywords })
+        let func = self.expr(&func, scope)?;
+        // One that uses arrays of devices from outside gets them from here.
+        if let ExprKind::Value(Value::Function(number)) = &func.kind {
+            let texts = self.source.functions[*number].params.iter().map(|p| p.name.text.clone());
+            for text in texts.filter(|text| is_captured_name(text)).collect::<Vec<_>>() {
+                keywords.push((text.clone(), Expr { pos: func.pos, kind: scope.capture(&text) }));
+            }
+        }
+        Ok(ExprKind::Call { func: Box::new(func), args, keywords })
+    }
+
+    /// `isinstance(x, classes)`: of the classes, only Python knows which they are.
+    fn instance_test(
+        &mut self,
+        func: &Node<'py>,
+        args: &[Node<'py>],
+        scope: &mut Scope<'py>,
+    ) -> PyResult<Option<ExprKind>> {
+        let builtin = func.py().import("builtins")?.getattr("isinstance")?;
+        let [value, classes] = args else { return Ok(None) };
+        if !matches!(self.outside(func, scope)?, Some(Ok(found)) if found.is(&builtin)) {
+            return Ok(None);
+        }
+        let mut left = if kind(classes)? == "Tuple" { list(classes, "elts")? } else { vec![classes.clone()] };
+        let mut names = Vec::new();
+        while let Some(node) = left.pop() {
+            if kind(&node)? == "Tuple" {
+                left.extend(list(&node, "elts")?);
+                continue;
+            }
+            let mut found = match self.outside(&node, scope)? {
+                Some(Ok(object)) => vec![object],
+                _ => return Ok(Some(lacks_value("isinstance of a class that is not known", None))),
+            };
+            while let Some(object) = found.pop() {
+                if let Ok(items) = object.cast::<PyTuple>() {
+                    found.extend(items.iter());
+                    continue;
+                }
+                let Ok(name) = object.getattr("__name__").or_else(|_| object.getattr("name")) else {
+                    return Ok(Some(lacks_value("isinstance of what is no class", None)));
+                };
+                let name: String = name.extract()?;
+                let module: String = object.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
+                // Types of `cuda.types` are exact, as NumPy's.
+                let plain = module == "builtins";
+                names.push(Value::Str(if plain { name } else { format!("np.{}", name.trim_end_matches('_')) }));
+            }
+        }
+        let pos = scope.pos(func)?;
+        let func = Box::new(Expr { pos, kind: ExprKind::Value(Value::Builtin("isinstance".into())) });
+        let classes = Expr { pos, kind: ExprKind::Value(Value::Tuple(names, None)) };
+        let args = vec![self.expr(value, scope)?, classes];
+        Ok(Some(ExprKind::Call { func, args, keywords: Vec::new() }))
     }
 
     /// The function of our own that stands for one of Python or NumPy which is called: see `cuprous.cuda._library`.
@@ -534,6 +624,9 @@ impl<'py> Translation<'py> {
 
     /// A name: local, captured from a function around, or known now.
     fn name(&mut self, text: &str, scope: &mut Scope<'py>) -> PyResult<ExprKind> {
+        if is_captured_name(text) {
+            return Ok(scope.capture(text));
+        }
         if let Some((function, captured)) = scope.inner.get(text).cloned() {
             return self.passed(function, captured, scope);
         }
@@ -541,13 +634,13 @@ impl<'py> Translation<'py> {
             return Ok(ExprKind::Name(scope.name(text.into())));
         }
         if scope.outer.iter().any(|names| names.contains(text)) {
-            if !scope.captured.iter().any(|c| c == text) {
-                scope.captured.push(text.into());
-            }
-            return Ok(ExprKind::Name(scope.name(text.into())));
+            return Ok(scope.capture(text));
         }
         Ok(match lookup(&scope.function, text)? {
-            Some(object) => ExprKind::Value(self.value(&object)?),
+            Some(object) => match self.captured_array(text, &object, scope)? {
+                Some(param) => param,
+                None => ExprKind::Value(self.value(&object)?),
+            },
             // Compiled by its decorator, a function that calls itself has no name yet.
             None if scope.function.getattr("__name__")?.extract::<String>()? == text => {
                 let function = scope.function.clone();
@@ -555,6 +648,26 @@ impl<'py> Translation<'py> {
             }
             None => lacks_value(format!("the name {text:?}, which is not defined,"), None),
         })
+    }
+
+    /// An array of a device, which a function is given as a further argument, so that it is read and written in place.
+    fn captured_array(&mut self, name: &str, object: &Node<'py>, scope: &mut Scope<'py>) -> PyResult<Option<ExprKind>> {
+        let is_ours =
+            object.cast::<crate::array::PyArray>().is_ok() || object.cast::<crate::tensor::PyTensor>().is_ok();
+        let is_class = object.is_instance_of::<PyType>();
+        if !is_ours && (is_class || !object.hasattr("__cuda_array_interface__")?) {
+            return Ok(None);
+        }
+        let known = self.arrays.iter().find(|(_, array)| array.is(object)).map(|(text, _)| text.clone());
+        let text = known.unwrap_or_else(|| {
+            let mut text = format!("@{name}");
+            while self.arrays.iter().any(|(other, _)| *other == text) {
+                text.push('\'');
+            }
+            self.arrays.push((text.clone(), object.clone()));
+            text
+        });
+        Ok(Some(scope.capture(&text)))
     }
 
     /// The object that a chain of attributes leads to from a name that is not local; what is wrong where it leads nowhere.
@@ -575,7 +688,10 @@ impl<'py> Translation<'py> {
             other => return Ok(other),
         };
         // Attributes of arrays and numbers are the language's own.
-        if base.hasattr("__array_interface__")? || base.hasattr("__cuda_array_interface__")? {
+        if base.cast::<crate::array::PyArray>().is_ok()
+            || base.hasattr("__array_interface__")?
+            || base.hasattr("__cuda_array_interface__")?
+        {
             return Ok(None);
         }
         if base.is_instance_of::<pyo3::types::PyComplex>() || base.is_instance_of::<pyo3::types::PyFloat>() {
@@ -590,6 +706,14 @@ impl<'py> Translation<'py> {
 }
 
 impl<'py> Scope<'py> {
+    /// A variable that is a parameter more.
+    fn capture(&mut self, text: &str) -> ExprKind {
+        if !self.captured.iter().any(|c| c == text) {
+            self.captured.push(text.into());
+        }
+        ExprKind::Name(self.name(text.into()))
+    }
+
     fn name(&mut self, text: String) -> Name {
         self.names += 1;
         Name { text, id: self.names - 1 }

@@ -63,17 +63,17 @@ impl NativeKernel {
     }
 
     /// Launches it. Arrays go by their address, numbers as what they are in C, bytes as they are.
-    #[pyo3(signature = (grid, block, args, shared = 0))]
+    #[pyo3(signature = (grid, block, args, shared = 0, cooperative = false))]
     fn __call__<'py>(
         &self,
         grid: &Bound<'py, PyAny>,
         block: &Bound<'py, PyAny>,
         args: &Bound<'py, PyAny>,
         shared: u32,
+        cooperative: bool,
     ) -> PyResult<()> {
         let py = args.py();
-        let launch =
-            Launch { grid: extents("grid", grid)?, block: extents("block", block)?, shared, cooperative: false };
+        let launch = Launch { grid: extents("grid", grid)?, block: extents("block", block)?, shared, cooperative };
         let (mut bytes, mut starts) = (Vec::<u8>::new(), SmallVec::<[u32; 16]>::new());
         let mut arrays: SmallVec<[Array; 16]> = SmallVec::new();
         let mut places: SmallVec<[usize; 16]> = SmallVec::new();

@@ -52,6 +52,12 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
             pair if pair.is_none() => (of, Vec::new()),
             pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),
         };
+        // Text is carried along; kernels have no words for it.
+        if base.getattr("kind")?.extract::<String>().is_ok_and(|kind| matches!(kind.as_str(), "U" | "S" | "V"))
+            && base.getattr("names")?.is_none()
+        {
+            continue;
+        }
         let elem = match element(&base)? {
             Some(record) => record,
             None => match DType::from_name(&base.getattr("name")?.extract::<String>()?) {

@@ -6,7 +6,7 @@ use cuprous_core::DType;
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyType};
 
 use super::record;
 use crate::functions::dtype_argument;
@@ -33,6 +33,7 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
             let items = key.iter().skip(1).map(|item| from_key(&item)).collect::<PyResult<_>>()?;
             Ty::Tuple(items, None)
         }
+        "dtype" => Ty::Tuple(Vec::new(), class_names(dtype_argument(&key.get_item(1)?.extract::<String>()?)?)),
         // By itself a record is an array without axes.
         "record" => {
             let elem = Ty::Record(Arc::new(record::from_key(key)?));
@@ -40,6 +41,40 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
         }
         name => Ty::Scalar(dtype_argument(name)?),
     })
+}
+
+/// A class of numbers as an argument of a kernel is a tuple of nothing with this name, which no tuple of Python's has.
+const CLASS: &str = "@dtype ";
+
+pub(super) fn class_names(d: DType) -> Option<Arc<[String]>> {
+    Some(vec![format!("{CLASS}{}", d.name())].into())
+}
+
+/// The class of numbers that an argument of that type is.
+pub(super) fn class_of(ty: &Ty) -> Option<DType> {
+    match ty {
+        Ty::Tuple(items, Some(names)) if items.is_empty() && names.len() == 1 => {
+            DType::from_name(names[0].strip_prefix(CLASS)?)
+        }
+        _ => None,
+    }
+}
+
+/// The numbers that a class, a dtype or a type of ours stands for.
+pub(super) fn class_argument(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    if let Ok(key) = object.getattr("_kernel_type") {
+        return Ok(from_key(&key)?.scalar());
+    }
+    let numpy = object.py().import("numpy")?;
+    let is_class = match object.cast::<PyType>() {
+        Ok(class) => class.is_subclass(&numpy.getattr("generic")?)?,
+        Err(_) => object.is_instance(&numpy.getattr("dtype")?)?,
+    };
+    if !is_class {
+        return Ok(None);
+    }
+    let name: String = numpy.getattr("dtype")?.call1((object,))?.getattr("name")?.extract()?;
+    Ok(DType::from_name(&name))
 }
 
 /// The same, from a type.
@@ -58,6 +93,7 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
                 None => ("array", a.dtype().map_or("?", DType::name), a.ndim, order).into_pyobject(py),
             }
         }
+        ty if class_of(ty).is_some() => ("dtype", class_of(ty).map_or("?", DType::name)).into_pyobject(py),
         Ty::Tuple(items, _) => {
             let mut all = vec!["tuple".into_pyobject(py)?.into_any()];
             for item in items {

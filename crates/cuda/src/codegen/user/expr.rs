@@ -140,6 +140,13 @@ impl Writer<'_> {
                 let array = self.expr(array);
                 whole(format!("transposed({array})"))
             }
+            Kind::Reshape(array, extents) => {
+                let Ty::Array(to) = &e.ty else { return whole(String::new()) };
+                let elem = self.ctype(&to.elem);
+                let base = self.operand(array, Hold::Whole);
+                let extents = self.arguments(extents).join(", ");
+                whole(format!("array<{elem}, {}>{{({elem}*){base}.data, {{{extents}}}}}", to.ndim))
+            }
             Kind::Extent(array, axis) => whole(format!("{}.shape[{axis}]", self.operand(array, Hold::Whole))),
             Kind::Stride(array, axis) => whole(format!("{}.stride({axis})", self.operand(array, Hold::Whole))),
             Kind::Call(callee, args) => {

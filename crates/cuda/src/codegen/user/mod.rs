@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use cuprous_kernel::Options;
 use cuprous_kernel::ir::{Function, Module};
+use cuprous_kernel::linked::THROUGH_POINTER;
 use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 
@@ -25,12 +26,19 @@ pub struct UserCode {
     pub prelude: Vec<&'static str>,
     /// The code itself.
     pub code: String,
+    /// CUDA C++ of the user's that it calls.
+    pub linked: String,
 }
 
 impl UserCode {
     /// The translation unit.
     pub fn source(&self) -> String {
-        translation_unit(&self.prelude, &self.code)
+        let own = translation_unit(&self.prelude, &self.code);
+        if self.linked.is_empty() {
+            return own;
+        }
+        // First, so that its headers find nothing of ours.
+        format!("{}\n{THROUGH_POINTER}\n{own}", self.linked)
     }
 }
 
@@ -50,14 +58,25 @@ struct Writer<'m> {
     /// Tuples whose structs are needed, inner ones first: (name, definition).
     tuples: Vec<(String, String)>,
     last_line: u32,
+    /// Whether the first function is one that code elsewhere calls, and no kernel.
+    device: bool,
 }
 
 /// The CUDA C++ of a module.
 pub fn generate(module: &Module, options: &Options) -> UserCode {
+    write(module, options, None).0
+}
+
+/// The CUDA C++ of a function that is no kernel and is to be called so, in which nothing has that name; the type of what it returns, and those of its parameters.
+pub fn generate_function(module: &Module, options: &Options, name: &str) -> (UserCode, String, Vec<String>) {
+    write(module, options, Some(name))
+}
+
+fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCode, String, Vec<String>) {
     let mut function_names: Vec<String> = Vec::new();
     for function in &module.functions {
         let mut name = names::free(&function.name);
-        while function_names.contains(&name) {
+        while function_names.contains(&name) || exported == Some(&name) {
             name.push('_');
         }
         function_names.push(name);
@@ -76,6 +95,7 @@ pub fn generate(module: &Module, options: &Options) -> UserCode {
         match_all: false,
         tuples: Vec::new(),
         last_line: 0,
+        device: exported.is_some(),
     };
     writer.parts.add(Part::Kernel);
     let (mut heads, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
@@ -89,7 +109,7 @@ pub fn generate(module: &Module, options: &Options) -> UserCode {
         writer.names = names::variables(function, &writer.function_names);
         writer.sizes = Sizes::of(function);
         writer.places = Places::of(function);
-        if k > 0 {
+        if k > 0 || writer.device {
             let head = writer.head(function, k);
             heads.line(format!("{head};"));
             bodies.line(format!("// {}, line {}: {}", function.file, function.first_line, function.name));
@@ -116,7 +136,11 @@ pub fn generate(module: &Module, options: &Options) -> UserCode {
     if writer.match_all {
         writer.parts.add(Part::MatchAll);
     }
-    UserCode { name: writer.function_names[0].clone(), prelude: writer.parts.texts(), code }
+    let ret = if kernel.ret == Ty::None { "void".into() } else { writer.ctype(&kernel.ret) };
+    let params =
+        kernel.vars[..kernel.params].iter().filter(|v| v.ty != Ty::None).map(|v| writer.ctype(&v.ty)).collect();
+    let name = writer.function_names[0].clone();
+    (UserCode { name, prelude: writer.parts.texts(), code, linked: options.linked.clone() }, ret, params)
 }
 
 impl Writer<'_> {

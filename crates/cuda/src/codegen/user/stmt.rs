@@ -9,7 +9,6 @@ use cuprous_kernel::types::Ty;
 use super::Writer;
 use super::expr::{exact, is_loose};
 use crate::codegen::text::Code;
-use crate::codegen::types::ctype;
 
 /// Where variables are declared: at the assignment that stands before every use, else at the top.
 #[derive(Default)]
@@ -116,10 +115,11 @@ impl Writer<'_> {
             .map(|p| format!("{} {}", self.ctype(&function.vars[p].ty), self.names[p]))
             .collect();
         let name = &self.function_names[k];
-        if k == 0 {
+        if k == 0 && !self.device {
             let bounds = match self.options.launch_bounds {
-                Some((threads, Some(blocks))) => format!(" __launch_bounds__({threads}, {blocks})"),
-                Some((threads, None)) => format!(" __launch_bounds__({threads})"),
+                Some([threads, 0, 0]) => format!(" __launch_bounds__({threads})"),
+                Some([threads, blocks, 0]) => format!(" __launch_bounds__({threads}, {blocks})"),
+                Some([threads, blocks, cluster]) => format!(" __launch_bounds__({threads}, {blocks}, {cluster})"),
                 None => String::new(),
             };
             return format!("extern \"C\" __global__ void{bounds} {name}({})", params.join(", "));
@@ -326,21 +326,22 @@ impl Writer<'_> {
     /// A host array as data of the module.
     pub(super) fn constant(&mut self, k: usize, code: &mut Code) {
         let array = self.module.constants[k].clone();
-        self.parts.dtype(array.dtype);
-        let (c, size) = (ctype(array.dtype), array.dtype.size());
-        let items: Vec<String> = array
-            .bytes
-            .chunks(size)
-            .map(|bytes| {
-                let mut all = [0; 16];
-                all[..bytes.len()].copy_from_slice(bytes);
-                match array.dtype {
-                    // Their bits: a constant initialiser calls no function.
-                    DType::F16 | DType::BF16 => format!("{{{}}}", u16::from_le_bytes([all[0], all[1]])),
-                    d => exact(cuprous_core::Scalar(all).number(d), d),
+        let c = self.ctype(&array.elem);
+        let item = |bytes: &[u8]| {
+            let mut all = [0; 16];
+            match array.elem.scalar() {
+                None => format!("{{{{{}}}}}", bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")),
+                Some(d) => {
+                    all[..bytes.len()].copy_from_slice(bytes);
+                    match d {
+                        // Their bits: a constant initialiser calls no function.
+                        DType::F16 | DType::BF16 => format!("{{{}}}", u16::from_le_bytes([all[0], all[1]])),
+                        d => exact(cuprous_core::Scalar(all).number(d), d),
+                    }
                 }
-            })
-            .collect();
+            }
+        };
+        let items: Vec<String> = array.bytes.chunks(array.elem.item_size().max(1)).map(item).collect();
         let count = items.len().max(1);
         // Constant memory has 64 KiB for all.
         let space = if array.bytes.len() <= 16 << 10 { "__constant__" } else { "__device__" };

@@ -1,0 +1,165 @@
+"""Device memory that another process opens by a handle."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cuprous._args import ndarray
+from cuprous.cuda._device import is_available
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = (("reserved", ctypes.c_byte * 64),)
+
+
+def _driver() -> Any:
+    if not is_available():
+        raise RuntimeError("handles of device memory need a GPU: arrays on the CPU are shared through shared memory")
+    for name in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(name)
+    raise RuntimeError("the CUDA driver's library was not found")
+
+
+def _check(what: str, status: int) -> None:
+    if status:
+        raise RuntimeError(f"[{what}] the driver says {status}")
+
+
+class IpcHandle:
+    """Names device memory in other processes, which `open_array` it; this process cannot.
+
+    Args:
+        address: where an array begins.
+        size: its bytes.
+    """
+
+    def __init__(self, handle: bytes, size: int, offset: int, device: int) -> None:
+        self._handle = handle
+        self.size = size
+        #: How far the array begins into the memory that the driver gave.
+        self.offset = offset
+        self.device = device
+        self._opened: int | None = None
+
+    @classmethod
+    def of(cls, address: int, size: int, device: int) -> IpcHandle:
+        """The handle of memory of this process."""
+        driver = _driver()
+        base, length = ctypes.c_uint64(), ctypes.c_size_t()
+        _check("cuMemGetAddressRange", driver.cuMemGetAddressRange_v2(
+            ctypes.byref(base), ctypes.byref(length), ctypes.c_uint64(address)))  # fmt: skip
+        handle = _Handle()
+        _check("get_ipc_handle", driver.cuIpcGetMemHandle(ctypes.byref(handle), base))
+        return cls(bytes(handle), size, address - base.value, device)
+
+    @property
+    def handle(self) -> Any:
+        """The driver's handle; its 64 bytes are `.reserved`."""
+        return _Handle.from_buffer_copy(self._handle)
+
+    def open_array(self, context: Any, shape: Any, dtype: Any, strides: Any = None) -> ndarray:
+        """The array, in a process that got the handle; `close` ends it.
+
+        Raises:
+            NotImplementedError: for `strides`.
+            RuntimeError: in the process that owns the memory, and where the driver refuses.
+        """
+        if strides is not None:
+            raise NotImplementedError("[open_array] strides= is not supported; open all of it and take a view")
+        from cuprous._convert import from_cuda_interface
+        from cuprous.cuda._arrays import synchronize
+
+        synchronize()  # the context is current afterwards
+        driver = _driver()
+        found = ctypes.c_uint64()
+        opened = driver.cuIpcOpenMemHandle_v2(ctypes.byref(found), self.handle, ctypes.c_uint(1))
+        _check("open_ipc_array", opened)
+        self._opened = found.value
+        size = shape if isinstance(shape, tuple) else (int(shape),)
+        interface = {
+            "shape": size, "typestr": np.dtype(dtype).str, "data": (found.value + self.offset, False), "version": 3,
+            "strides": None, "stream": None,
+        }  # fmt: skip
+        return from_cuda_interface(self, interface)
+
+    def close(self) -> None:
+        """Lets go of memory that was opened."""
+        if self._opened is not None:
+            from cuprous.cuda._arrays import synchronize
+
+            synchronize()
+            _driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._opened))
+            self._opened = None
+
+    def __reduce__(self) -> Any:
+        return IpcHandle, (self._handle, self.size, self.offset, self.device)
+
+
+class IpcArrayHandle:
+    """An array for other processes: it is pickled, and there `with handle as array:` opens it."""
+
+    def __init__(self, ipc_handle: IpcHandle, array_desc: dict[str, Any]) -> None:
+        self._ipc_handle = ipc_handle
+        self._array_desc = array_desc
+
+    def open(self) -> ndarray:
+        """The array, on the memory of the process that made the handle."""
+        from cuprous.cuda._arrays import current_context
+
+        return self._ipc_handle.open_array(current_context(), **self._array_desc)
+
+    def close(self) -> None:
+        """Lets go of it."""
+        self._ipc_handle.close()
+
+    def __enter__(self) -> ndarray:
+        return self.open()
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+
+def handle_of(array: Any) -> IpcArrayHandle:
+    """The handle of an array on a GPU.
+
+    Raises:
+        NotImplementedError: for an array with gaps.
+        RuntimeError: for one on the CPU.
+    """
+    from cuprous.cuda._arrays import synchronize
+
+    if not hasattr(array, "__cuda_array_interface__"):
+        raise RuntimeError("get_ipc_handle needs an array on a GPU; on the CPU use multiprocessing.shared_memory")
+    interface = array.__cuda_array_interface__
+    if interface.get("strides") is not None:
+        raise NotImplementedError("get_ipc_handle of an array with gaps is not supported; copy it first")
+    synchronize()
+    size = int(np.prod(array.shape)) * array.dtype.itemsize
+    handle = IpcHandle.of(interface["data"][0], size, array.device.id)
+    return IpcArrayHandle(handle, {"shape": tuple(array.shape), "dtype": array.dtype})
+
+
+@contextlib.contextmanager
+def open_ipc_array(handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0) -> Iterator[ndarray]:
+    """The array that a handle's 64 bytes name, in a block: `with cuda.open_ipc_array(handle, shape, dtype) as a:`.
+
+    Raises:
+        NotImplementedError: for `strides`.
+        RuntimeError: without a GPU, and where the driver refuses.
+    """
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    opened = IpcHandle(bytes(handle), size, offset, 0)
+    try:
+        yield opened.open_array(None, shape, dtype, strides)
+    finally:
+        opened.close()
+
+
+__all__ = ["IpcArrayHandle", "IpcHandle", "handle_of", "open_ipc_array"]

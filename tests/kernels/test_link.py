@@ -1,0 +1,201 @@
+"""CUDA C++ that kernels call, code of functions for others, handles between processes, warnings, and pickles."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous import cuda
+from cuprous.cuda import config
+
+from .test_host_words import NVRTC
+from .test_raw import ON_GPU
+
+TWICE = """
+extern "C" __device__ int twice(int* result, int a) { *result = 2 * a; return 0; }
+extern "C" __device__ double half(double x) { return x / 2; }
+"""
+
+
+def kernel_of_twice(link: Any) -> Any:
+    twice = cuda.declare_device("twice", "int32(int32)")
+    half = cuda.declare_device("half", "float64(float64)", abi="c")
+
+    @cuda.jit(link=link)
+    def kernel(r, x):
+        i = cuda.grid(1)
+        if i < r.size:
+            r[i] = twice(x[i]) + half(3)
+
+    return kernel
+
+
+def test_functions_of_cuda_cpp(tmp_path: Path) -> None:
+    file = tmp_path / "twice.cu"
+    file.write_text(TWICE)
+    r, x = np.zeros(5), np.arange(5, dtype=np.int32)
+    for link in ([str(file)], file, cuda.CUSource(TWICE), [cuda.CUSource(TWICE.encode())]):
+        kernel = kernel_of_twice(link)
+        if ON_GPU:
+            kernel[1, 32](r, x)
+            np.testing.assert_array_equal(r, 2 * x + 1.5)
+        else:
+            with pytest.raises(NotImplementedError, match=r"twice is CUDA C.*GPU"):
+                kernel[1, 32](r, x)
+
+
+@NVRTC
+def test_what_is_linked_is_compiled_with_the_kernel() -> None:
+    kernel = kernel_of_twice(cuda.CUSource(TWICE))
+    ptx = cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
+    assert ".entry kernel" in ptx
+    named = cuda.declare_device("twice", "int32(int32)", link=cuda.CUSource(TWICE))
+
+    @cuda.jit
+    def other(r):
+        r[0] = named(4)
+
+    assert ".entry other" in cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (8, 0))
+
+
+def test_what_cannot_be_linked(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"Don't know how to link file with extension \.cuh"):
+        cuda.jit("void()", link=["header.cuh"])(lambda: None)
+    with pytest.raises(RuntimeError, match="with no extension"):
+        cuda.jit("void()", link=["data"])(lambda: None)
+    with pytest.raises(cuda.errors.LinkerError) as missing:
+        cuda.jit("void()", link=["nonexistent.a"])(lambda: None)
+    assert "nonexistent.a not found" in missing.value.args
+    file = tmp_path / "code.cubin"
+    file.write_bytes(b"")
+    with pytest.raises(NotImplementedError, match="only CUDA C"):
+        cuda.jit(link=[file])(lambda: None)
+    f = cuda.declare_device("f", "int32(float32[:])")
+    assert f.sig == cuda.int32(cuda.float32[:]) or f.sig.args == (cuda.float32[:],)
+    with pytest.raises(NotImplementedError, match=r"array.* is not supported"):
+        f._kernel_name  # noqa: B018
+    with pytest.raises(TypeError, match="Return type must be provided"):
+        cuda.declare_device("f", (cuda.int32,))
+    with pytest.raises(RuntimeError, match="kernels can call it"):
+        cuda.declare_device("f", "int32()")()
+
+
+def add(x, y):
+    return x + y
+
+
+@NVRTC
+def test_code_of_functions_for_others() -> None:
+    ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(8, 0))
+    assert returns is cuda.int32
+    assert ".visible .func  (.param .b32 func_retval0) add(" in ptx
+    ptx, returns = cuda.compile(add, (cuda.float32, cuda.float64), abi_info={"abi_name": "_Z3sumfd"}, cc=(9, 0))
+    assert (returns, ".param .b64 func_retval0) _Z3sumfd(" in ptx) == (cuda.float64, True)
+    ptx, _ = cuda.compile_ptx(lambda x: x, "int32(int32)", device=True)
+    assert ".param .b32 func_retval0) _lambda_(" in ptx  # Numba's own: the result through a pointer, then 0
+    code, _ = cuda.compile(lambda x: x / 2, "complex128(complex128)", output="ltoir", cc=(8, 0))
+    assert isinstance(code, bytes)
+    assert len(code) > 100
+    [code], returns = cuda.compile_all(add, (cuda.int16, cuda.int16), output="ptx")
+    assert returns == cuda.int64
+    bounded, _ = cuda.compile_ptx(lambda: None, "void()", launch_bounds=(128, 2, 4), cc=(9, 0))
+    assert all(word in bounded for word in (".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4"))
+
+
+def test_functions_that_are_not_compiled_for_others() -> None:
+    with pytest.raises(NotImplementedError, match="The C ABI is not supported for kernels"):
+        cuda.compile(add, (cuda.int32,) * 2, device=False, abi="c")
+    with pytest.raises(NotImplementedError, match="Unsupported ABI: fastcall"):
+        cuda.compile_ptx(add, (cuda.int32,) * 2, abi="fastcall")
+    with pytest.raises(NotImplementedError, match="numbers are"):
+        cuda.compile(add, (cuda.float32[:], cuda.int32))
+
+
+def test_handles_are_of_memory_on_gpus() -> None:
+    a = cp.arange(3)
+    if ON_GPU:
+        handle = pickle.loads(pickle.dumps(a.get_ipc_handle()))
+        assert handle._array_desc["shape"] == (3,)
+        return
+    with pytest.raises(RuntimeError, match="needs an array on a GPU"):
+        a.get_ipc_handle()
+    with pytest.raises(RuntimeError, match="need a GPU"), cuda.open_ipc_array(b"0" * 64, 3, int):
+        pass
+
+
+@cuda.jit
+def first(a, n):
+    a[0] = n
+
+
+def test_warnings_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.zeros(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first[1, 1](a, 1)
+    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 1)
+    monkeypatch.setattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", 1)
+    with pytest.warns(cuda.errors.NumbaPerformanceWarning, match=r"Grid size .+ low occupancy") as found:
+        launch = first[1, 1]
+    assert found[0].filename == __file__
+    with pytest.warns(cuda.errors.NumbaPerformanceWarning, match=r"Host array used in CUDA kernel will incur.+copy"):
+        launch(cuda.pinned_array(3), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wide = first[4096, 1]
+        for quiet in (cuda.mapped_array(3), cuda.managed_array(3), cuda.device_array(3)):
+            wide(quiet, 1)
+
+
+def test_carveouts() -> None:
+    for value in ("MaxL1", "MaxShared", "default", 0, 50, 100, -1):
+        cuda.jit(shared_memory_carveout=value)(first.py_func)[1, 1](np.zeros(1), 2)
+    for wrong, message in ((101, "between -1 and 100"), (-2, "between -1 and 100"), ("most", "Invalid carveout value")):
+        with pytest.raises(ValueError, match=message):
+            cuda.jit(shared_memory_carveout=wrong)
+
+
+def test_kernels_without_a_name_are_pickled_by_their_code() -> None:
+    offset = 3
+
+    @cuda.jit(device=True)
+    def inner(a):
+        return a + offset
+
+    @cuda.jit("void(int64[:])")
+    def kernel(a):
+        a[0] = inner(a[0])
+
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(kernel))))
+    a = np.zeros(1, int)
+    again[1, 1](a)
+    assert (a[0], again.specialized) == (3, True)
+    launch = pickle.loads(pickle.dumps(again[5, (8, 2)]))
+    assert (launch.griddim, launch.blockdim, launch.sharedmem) == ((5, 1, 1), (8, 2, 1), 0)
+    assert pickle.loads(pickle.dumps(first)) is first
+
+    @cuda.vectorize(["int64(int64)", "float64(float64)"])
+    def double(x):
+        return x * 2
+
+    assert pickle.loads(pickle.dumps(double))(np.arange(3)).tolist() == [0, 2, 4]
+
+
+def test_rows_of_the_only_types_are_cast_within_their_kind() -> None:
+    @cuda.guvectorize(["void(int32, int32[:], int32[:])"], "(),(t)->(t)")
+    def scaled(a, b, out):
+        for i in range(b.size):
+            out[i] = a * b[i]
+
+    b = np.arange(4, dtype=np.int32)
+    assert scaled(np.int64(2), b).tolist() == [0, 2, 4, 6]
+    with pytest.raises(TypeError, match=r"does not support \.astype\(\)"):
+        scaled(cuda.to_device(np.array(2)), b)
+    with pytest.raises(TypeError, match="No matching version"):
+        scaled(2.5, b)

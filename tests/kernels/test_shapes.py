@@ -1,0 +1,265 @@
+"""Methods of arrays that give arrays, arrays from outside, records as constants, tests of types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+from cuprous import cuda
+
+
+def run(function: Any, *args: Any, threads: int = 1) -> None:
+    cuda.jit(function)[1, threads](*args)
+
+
+@pytest.mark.parametrize("shape", [(24,), (4, 6), (8, -1), (2, -1, 3), -1, (-1, 1)])
+def test_reshape(shape: Any) -> None:
+    """By a tuple whose numbers are known at the launch, or one by one; what is written goes to the array."""
+    a = np.arange(24.0).reshape(2, 12)
+    wanted = a.reshape(shape)
+    out = np.zeros_like(wanted)
+
+    def kernel(a, shape, out):
+        out[:] = a.reshape(shape)
+        b = a.reshape(3, -1)
+        b[0, 1] = b[2, 7] + 100
+
+    run(kernel, a.copy(), shape, out)
+    np.testing.assert_array_equal(out, wanted)
+    changed = a.copy()
+    run(kernel, changed, shape, out)
+    assert changed[0, 1] == a[1, 11] + 100
+
+    def flat(a, out):
+        out[:] = a.ravel()
+
+    out = np.zeros(24)
+    run(flat, a, out)
+    np.testing.assert_array_equal(out, a.ravel())
+
+
+def test_reshape_of_nothing_and_of_what_does_not_fit() -> None:
+    out = np.zeros((1, 0, 2))
+
+    def empty(a, out):
+        out[:] = a.reshape(1, 0, 2)
+
+    run(empty, np.zeros(0), out)
+
+    def kernel(a, n, out):
+        out[0] = a.reshape(n)[0]
+
+    def two_axes(a, n, out):
+        out[0] = a.reshape(n)[0, 0]
+
+    with pytest.raises(ValueError, match="another number of elements"):
+        run(kernel, np.zeros(6), 7, np.zeros(1))
+    with pytest.raises(ValueError, match="another number of elements"):
+        run(two_axes, np.zeros(6), (4, -1), np.zeros(1))
+    with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*gaps"):
+        run(kernel, np.zeros(12)[::2], 6, np.zeros(1))
+    with pytest.raises(cuda.errors.TypingError, match="must be an integer, not float64"):
+        run(kernel, np.zeros(6), 2.0, np.zeros(1))
+
+
+def test_a_variable_that_is_reshaped_again_and_again() -> None:
+    def kernel(result, arr):
+        for _ in range(2):
+            arr = arr.reshape(3 * 2)
+            arr = arr.reshape(3, 2)
+        for i in range(arr.shape[0]):
+            for j in range(arr.shape[1]):
+                result[i, j] = arr[i, j]
+
+    a, result = np.arange(6.0).reshape(3, 2), np.zeros((3, 2))
+    run(kernel, result, a)
+    np.testing.assert_array_equal(result, a)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float64, np.int16])
+def test_view_as_another_dtype(dtype: Any) -> None:
+    a = np.arange(4, 28, dtype=np.uint8).reshape(3, 8)
+    wanted = a.view(dtype)
+    out = np.zeros_like(wanted)
+
+    def kernel(a, out):
+        out[:] = a.view(dtype)
+
+    run(kernel, a, out)
+    np.testing.assert_array_equal(out, wanted)
+
+    def part(a, out, start):
+        out[0] = a[start : start + 8].view(np.int32)[1]
+
+    for start in (0, 8):
+        first = np.zeros(1, np.int32)
+        run(part, a.ravel(), first, start)
+        assert first[0] == a.ravel()[start : start + 8].view(np.int32)[1]
+
+    def ragged(a, out):
+        out[0] = a[:7].view(np.int32)[0]
+
+    with pytest.raises(ValueError, match="no whole number of int32"):
+        run(ragged, a.ravel(), np.zeros(1, np.int32))
+
+
+def test_bits_of_numbers() -> None:
+    def kernel(x, bits, back):
+        bits[0] = x[0].view(np.int32)
+        back[0] = bits[0].view(np.float32)
+
+    x, bits, back = np.array([-1.5], np.float32), np.zeros(1, np.int32), np.zeros(1, np.float32)
+    run(kernel, x, bits, back)
+    assert (bits[0], back[0]) == (x.view(np.int32)[0], x[0])
+
+
+def test_copies_lie_in_the_threads_memory() -> None:
+    table = np.array([1.0, 2.0, 3.0])[::-1]
+
+    def kernel(out, i):
+        mine = table.copy()
+        mine[i] = 10
+        out[:] = mine
+
+    out = np.zeros(3)
+    run(kernel, out, 1)
+    assert out.tolist() == [3, 10, 1]
+
+    def unknown(a, out):
+        b = a.copy()
+        out[0] = b[0]
+
+    with pytest.raises(cuda.errors.UnsupportedError, match=r"(?s)copy\(\).*cuda.local.array"):
+        run(unknown, np.zeros(3), np.zeros(1))
+
+
+def test_arrays_of_devices_from_outside_are_used_in_place() -> None:
+    table, result = cp.arange(4.0), cp.zeros(4)
+
+    @cuda.jit(device=True)
+    def twice(i):
+        return 2 * table[i]
+
+    @cuda.jit
+    def kernel(n):
+        i = cuda.grid(1)
+        if i < n:
+            result[i] = twice(i) + table.size
+
+    kernel[1, 32](4)
+    assert result.tolist() == [4, 6, 8, 10]
+    table *= 10  # what it holds at the launch counts
+    kernel[1, 32](4)
+    assert result.tolist() == [4, 24, 44, 64]
+    assert kernel.signatures == [(cuda.int64,)]
+
+    many = (table, result)
+    # One that is captured with others, and by a function inside.
+
+    @cuda.jit
+    def inside(out):
+        def of(i):
+            return table[i]
+
+        out[0] = of(3)
+
+    out = np.zeros(1)
+    inside[1, 1](out)
+    assert out[0] == 30
+    assert len(many) == 2
+
+
+POINTS = np.array([(1.0, 2), (3.0, 4)], dtype=[("x", float), ("y", int)])
+PACKED = np.array([(1, 0xDEADBEEF, 3), (4, 5, 6)], np.dtype([("a", "u1"), ("b", "u4"), ("c", "u1")], align=True))
+NONE = np.array([], dtype=POINTS.dtype)
+
+
+def test_constant_arrays_of_records() -> None:
+    def kernel(x, y, b):
+        points, packed = cuda.const.array_like(POINTS), cuda.const.array_like(PACKED)
+        for i in range(len(points)):
+            x[i], y[i], b[i] = points[i].x, points[i]["y"], packed[i].b
+        y[0] += len(cuda.const.array_like(NONE))
+
+    x, y, b = np.zeros(2), np.zeros(2, int), np.zeros(2, np.uint32)
+    run(kernel, x, y, b)
+    np.testing.assert_array_equal(x, POINTS["x"])
+    np.testing.assert_array_equal(y, POINTS["y"])
+    np.testing.assert_array_equal(b, PACKED["b"])
+
+
+def kinds(x):
+    if isinstance(x, int):
+        return 1
+    if isinstance(x, (float, complex)):
+        return 2 if isinstance(x, float) else 3
+    return 4 if isinstance(x, tuple) else 5
+
+
+def test_isinstance_is_known_when_the_kernel_is_compiled() -> None:
+    cases = [1, True, np.int8(1), 2.5, np.float32(1), 1j, (1, 2), np.zeros(2)]
+    for case in cases:
+        out = np.zeros(3, int)
+
+        def kernel(x, out):
+            out[0] = kinds(x)
+            out[1] = isinstance(x, (np.integer, np.float32))
+            out[2] = isinstance(x, np.ndarray)
+
+        run(kernel, case, out)
+        is_int = isinstance(case, (int, np.integer))
+        wanted = 1 if is_int else kinds(case.item() if isinstance(case, np.generic) else case)
+        exact = isinstance(case, (np.integer, np.float32)) or type(case) is int
+        assert out.tolist() == [wanted, exact, isinstance(case, np.ndarray)], case
+
+
+def test_signatures_of_device_functions_convert_arguments() -> None:
+    def add(x, y):
+        return x + y
+
+    whole = cuda.jit("(int64, int64)", device=True)(add)
+    either = cuda.jit(["(int64, int64)", "(float64, float64)"], device=True)(add)
+
+    def kernel(a, out):
+        out[0] = whole(a[0], 2.5)
+        out[1] = either(1, a[0])
+        out[2] = either(a.size, 2)
+
+    out = np.zeros(3)
+    run(kernel, np.array([1.5]), out)
+    assert out.tolist() == [3, 2.5, 3]
+    with pytest.raises(cuda.errors.TypingError, match=r"Invalid use of type.*with parameters \(complex128, int64\)"):
+        run(lambda a, out: whole(a[0], 1), np.zeros(1, complex), out)
+
+
+def test_errors_say_what_does_not_come_to_an_end() -> None:
+    def runaway(x):
+        return runaway(x)
+
+    def grows(n):
+        if n > 0:
+            return grows(n - 1), 0
+        return None
+
+    with pytest.raises(cuda.errors.TypingError, match="runaway recursion"):
+        cuda.jit("void()")(lambda: runaway(1))
+    with pytest.raises(cuda.errors.TypingError, match="Return type of recursive function does not converge"):
+        cuda.jit("void()")(lambda: grows(1))
+    with pytest.raises(cuda.errors.TypingError, match="Invalid NumPy dtype specified: 'int33'"):
+        cuda.jit("void()")(lambda: cuda.local.array(3, "int33"))
+
+
+def test_angles_that_are_none() -> None:
+    import cmath
+
+    def kernel(r, phi, out):
+        for i in range(r.size):
+            out[i] = cmath.rect(r[i], phi[i])
+
+    r, phi = np.array([0.0, 0.0, 0.0, 2.0, -0.0]), np.array([np.inf, -np.inf, np.nan, 1.0, 3.0])
+    out = np.zeros(5, complex)
+    run(kernel, r, phi, out)
+    np.testing.assert_allclose(out, [cmath.rect(a, b) for a, b in zip(r, phi, strict=True)])
