@@ -101,7 +101,9 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 
 def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
     """Numba's word for `get`: a NumPy array with the elements, `ary` where it is given."""
-    return get(self, stream if hasattr(stream, "synchronize") else None, out=ary)
+    return get(
+        self, stream if hasattr(stream, "synchronize") else None, "A", out=ary
+    )  # rows or columns, as it lies there
 
 
 def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:

@@ -243,6 +243,24 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
 # --- attributes
 
 
+class _Truth(int):
+    """True or False, which is also called: an attribute here, a method of Numba's arrays."""
+
+    __slots__ = ()
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return str(bool(self))
+
+
+def _truth(name: str, doc: str) -> property:
+    native = ndarray.__dict__[name].__get__
+    both = _Truth(False), _Truth(True)
+    return property(lambda self: both[native(self)], doc=doc)
+
+
 class Flags:
     """How an array lies in memory, by attribute and by NumPy's keys. Arrays are always aligned and can be written."""
 
@@ -251,8 +269,8 @@ class Flags:
     writebackifcopy = False
 
     def __init__(self, array: ndarray) -> None:
-        self.c_contiguous = array.is_c_contiguous
-        self.f_contiguous = array.is_f_contiguous
+        self.c_contiguous = bool(array.is_c_contiguous)
+        self.f_contiguous = bool(array.is_f_contiguous)
         self.owndata = array.base is None and not array.is_external
 
     @property
@@ -432,6 +450,8 @@ _PROPERTIES: dict[str, property] = {
     "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
     "flags": property(Flags, doc="Contiguity, ownership and what else NumPy's flags say."),
     "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
+    "is_c_contiguous": _truth("is_c_contiguous", "Whether elements lie row after row, without gaps."),
+    "is_f_contiguous": _truth("is_f_contiguous", "Whether elements lie column after column, without gaps."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
     "alloc_size": property(lambda self: self.nbytes, doc="Numba's word for `nbytes`."),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),

@@ -173,3 +173,10 @@ def test_empty_errors() -> None:
             getattr(cp, name)(cp.empty((0,)))
     with pytest.raises(np.exceptions.AxisError):
         cp.sum(cp.ones(3), axis=1)
+
+
+def test_sums_of_complex_numbers_as_reals_warn() -> None:
+    a = cp.ones(8, complex)
+    with pytest.warns(np.exceptions.ComplexWarning, match="imaginary part") as found:
+        assert float(a.sum(dtype=float)) == 8
+    assert found[0].filename == __file__

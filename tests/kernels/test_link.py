@@ -199,3 +199,12 @@ def test_rows_of_the_only_types_are_cast_within_their_kind() -> None:
         scaled(cuda.to_device(np.array(2)), b)
     with pytest.raises(TypeError, match="No matching version"):
         scaled(2.5, b)
+
+
+def test_a_debugged_function_without_source_is_told_of() -> None:
+    space: dict[str, Any] = {}
+    exec("def hidden(a):\n    a[0] = 3\n", space)
+    a = np.zeros(1)
+    with pytest.warns(cuda.errors.NumbaDebugInfoWarning, match="Could not find source for function"):
+        cuda.jit(debug=True)(space["hidden"])[1, 1](a)
+    assert a[0] == 3

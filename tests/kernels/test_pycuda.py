@@ -299,6 +299,7 @@ def test_scans(n: int) -> None:
 def test_tools() -> None:
     assert tools.dtype_to_ctype(np.float32) == "float"
     assert tools.parse_c_arg("const unsigned long long * x").declarator() == "unsigned long long *x"
+    assert [tools.bitlog2(n) for n in (1, 17, 0xAFFE)] == [0, 4, 15]
     pool = tools.DeviceMemoryPool()
     memory = pool.allocate(1000)
     assert pool.active_bytes >= memory.size

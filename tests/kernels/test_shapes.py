@@ -263,3 +263,100 @@ def test_angles_that_are_none() -> None:
     out = np.zeros(5, complex)
     run(kernel, r, phi, out)
     np.testing.assert_allclose(out, [cmath.rect(a, b) for a, b in zip(r, phi, strict=True)])
+
+
+def test_text_is_written_into_arrays_of_text() -> None:
+    def kernel(a, b, r):
+        i = cuda.grid(1)
+        if i < r.size:
+            a[i] = "Xÿ€"
+            b[i] = b"XYZ too long"
+            r[i]["y"] = "ABC"
+            r[i].x = i
+
+    a, b = np.full(3, "before", "U6"), np.full(3, b"before", "S7")
+    r = np.zeros(2, [("x", np.int32), ("y", "U4")])
+    run(kernel, a, b, r, threads=4)
+    assert a.tolist() == ["Xÿ€", "Xÿ€", "before"]
+    assert b.tolist() == [b"XYZ too", b"XYZ too", b"before"]
+    assert r.tolist() == [(0, "ABC"), (1, "ABC")]
+    with pytest.raises(cuda.errors.TypingError, match="text cannot be stored in"):
+        run(kernel, np.zeros(3), b, r)
+
+    def wide(b):
+        b[0] = "€"
+
+    with pytest.raises(cuda.errors.TypingError, match="no such character"):
+        run(wide, b)
+
+
+def test_dates_are_counts_of_one_unit() -> None:
+    def kernel(dates, target, delta, matches, out):
+        i = cuda.grid(1)
+        if i < dates.size:
+            matches[i] = dates[i] == target
+            out[i] = dates[i] - delta
+
+    dates = np.arange("2005-02", "2005-03", dtype="datetime64[D]")
+    matches, out = np.zeros(dates.size, bool), np.zeros_like(dates)
+    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out, threads=64)
+    np.testing.assert_array_equal(out, dates - np.timedelta64(3, "D"))
+    assert matches.nonzero()[0].tolist() == [5]
+    with pytest.raises(TypeError, match="one unit"):
+        run(kernel, dates, dates[5].astype("M8[s]"), dates[6] - dates[3], matches, out)
+    with pytest.raises(ValueError, match="NaT"):
+        run(kernel, dates, np.datetime64("NaT", "D"), dates[6] - dates[3], matches, out)
+    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out)  # what failed left nothing
+
+
+def test_classes_of_numbers_are_arguments() -> None:
+    @cuda.jit
+    def kernel(out, dtype):
+        mine = cuda.local.array(3, dtype)
+        mine[0] = 2.75
+        out[0] = mine[0]
+
+    out = np.zeros(1)
+    for dtype, wanted in ((np.int32, 2), (np.float64, 2.75), (cuda.float32, 2.75), (np.dtype("u1"), 2)):
+        kernel[1, 1](out, dtype)
+        assert out[0] == wanted
+    special = kernel.specialize(out, np.float64)
+    assert special.get_local_mem_per_thread() >= 24
+    assert repr(special.signatures[0][1]) == "class(float64)"
+
+
+def test_words_of_device_arrays() -> None:
+    a = cuda.to_device(np.arange(10).reshape(2, 5))
+    assert (a.is_c_contiguous(), a.is_f_contiguous(), bool(a.is_c_contiguous)) == (True, False, True)
+    f = a.reshape(5, 2, order="F").copy("F")
+    assert (f.is_f_contiguous(), f.copy_to_host().flags.f_contiguous) == (True, True)
+    assert cuda.device_array(np.array([3, 4]), bool).shape == (3, 4)
+    with pytest.raises(ValueError, match="repeated axis in transpose"):
+        np.transpose(a, (0, 0))
+    with pytest.raises(ValueError, match=r"from shape \(2,3\) into shape \(35,\)"):
+        cp.zeros(35)[:] = np.ones((1, 2, 3))
+    with pytest.raises(RuntimeError, match="Cannot compile a device function as a kernel"):
+        cuda.jit(device=True)(lambda: None)[1, 1]()
+
+    @cuda.vectorize(["int64(int64)"])
+    def ufunc(x):
+        return x
+
+    def kernel(a):
+        a[0] = ufunc(a[1])
+
+    with pytest.raises(cuda.errors.TypingError, match="Untyped global name 'ufunc'"):
+        run(kernel, np.zeros(3))
+
+
+def test_a_grid_barrier_makes_a_kernel_cooperative() -> None:
+    @cuda.jit
+    def kernel(a):
+        cuda.cg.this_grid().sync()
+        a[0] = 1
+
+    kernel[1, 1](np.zeros(1))
+    assert all(facts.cooperative for facts in kernel.overloads.values())
+    plain = cuda.jit(lambda a: None)
+    plain[1, 1](np.zeros(1))
+    assert not any(facts.cooperative for facts in plain.overloads.values())

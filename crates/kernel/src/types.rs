@@ -23,6 +23,9 @@ pub enum Ty {
     Tuple(Vec<Ty>, Option<Arc<[String]>>),
 }
 
+/// The field of a record that is text: its characters.
+pub const TEXT: &str = "@text";
+
 /// The type of a record.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RecordTy {

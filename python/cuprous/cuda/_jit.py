@@ -310,6 +310,10 @@ def jit(
     def make(function: Any) -> Dispatcher:
         if isinstance(function, Dispatcher):
             function = function.py_func
+        if debug:
+            from cuprous.cuda import _source
+
+            _source.DEBUGGED.add(function)
         kernel = Dispatcher(function, device, linked=_linked(function, link), **options)
         for signature in signatures:
             kernel.compile(signature)

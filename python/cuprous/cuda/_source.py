@@ -6,10 +6,15 @@ import ast
 import inspect
 import sys
 import textwrap
+import warnings
+import weakref
 from types import CodeType
 from typing import Any
 
 from cuprous.cuda import _bytecode
+
+#: Functions compiled with `debug=True`, whose places somebody wants to see.
+DEBUGGED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
@@ -26,6 +31,11 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     except (OSError, TypeError):
         lines, first = _command(code), code.co_firstlineno
     file = code.co_filename
+    if not lines and function in DEBUGGED:
+        from cuprous.cuda.errors import NumbaDebugInfoWarning
+
+        message = f"Could not find source for function: {function}. Debug line information may be inaccurate."
+        warnings.warn(message, NumbaDebugInfoWarning, stacklevel=2)
     if not lines:
         lines, first, file = _bytecode.source(code) or [], 1, f"<{function.__name__}, rebuilt from its bytecode>"
     if not lines:

@@ -35,11 +35,15 @@ class NumbaPerformanceWarning(NumbaWarning):
     """A launch leaves a device idle, or copies arrays: see `cuda.config`."""
 
 
+class NumbaDebugInfoWarning(NumbaWarning):
+    """What is said of places in a kernel is not what its author wrote."""
+
+
 #: Numba's name of the base class.
 NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
-    "CudaSupportError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError", "NumbaError",
-    "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
+    "CudaSupportError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError", "NumbaDebugInfoWarning",
+    "NumbaError", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip

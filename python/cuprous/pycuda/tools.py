@@ -107,6 +107,11 @@ def parse_arguments(arguments: Any) -> list[Argument]:
 # --- pools: memory comes from the engine's, which keeps what is freed
 
 
+def bitlog2(n: int) -> int:
+    """The number of the highest bit: the logarithm, rounded down."""
+    return n.bit_length() - 1
+
+
 class DeviceMemoryPool:
     """Memory from the engine's pool."""
 
@@ -230,7 +235,7 @@ class OccupancyRecord:
 
 __all__ = [
     "Argument", "DeviceData", "DeviceMemoryPool", "OccupancyRecord", "PageLockedMemoryPool", "ScalarArg", "VectorArg",
-    "clear_context_caches", "context_dependent_memoize", "dtype_to_ctype", "get_default_device",
+    "bitlog2", "clear_context_caches", "context_dependent_memoize", "dtype_to_ctype", "get_default_device",
     "get_or_register_dtype", "init_cuda_context_fixture",
     "make_default_context", "mark_cuda_test", "parse_arguments", "parse_c_arg", "register_dtype",
 ]  # fmt: skip

@@ -320,6 +320,16 @@ impl Walk<'_, '_> {
 
     /// `array[index] = value`.
     pub(super) fn store(&mut self, array: &Ast, index: &Ast, value: Thing) -> Result<()> {
+        if let Thing::Value(Value::Str(text)) = &value {
+            let to = match self.part(array, index)? {
+                Some(view) => view,
+                None => match self.place(array, index)? {
+                    (Some(array), Some(indices)) => self.load(array, indices)?,
+                    _ => return Ok(()),
+                },
+            };
+            return self.write_text(to, text);
+        }
         let value = self.value(value)?;
         if let Some(view) = self.part(array, index)? {
             return self.fill(view, value);

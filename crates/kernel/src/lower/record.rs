@@ -1,10 +1,13 @@
 //! Records, which are arrays without axes, and assignments to parts of arrays.
 
+use cuprous_core::DType;
+use cuprous_core::scalar::Number;
+
 use super::walk::{Thing, Walk};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};
-use crate::types::{ArrayTy, INT, Order, Ty};
+use crate::types::{ArrayTy, INT, Order, TEXT, Ty};
 
 impl Walk<'_, '_> {
     /// Whether a subscript may be the name of a field.
@@ -73,6 +76,41 @@ impl Walk<'_, '_> {
         }
         let Thing::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
         Ok(Some(view))
+    }
+
+    /// Writes text that is known now over an element that is text; the rest of it becomes zeros, as in NumPy.
+    pub(super) fn write_text(&mut self, to: Expr, text: &str) -> Result<()> {
+        if to.ty == Ty::Unknown {
+            return Ok(());
+        }
+        let is_text =
+            matches!(&to.ty, Ty::Array(a) if a.ndim == 0 && a.record().is_some_and(|r| r.fields[0].name == TEXT));
+        if !is_text {
+            return Err(self.typing(format!("text cannot be stored in {}", to.ty)));
+        }
+        let to = self.fixed("to", to);
+        let characters = self.field_view(to, TEXT)?;
+        let Ty::Array(ty) = &characters.ty else { return Ok(()) };
+        let (Some(d), ndim) = (ty.dtype(), ty.ndim) else { return Ok(()) };
+        debug_assert_eq!(ndim, 1);
+        let length = match &characters.kind {
+            Kind::Field(of, k) => match &of.ty {
+                Ty::Array(a) => a.field(*k).map_or(0, |field| field.shape.iter().product()),
+                _ => 0,
+            },
+            _ => 0,
+        };
+        let characters = self.fixed("text", characters);
+        let mut codes = text.chars().map(u32::from);
+        for k in 0..length {
+            let code = codes.next().unwrap_or(0);
+            if d == DType::U8 && code > 255 {
+                return Err(self.typing("text of bytes holds no such character"));
+            }
+            let value = Expr::number(Number::Int(code.into()), d);
+            self.store_element(characters.clone(), vec![Expr::int(k)], value)?;
+        }
+        Ok(())
     }
 
     /// Writes a number, a record, or an array of as many elements over an array.

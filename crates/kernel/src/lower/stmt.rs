@@ -188,6 +188,11 @@ impl Walk<'_, '_> {
                 self.store(array, index, value)
             }
             ExprKind::Attribute { value: base, name } => {
+                if let Thing::Value(Value::Str(text)) = &value {
+                    let base = self.eval_value(base)?;
+                    let field = self.field_view(base, name)?;
+                    return self.write_text(field, text);
+                }
                 let value = self.value(value)?;
                 let base = self.eval_value(base)?;
                 self.pos = target.pos;

@@ -7,7 +7,7 @@ use cuprous_kernel::rules::python_type;
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyFloat, PyInt, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::array::PyArray;
@@ -75,6 +75,9 @@ impl Records {
         let dtype = host.getattr("dtype")?;
         let records = numpy::to_numpy(py, copy.get(), None)?.call_method1("view", (&dtype,))?;
         let records = records.call_method1("reshape", (host.getattr("shape")?,))?;
+        if dtype.getattr("names")?.is_none() {
+            return host.set_item(py.Ellipsis(), records);
+        }
         dtype.getattr("names")?.try_iter()?.try_for_each(|name| {
             let name = name?;
             host.set_item(&name, records.get_item(&name)?)
@@ -171,6 +174,11 @@ impl<'py> Arg<'py> {
             let array = tensor.as_any().call_method0("as_array")?;
             return Arg::new(&array, key);
         }
+        if object.is_instance_of::<PyType>()
+            && let Some(d) = super::types::class_argument(object)?
+        {
+            return Ok(Arg::class(d, key));
+        }
         if object.hasattr("__array_interface__")? && object.hasattr("__setitem__")? {
             return Arg::host(object, key);
         }
@@ -195,10 +203,10 @@ impl<'py> Arg<'py> {
             return Arg::new(&convert.call1((object, interface))?, key);
         }
         if let Some(d) = super::types::class_argument(object)? {
-            let names = super::types::class_names(d);
-            key.push(TUPLE);
-            names_key(&names, key);
-            return Ok(Arg::Tuple(Vec::new(), names));
+            return Ok(Arg::class(d, key));
+        }
+        if let Some(counts) = super::dates::counts(object)? {
+            return Arg::new(&counts, key);
         }
         let enum_class = object.py().import("enum")?.getattr("Enum")?;
         if object.is_instance(&enum_class)? {
@@ -208,6 +216,14 @@ impl<'py> Arg<'py> {
             "[cuda.jit] an object of class {} cannot be an argument of a kernel: arrays, numbers, tuples of them and None can",
             object.get_type().name()?
         )))
+    }
+
+    /// A class of numbers, which is known when the kernel is compiled.
+    fn class(d: DType, key: &mut Key) -> Arg<'py> {
+        let names = super::types::class_names(d);
+        key.push(TUPLE);
+        names_key(&names, key);
+        Arg::Tuple(Vec::new(), names)
     }
 
     /// An array of records that lies on a device: its bytes, its dtype, its extents.
@@ -225,7 +241,13 @@ impl<'py> Arg<'py> {
         let dtype = object.getattr("dtype")?;
         let elem = match super::record::element(&dtype)? {
             Some(record) => record,
-            None => Ty::Scalar(numpy::dtype_of(&dtype)?),
+            None => match numpy::dtype_of(&dtype) {
+                Ok(d) => Ty::Scalar(d),
+                Err(error) => match super::dates::counts(object)? {
+                    Some(counts) => return Arg::host(&counts, key),
+                    None => return Err(error),
+                },
+            },
         };
         if !dtype.getattr("isnative")?.extract::<bool>()? {
             return Err(PyTypeError::new_err("[cuda.jit] an array of foreign byte order; convert it with astype"));

@@ -15,7 +15,7 @@ use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use super::args::{Arg, Key, Packed, Records, key_of};
-use super::{parse, raise, types};
+use super::{dates, parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::operand;
@@ -308,9 +308,11 @@ impl Kernel {
         };
         let mut key = Key::with_capacity(args.len());
         let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
+        dates::begin();
         for object in args.iter_borrowed() {
             list.push(Arg::new(&object, &mut key)?);
         }
+        dates::check()?;
         let mut first: Option<&Array> = None;
         for arg in &list {
             arg.arrays(&mut |a| {

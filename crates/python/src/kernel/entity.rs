@@ -45,6 +45,9 @@ impl<'py> Translation<'py> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Value::Str(text.to_str()?.to_owned()));
         }
+        if let Ok(text) = object.cast::<PyBytes>() {
+            return Ok(Value::Str(text.as_bytes().iter().map(|&b| char::from(b)).collect()));
+        }
         if let Ok(items) = object.cast::<PyTuple>() {
             let values = items.iter().map(|item| self.value(&item)).collect::<PyResult<Vec<_>>>()?;
             return Ok(Value::Tuple(values, field_names(object)?));
@@ -167,6 +170,10 @@ impl<'py> Translation<'py> {
             "math" | "cmath" => format!("{module}.{name}"),
             _ if class.ends_with("ufunc") || module.starts_with("numpy") => format!("np.{name}"),
             "" => name,
+            // What vectorize makes is called from the host.
+            _ if object.hasattr("py_func")? => {
+                return Ok(Value::Other(format!("Untyped global name '{name}': a {class}, which the host calls,")));
+            }
             _ => format!("{module}.{name}"),
         };
         Ok(Value::Builtin(full))

@@ -1,6 +1,7 @@
 //! `cuda.jit`: Python functions to the kernel crate, Python arguments to launches.
 
 mod args;
+mod dates;
 mod dispatch;
 mod entity;
 mod names;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_core::DType;
 use cuprous_kernel::Ty;
-use cuprous_kernel::types::{Field, RecordTy};
+use cuprous_kernel::types::{Field, RecordTy, TEXT};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -28,7 +28,7 @@ pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
 /// The type of elements that a structured dtype says; `None` where it is none.
 pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     if dtype.getattr("names")?.is_none() {
-        return Ok(None);
+        return text(dtype);
     }
     let py = dtype.py();
     let cache = BY_DTYPE.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
@@ -39,6 +39,21 @@ pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     let record = Arc::new(parse(dtype)?);
     cache.set_item(dtype, number(&record))?;
     Ok(Some(Ty::Record(record)))
+}
+
+/// Text of a fixed length: a record of its characters, under a name that no field has.
+fn text(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
+    // Dtypes of other libraries have no kind.
+    let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
+    let d = match kind.as_str() {
+        "U" => DType::U32,
+        "S" => DType::U8,
+        _ => return Ok(None),
+    };
+    let size: usize = dtype.getattr("itemsize")?.extract()?;
+    let (name, shape) = (TEXT.to_owned(), vec![(size / d.size()) as i64]);
+    let fields = vec![Field { name, offset: 0, elem: Ty::Scalar(d), shape }];
+    Ok(Some(Ty::Record(Arc::new(RecordTy { size, fields }))))
 }
 
 fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
@@ -52,10 +67,8 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
             pair if pair.is_none() => (of, Vec::new()),
             pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),
         };
-        // Text is carried along; kernels have no words for it.
-        if base.getattr("kind")?.extract::<String>().is_ok_and(|kind| matches!(kind.as_str(), "U" | "S" | "V"))
-            && base.getattr("names")?.is_none()
-        {
+        // Bytes without a meaning are carried along.
+        if base.getattr("kind")?.extract::<String>().is_ok_and(|kind| kind == "V") && base.getattr("names")?.is_none() {
             continue;
         }
         let elem = match element(&base)? {

@@ -1,0 +1,50 @@
+//! NumPy's dates and durations: kernels compute with their counts, which have no unit and no NaT.
+
+use std::cell::RefCell;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+thread_local! {
+    /// Units among the arguments of the launch that is being prepared.
+    static UNITS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The counts of an array or number of dates or durations, as integers in the same memory; `None` for anything else.
+pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
+    // Dtypes of other libraries have no kind.
+    let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
+    if kind != "M" && kind != "m" {
+        return Ok(None);
+    }
+    let numpy = object.py().import("numpy")?;
+    let unit = numpy.getattr("datetime_data")?.call1((dtype,))?.repr()?.to_string();
+    UNITS.with_borrow_mut(|units| units.push(unit));
+    if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
+        return Err(PyValueError::new_err(
+            "[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside",
+        ));
+    }
+    object.call_method1("view", ("i8",)).map(Some)
+}
+
+/// Forgets what an earlier launch that failed left.
+pub(super) fn begin() {
+    UNITS.with_borrow_mut(|units| {
+        if !units.is_empty() {
+            units.clear();
+        }
+    });
+}
+
+/// Refuses arguments of several units: their counts do not go together.
+pub(super) fn check() -> PyResult<()> {
+    UNITS.with_borrow(|units| match units.iter().find(|unit| **unit != units[0]) {
+        Some(other) => Err(PyTypeError::new_err(format!(
+            "[cuda.jit] dates and durations of one unit go together, not {} and {other}; convert with astype",
+            units[0]
+        ))),
+        None => Ok(()),
+    })
+}
