@@ -158,6 +158,7 @@ def test_records_on_a_device() -> None:
     assert on_device[3]["n"] == 3
     on_device[3]["v"][0] = 7.5
     assert (on_device[3]["v"][0], len(on_device[1:])) == (7.5, 4)
+    np.testing.assert_array_equal(on_device[3]["v"], [7.5, 6])
     again = np.zeros_like(host)
     assert on_device.copy_to_host(again) is again
     on_device.copy_to_device(out)

@@ -331,6 +331,10 @@ def test_words_of_device_arrays() -> None:
     f = a.reshape(5, 2, order="F").copy("F")
     assert (f.is_f_contiguous(), f.copy_to_host().flags.f_contiguous) == (True, True)
     assert cuda.device_array(np.array([3, 4]), bool).shape == (3, 4)
+    with pytest.raises(TypeError):
+        cuda.device_array(np.array([3.0, 4.0]))
+    assert cuda.float32x3 is cuda.float3
+    assert cuda.float32x3.aliases == ("float3",)
     with pytest.raises(ValueError, match="repeated axis in transpose"):
         np.transpose(a, (0, 0))
     with pytest.raises(ValueError, match=r"from shape \(2,3\) into shape \(35,\)"):

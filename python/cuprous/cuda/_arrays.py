@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,7 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
         from cuprous.cuda import _records
 
         return _records.empty(shape, dtype)
-    return empty(tuple(map(int, shape)) if hasattr(shape, "__len__") else shape, dtype, order)
+    return empty(tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape, dtype, order)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:

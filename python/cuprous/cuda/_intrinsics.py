@@ -19,6 +19,13 @@ class _Intrinsic:
         return f"<{self._kernel_name} of kernels>"
 
 
+class Vector(_Intrinsic):
+    """A type of a few numbers, which kernels call to make one."""
+
+    #: Its other names.
+    aliases: tuple[str, ...] = ()
+
+
 class _Group:
     """Names under one name, as `cuda.atomic`."""
 
@@ -62,12 +69,14 @@ _VECTORS = {
     "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar", "uint16": "ushort",
     "uint32": "uint", "uint64": "ulong", "float32": "float", "float64": "double",
 }  # fmt: skip
-VECTORS = {}
+VECTORS: dict[str, Vector] = {}
 for _dtype, _name in _VECTORS.items():
     for _n in range(1, 5):
-        VECTORS[f"{_dtype}x{_n}"] = VECTORS[f"{_name}{_n}"] = _Intrinsic(f"cuda.{_dtype}x{_n}")
+        VECTORS[f"{_dtype}x{_n}"] = VECTORS[f"{_name}{_n}"] = Vector(f"cuda.{_dtype}x{_n}")
+        VECTORS[f"{_dtype}x{_n}"].aliases = (f"{_name}{_n}",)
         if _dtype in ("int64", "uint64"):
             VECTORS[f"{_name}long{_n}"] = VECTORS[f"{_dtype}x{_n}"]
+            VECTORS[f"{_dtype}x{_n}"].aliases += (f"{_name}long{_n}",)
 
 #: Everything else, by name.
 FUNCTIONS = [

@@ -123,7 +123,8 @@ class DeviceRecordArray:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return refuse_array(self)  # type: ignore[arg-type]
+        # A field is read on the host; the records themselves are not copied unasked.
+        return np.asarray(self.copy_to_host(), dtype) if self._path else refuse_array(self)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return f"<{self.shape} records of {self.dtype} on {self._bytes.device_name}>"

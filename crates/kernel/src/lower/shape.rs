@@ -28,9 +28,7 @@ impl Walk<'_, '_> {
     ) -> Result<Option<Thing>> {
         Ok(Some(Thing::Expr(match (name, args) {
             ("reshape", [_, ..]) => self.reshape(base, ty, args)?,
-            ("ravel" | "flatten", []) if ty.order == Order::C && name == "ravel" => {
-                self.reshape(base, ty, &[Thing::Expr(Expr::int(-1))])?
-            }
+            ("ravel", []) => self.reshape(base, ty, &[Thing::Expr(Expr::int(-1))])?,
             ("view", [dtype]) => return self.seen_as(base, ty, dtype).map(|e| Some(Thing::Expr(e))),
             ("copy", []) => self.copy(base, ty)?,
             _ => return Ok(None),
@@ -77,6 +75,14 @@ impl Walk<'_, '_> {
             size = of_ints(Fun::Multiply, size, Expr::new(INT, Kind::Extent(Box::new(base.clone()), k)));
         }
         let size = self.hold("size", size);
+        let to = |extents: &[Expr]| ArrayTy { ndim: extents.len() as u8, ..ty.clone() };
+        // All of it in a row: nothing can go wrong.
+        if let [one] = &extents[..]
+            && self.known_int(one).is_some_and(|n| n < 0)
+        {
+            let all = vec![size];
+            return Ok(Expr::new(Ty::Array(to(&all)), Kind::Reshape(Box::new(base), all)));
+        }
         if extents.iter().any(|n| self.known_int(n).is_none_or(|n| n < 0)) {
             // What -1 stands for; the product of all is then minus that of the others.
             let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
@@ -100,8 +106,7 @@ impl Walk<'_, '_> {
         let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
         let message = "reshape: the new shape has another number of elements than the array";
         self.raise_if(test(Fun::NotEqual, product, size), FaultKind::Value(message.into()), Vec::new())?;
-        let to = ArrayTy { ndim: extents.len() as u8, ..ty.clone() };
-        Ok(Expr::new(Ty::Array(to), Kind::Reshape(Box::new(base), extents)))
+        Ok(Expr::new(Ty::Array(to(&extents)), Kind::Reshape(Box::new(base), extents)))
     }
 
     /// `a.view(dtype)`: the same memory; where sizes differ, the last axis has more or fewer elements.
