@@ -70,6 +70,8 @@ def _shared(x: Any) -> ndarray | None:
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
         return from_cuda_interface(x, interface)
+    if hasattr(x, "__cupy_get_ndarray__"):
+        return _shared(x.__cupy_get_ndarray__())
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != 1:
         from cuprous._interop import from_dlpack
 

@@ -175,6 +175,14 @@ def test_empty_errors() -> None:
         cp.sum(cp.ones(3), axis=1)
 
 
+def test_objects_that_give_an_array() -> None:
+    class Holder:
+        def __cupy_get_ndarray__(self):
+            return cp.arange(4.0)
+
+    assert cp.asarray(Holder()).tolist() == [0, 1, 2, 3]
+
+
 def test_sums_of_complex_numbers_as_reals_warn() -> None:
     a = cp.ones(8, complex)
     with pytest.warns(np.exceptions.ComplexWarning, match="imaginary part") as found:

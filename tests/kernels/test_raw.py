@@ -165,7 +165,7 @@ def test_errors_of_the_compiler_show_the_line() -> None:
 
 
 def test_what_is_not_supported_is_refused() -> None:
-    for arguments in ({"jitify": True}, {"backend": "nvcc"}, {"enable_cooperative_groups": True}):
+    for arguments in ({"jitify": True}, {"backend": "nvcc"}):
         with pytest.raises(NotImplementedError, match=next(iter(arguments))):
             cp.RawKernel("", "k", **arguments)
     with pytest.raises(TypeError, match="Exactly one"):

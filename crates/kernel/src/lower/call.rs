@@ -333,7 +333,7 @@ impl Walk<'_, '_> {
     }
 
     /// Arguments as the signature wants them that loses least.
-    fn to_signature(&mut self, name: &str, all: &[Vec<Ty>], slots: Vec<Option<Thing>>) -> Result<Vec<Option<Thing>>> {
+    fn by_signature(&mut self, name: &str, all: &[Vec<Ty>], slots: Vec<Option<Thing>>) -> Result<Vec<Option<Thing>>> {
         if slots.iter().flatten().any(|thing| matches!(thing, Thing::Value(v) if v.is_static())) {
             return Ok(slots);
         }
@@ -413,7 +413,7 @@ impl Walk<'_, '_> {
         }
         let slots = match &function.signatures[..] {
             [] => slots,
-            all => self.to_signature(&function.name, all, slots)?,
+            all => self.by_signature(&function.name, all, slots)?,
         };
         let (mut types, mut values) = (Vec::new(), Vec::new());
         for thing in slots.into_iter().flatten() {

@@ -27,7 +27,7 @@ const HOST_ARRAYS: u8 = 2;
 
 /// Switches the warnings.
 pub(super) fn warn_of(few_blocks: bool, host_arrays: bool) {
-    WARN.store(u8::from(few_blocks) * FEW_BLOCKS | u8::from(host_arrays) * HOST_ARRAYS, Relaxed);
+    WARN.store((u8::from(few_blocks) * FEW_BLOCKS) | (u8::from(host_arrays) * HOST_ARRAYS), Relaxed);
 }
 
 /// A kernel for one list of argument types on one device.
