@@ -1,6 +1,6 @@
 //! NumPy's dates and durations: kernels compute with their counts, which have no unit and no NaT.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 thread_local! {
     /// Units among the arguments of the launch that is being prepared.
     static UNITS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// Whether there are any: all that most launches look at.
+    static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The counts of an array or number of dates or durations, as integers in the same memory; `None` for anything else.
@@ -20,6 +22,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     }
     let numpy = object.py().import("numpy")?;
     let unit = numpy.getattr("datetime_data")?.call1((dtype,))?.repr()?.to_string();
+    ANY.set(true);
     UNITS.with_borrow_mut(|units| units.push(unit));
     if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
         return Err(PyValueError::new_err(
@@ -30,16 +33,19 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
 }
 
 /// Forgets what an earlier launch that failed left.
+#[inline]
 pub(super) fn begin() {
-    UNITS.with_borrow_mut(|units| {
-        if !units.is_empty() {
-            units.clear();
-        }
-    });
+    if ANY.replace(false) {
+        UNITS.with_borrow_mut(Vec::clear);
+    }
 }
 
 /// Refuses arguments of several units: their counts do not go together.
+#[inline]
 pub(super) fn check() -> PyResult<()> {
+    if !ANY.get() {
+        return Ok(());
+    }
     UNITS.with_borrow(|units| match units.iter().find(|unit| **unit != units[0]) {
         Some(other) => Err(PyTypeError::new_err(format!(
             "[cuda.jit] dates and durations of one unit go together, not {} and {other}; convert with astype",
