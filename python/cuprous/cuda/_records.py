@@ -123,6 +123,8 @@ class DeviceRecordArray:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if copy is False and self._path:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
         # A field is read on the host; the records themselves are not copied unasked.
         return np.asarray(self.copy_to_host(), dtype) if self._path else refuse_array(self)  # type: ignore[arg-type]
 
