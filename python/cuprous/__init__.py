@@ -223,6 +223,7 @@ from cuprous._products import (
     trace,
     vdot,
 )  # fmt: skip
+from cuprous._profile import profile
 from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from cuprous._raw_kernels import RawKernel, RawModule
 from cuprous._reduction_kernel import ReductionKernel
@@ -433,7 +434,7 @@ __all__ = [
     "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis", "nextafter", "nonzero",
     "not_equal", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile",
     "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint",
-    "polymul", "polysub", "polyval", "positive", "pow", "power", "prod", "promote_types", "ptp", "put",
+    "polymul", "polysub", "polyval", "positive", "pow", "power", "prod", "profile", "promote_types", "ptp", "put",
     "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
     "real_if_close", "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type",
     "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt",

@@ -345,6 +345,40 @@ def device_side(name: str) -> int:
 def profiles() -> list[str]:
     """The names of all listed devices."""
 
+class Report:
+    """What a profile says, once it has ended."""
+
+    def rows(self) -> list[dict[str, Any]]: ...
+    def total(self) -> dict[str, Any]: ...
+    def parts(self) -> list[tuple[str, int, float]]: ...
+    def part_spans(self) -> list[tuple[str, float, float, float]]: ...
+    def advice(self) -> list[str]: ...
+    def table(self, limit: int, sort_by: str) -> str: ...
+    def events(self) -> tuple[int, int]: ...
+    def save_trace(self, path: str) -> None: ...
+    def save_flame_graph(self, path: str) -> None: ...
+
+def profile_begin() -> None:
+    """Begins a profile of the whole process; RuntimeError where one is being made."""
+
+def profile_end() -> Report:
+    """Ends it."""
+
+def profile_on() -> bool:
+    """Is a profile being made?"""
+
+def profile_now() -> int:
+    """The profile's clock, for the beginning of a part."""
+
+def nvtx_push(name: str) -> bool:
+    """Begins a range for NVIDIA's tools; does one listen?"""
+
+def nvtx_pop() -> None:
+    """Ends the range that was begun last."""
+
+def profile_part(name: str, start: int) -> None:
+    """A part of the program, named by the user, that began at `start` ends now."""
+
 class Stream:
     """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting.
     `synchronize` and `query` ask about Cuprous' work and what others gave to this stream."""

@@ -1,4 +1,4 @@
-"""The `cuprous` command: demonstration and report of kernels are Python, all others the extension's own."""
+"""The `cuprous` command: demonstration, report of kernels and profiler are Python, all others the extension's own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from cuprous._kernel_report import main as kernels
 
             return kernels(arguments[1:])
+        if arguments[:1] == ["profile"]:
+            from cuprous._profile_command import main as profile
+
+            return profile(arguments[1:])
         from cuprous import _core
 
         return _core.cli(arguments)

@@ -149,6 +149,7 @@ ELSEWHERE = {
     "get_array_module": "arrays/test_elementwise.py",
     **dict.fromkeys(("asnumpy", "explain", "show_code", "synchronize"), "test_tour.py"),
     "estimate": "test_estimate.py",
+    "profile": "test_profile.py",
     **dict.fromkeys(("get_device", "set_device"), "test_errors.py"),
     "__array_namespace_info__": "test_array_api.py",
 }  # fmt: skip

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import cuprous as cp
+
 from .browser import Browser
 from .serving import Server, serving
 from .stand_ins import Machine, compiled
@@ -63,6 +65,7 @@ TRACE: dict[str, Any] = {
         {"ph": "s", "pid": 1, "tid": 1, "ts": 150, "id": 1, "cat": "launch", "name": "launch"},
         {"ph": "f", "pid": 1, "tid": 2, "ts": 400, "id": 1, "cat": "launch", "name": "launch"},
         {"ph": "C", "pid": 1, "ts": 5, "name": "memory", "args": {"bytes": 5}},
+        {"ph": "N", "pid": 1, "ts": 5, "name": "no such kind"},
     ]
 }
 
@@ -248,7 +251,8 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
     assert server.address.endswith("/#profile")
     page.open(server.address)
     page.until("document.querySelectorAll('#totals tbody tr').length")
-    assert text(page, "profile-state") == "The server's profile: 5 events on 2 tracks, 1 of other kinds are not shown."
+    told = "The server's profile: 5 events on 2 tracks and 1 curve, 1 of other kinds are not shown."
+    assert text(page, "profile-state") == told
     rows = page.run("[...document.querySelectorAll('#totals tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     assert rows[0] == ["softmax", "GPU stream", "2", "3.000 ms", "1.500 ms", "2.000 ms"]
     assert ["copy", "Python", "1", "500.0 µs", "500.0 µs", "500.0 µs"] in rows
@@ -268,6 +272,57 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
     ]:
         file = tmp_path / f"{len(content)}.json"
         file.write_text(content)
-        node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
-        page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
-        page.until(f"document.getElementById('profile-state').textContent.includes({json.dumps(wanted)})")
+        choose(page, file, wanted)
+
+
+def choose(page: Browser, file: Path, wanted: str) -> None:
+    """Opens a file of one's own in the viewer."""
+    node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
+    page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
+    page.until(f"document.getElementById('profile-state').textContent.includes({json.dumps(wanted)})")
+
+
+def cells(page: Browser, table: str) -> list[list[str]]:
+    rows = f"[...document.querySelectorAll('#{table} tbody tr')]"
+    return list(page.run(f"{rows}.map(r => [...r.cells].map(c => c.textContent))"))
+
+
+def test_a_profile_of_our_own(page: Browser, server: Server, tmp_path: Path) -> None:
+    x = cp.ones(200_000)
+    with cp.profile() as p:
+        for _ in range(30):
+            y = cp.exp(x) + 1
+            float(y.sum())
+        y.get()
+    p.save(tmp_path / "own.json")
+    page.open(server.address)
+    choose(page, tmp_path / "own.json", "own.json")
+    assert text(page, "profile-state").endswith("tracks and 1 curve.")
+    lines = cells(page, "lines")
+    first = next(k for k, line in enumerate(Path(__file__).read_text().splitlines(), 1) if "y = cp.exp(x) + 1" in line)
+    assert {f"test_page.py:{first + k}" for k in range(3)} <= {line[0] for line in lines}
+    totals = cells(page, "totals")
+    assert any(row[1] == "cpu: work" and row[2] == "30" for row in totals)
+    assert any(row[1] == "host: Python thread 1" and row[0].startswith("run ") for row in totals)
+    flows = page.run("""import('/profile.js').then(async (viewer) => {
+        const found = viewer.parse(JSON.parse(await document.getElementById('file').files[0].text()));
+        return [found.flows.length, found.flows.every(([a, b]) => a[1] <= b[1]), found.skipped];
+    })""")
+    assert flows[0] >= 30 and flows[1:] == [True, 0]
+    page.picture("own profile")
+
+
+def test_a_large_profile(page: Browser, server: Server, tmp_path: Path) -> None:
+    events = [
+        f'{{"ph":"X","pid":{1 + k % 2},"tid":1,"ts":{k},"dur":1,"name":"n{k % 50}","args":{{"line":"a.py:{k % 7}"}}}}'
+        for k in range(200_000)
+    ]
+    arrows = [f'{{"ph":"{ph}","pid":{pid},"tid":1,"ts":{k},"cat":"c","id":{k}}}'
+              for k in range(0, 200_000, 20) for ph, pid in (("s", 1), ("f", 2))]  # fmt: skip
+    (tmp_path / "large.json").write_text(f'{{"traceEvents":[{",".join(events + arrows)}]}}')
+    page.open(server.address)
+    choose(page, tmp_path / "large.json", "large.json: 200000 events on 2 tracks.")
+    assert len(cells(page, "totals")) == 50 and len(cells(page, "lines")) == 7
+    page.run("document.getElementById('timeline').focus()")
+    page.keys("+", "+", "ArrowRight", "-", "Home")
+    page.picture("large profile")

@@ -188,14 +188,22 @@ def test_the_profiler(tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*.pt.trace.json")
     events = json.loads(path.read_text())["traceEvents"]
     assert {e["name"] for e in events} >= {"inside", "ProfilerStep#2"}
-    for line in (0, 1):  # the host's and the device's: parts lie within their steps, and steps follow each other
-        spans = {e["name"]: (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["tid"] == line}
-        last = spans["ProfilerStep#3"]
-        assert last[0] - 1 <= spans["step"][0] <= spans["inside"][0] + 1 <= spans["inside"][1] + 2 <= last[1] + 3
-        assert spans["ProfilerStep#2"][1] <= last[0] + 1
+    # Parts lie within their steps, and steps follow each other.
+    spans = {e["name"]: (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["cat"] == "part"}
+    last = spans["ProfilerStep#3"]
+    assert last[0] - 1 <= spans["step"][0] <= spans["inside"][0] + 1 <= spans["inside"][1] + 2 <= last[1] + 3
+    assert spans["ProfilerStep#2"][1] <= last[0] + 1
+    # Work of the device is in them, and counts for them.
+    ran = [e["ts"] for e in events if e["ph"] == "X" and e["pid"] > 1]
+    assert any(spans["inside"][0] <= at <= spans["inside"][1] for at in ran)
+    assert rows["inside"].device_time_total > 0 and prof.profile.total.launches >= 2
     with p.profile() as whole:
         work()
     assert [row.key for row in whole.key_averages()] == ["inside", "ProfilerStep*"]
+    with pytest.raises(RuntimeError, match="cannot be nested"), p.profile(), p.profile():
+        pass
+    with pytest.raises(RuntimeError, match="nothing has been recorded"):
+        p.profile().export_chrome_trace("x.json")
     with pytest.raises(NotImplementedError, match="with_stack"):
         p.profile(with_stack=True)
     with p.record_function("outside of any profile"):

@@ -76,6 +76,7 @@ const DRIVER: Library = Library {
         "cuGraphAddMemcpyNode",
         "cuGraphAddMemsetNode",
         "cuGraphAddChildGraphNode",
+        "cuGraphAddEventRecordNode",
         "cuGraphInstantiateWithFlags",
         "cuGraphExecDestroy",
         "cuGraphExecKernelNodeSetParams_v2",

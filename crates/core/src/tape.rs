@@ -52,7 +52,7 @@ pub struct Tape {
     pub ends_at: usize,
 }
 
-/// Tells the number of the place in the user's program that is recording now; set once by the language's side.
+/// Tells the number of the place in the user's program that is recording now, 0 where that is not known; set once by the language's side.
 pub static WHERE: OnceLock<fn() -> u32> = OnceLock::new();
 /// Spells the place of a number.
 pub static SPELL: OnceLock<fn(u32) -> String> = OnceLock::new();
@@ -69,10 +69,15 @@ pub fn note_place() {
     PLACE.set(WHERE.get().map_or(0, |place| place()));
 }
 
+/// The place that the calling thread noted last.
+pub fn noted_place() -> u32 {
+    PLACE.get()
+}
+
 /// The place of a number as ` (file:line)`.
 pub fn spell(place: Option<&u32>) -> String {
     match (place, SPELL.get()) {
-        (Some(&place), Some(spell)) => format!(" ({})", spell(place)),
+        (Some(&place), Some(spell)) if place != 0 => format!(" ({})", spell(place)),
         _ => String::new(),
     }
 }

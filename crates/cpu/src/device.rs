@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use cuprous_core::profile::{self, Event, Kind, Note};
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
 use cuprous_plan::{Device, Executable, KernelRef, Launched, Program, Step};
 use smallvec::SmallVec;
@@ -39,29 +40,31 @@ enum Ready {
 
 /// A compiled program.
 struct CpuProgram {
-    steps: Vec<Ready>,
+    /// Each with the step of the program that it is of.
+    steps: Vec<(u32, Ready)>,
     buffers: usize,
     scalars: usize,
 }
 
-fn ready(program: &Program) -> Result<Vec<Ready>> {
+fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
     let mut ready = Vec::new();
-    for step in &program.steps {
+    for (k, step) in program.steps.iter().enumerate() {
+        let k = k as u32;
         for kernel in step.kernels() {
             match blocked(kernel) {
                 Some(parts) => {
                     for part in &parts {
-                        ready.push(Ready::Kernel(lower(part)?));
+                        ready.push((k, Ready::Kernel(lower(part)?)));
                     }
                 }
-                None => ready.push(Ready::Kernel(lower(kernel)?)),
+                None => ready.push((k, Ready::Kernel(lower(kernel)?))),
             }
         }
         if let Step::Call(call) = step {
-            ready.push(Ready::Call(Routine::new(call, program.buffers.len())?));
+            ready.push((k, Ready::Call(Routine::new(call, program.buffers.len())?)));
         }
         if let Step::Launch(launched) = step {
-            ready.push(Ready::Launch(launched.clone()));
+            ready.push((k, Ready::Launch(launched.clone())));
         }
     }
     Ok(ready)
@@ -130,7 +133,7 @@ impl Device for CpuDevice {
 
     fn source(&self, program: &Program) -> Result<String> {
         let mut text = String::new();
-        for (k, step) in ready(program)?.iter().enumerate() {
+        for (k, (_, step)) in ready(program)?.iter().enumerate() {
             let part = match step {
                 Ready::Kernel(code) => source::kernel(code),
                 Ready::Call(routine) => source::call(routine),
@@ -164,29 +167,52 @@ impl Device for CpuDevice {
     }
 }
 
+impl CpuProgram {
+    /// Runs all steps, and tells a profile how long each took.
+    #[cold]
+    fn run_timed(&self, note: Note, run: impl Fn(&Ready) -> Result<()>) -> Result<()> {
+        let mut events = Vec::with_capacity(self.steps.len());
+        let mut start = profile::now();
+        let mut all = || {
+            for (k, (of, step)) in self.steps.iter().enumerate() {
+                run(step)?;
+                // Several loops may be one step.
+                if self.steps.get(k + 1).is_none_or(|(next, _)| next != of) {
+                    let now = profile::now();
+                    events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: (*of).into() });
+                    start = now;
+                }
+            }
+            Ok(())
+        };
+        let result = all();
+        profile::add(&events);
+        result
+    }
+}
+
 impl Executable for CpuProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], _replay: bool) -> Result<()> {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
             return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
         let env = Env { buffers, scalars };
-        with_threads(|| {
-            self.steps.iter().try_for_each(|step| {
-                // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at
-                // a time.
-                unsafe {
-                    match step {
-                        Ready::Kernel(code) => code.run(env),
-                        Ready::Call(routine) => routine.run(env),
-                        Ready::Launch(launched) => launch(launched, env),
-                    }
-                }
-            })
-        })
+        // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
+        let run = |step: &Ready| unsafe {
+            match step {
+                Ready::Kernel(code) => code.run(env),
+                Ready::Call(routine) => routine.run(env),
+                Ready::Launch(launched) => launch(launched, env),
+            }
+        };
+        match profile::current() {
+            None => with_threads(|| self.steps.iter().try_for_each(|(_, step)| run(step))),
+            Some(note) => with_threads(|| self.run_timed(note, run)),
+        }
     }
 
     fn weight(&self) -> usize {
-        let code = |s: &Ready| match s {
+        let code = |(_, s): &(u32, Ready)| match s {
             Ready::Kernel(c) => c.passes.iter().map(|p| (p.full.len() + p.rows.len()) * 200).sum::<usize>() + 1024,
             Ready::Call(_) | Ready::Launch(_) => 512,
         };

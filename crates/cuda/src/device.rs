@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::presence;
+use cuprous_core::profile::{self, Kind};
 use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, CallOp, Error, Memory};
 use cuprous_plan::device::Mark;
@@ -22,6 +23,7 @@ use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
 use crate::staging::{APART, Arrivals, Pinned, Staging};
+use crate::timing::Timing;
 use crate::user::{CudaKernel, CudaModule};
 
 /// One GPU. All its work runs in order on one stream.
@@ -47,6 +49,8 @@ pub(crate) struct Gpu {
     solver: Mutex<Option<Cusolver>>,
     sparse: Mutex<Option<Cusparse>>,
     dnn: Mutex<Option<Cudnn>>,
+    /// While a profile is made. Taken last.
+    timing: Mutex<Option<Timing>>,
 }
 
 /// What `stats()` shows of this device.
@@ -113,6 +117,7 @@ impl CudaDevice {
             solver: Mutex::new(None),
             sparse: Mutex::new(None),
             dnn: Mutex::new(None),
+            timing: Mutex::default(),
         })))
     }
 }
@@ -137,6 +142,22 @@ impl Gpu {
         if !address.is_null() {
             lock(&self.pool).free(address);
         }
+    }
+
+    /// The events of a profile, where one is being made.
+    pub(crate) fn timing(&self) -> MutexGuard<'_, Option<Timing>> {
+        lock(&self.timing)
+    }
+
+    /// Submits something to a stream; a profile learns how long it took there.
+    pub(crate) fn timed<T>(&self, what: (Kind, u64), stream: &Stream, submit: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(note) = profile::current() else { return submit() };
+        let begun = self.timing().as_mut().and_then(|timing| timing.begin(stream).ok());
+        let result = submit();
+        if let (Some(begun), Some(timing)) = (begun, self.timing().as_mut()) {
+            let _at_worst_not_noted = timing.end(begun, note, what, stream);
+        }
+        result
     }
 
     /// cuBLASLt with its workspace, loaded on first use.
@@ -220,15 +241,18 @@ impl Gpu {
         let mut copy = || -> Result<()> {
             let mut pinned = lock(&self.pinned);
             let by_itself = pinned.holds(from.as_ptr(), from.len());
-            if by_itself {
-                // SAFETY: the block has that many bytes; page-locked memory is given to nobody else before its copies
-                // are done.
-                unsafe { driver::memcpy_htod_async(address, from.as_ptr(), from.len(), arrivals.stream())? };
-                pinned.note(from.as_ptr(), arrivals.stream())?;
-            } else {
-                // SAFETY: the block has that many bytes; the slice outlives the call, which returns when it has been read.
-                unsafe { staging.upload(address, from.as_ptr(), from.len(), arrivals.stream())? };
-            }
+            self.timed((Kind::Copy, want), arrivals.stream(), || {
+                if by_itself {
+                    // SAFETY: the block has that many bytes; page-locked memory is given to nobody else before its copies
+                    // are done.
+                    unsafe { driver::memcpy_htod_async(address, from.as_ptr(), from.len(), arrivals.stream())? };
+                    pinned.note(from.as_ptr(), arrivals.stream())
+                } else {
+                    // SAFETY: the block has that many bytes; the slice outlives the call, which returns when it has been
+                    // read.
+                    unsafe { staging.upload(address, from.as_ptr(), from.len(), arrivals.stream()) }
+                }
+            })?;
             arrivals.lead(&self.stream)?;
             if wait && by_itself { arrivals.stream().synchronize() } else { Ok(()) }
         };
@@ -435,6 +459,18 @@ impl Device for CudaDevice {
         self.0.return_arrivals();
         lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
+    }
+
+    fn profile(&self, on: bool) -> cuprous_core::Result<()> {
+        let gpu = &self.0;
+        if on {
+            let timing = Timing::new(gpu.context, &gpu.stream).map_err(translate)?;
+            *gpu.timing() = Some(timing);
+        } else if let Some(mut timing) = gpu.timing().take() {
+            gpu.context.make_current().map_err(translate)?;
+            timing.read();
+        }
+        Ok(())
     }
 
     fn mark(&self) -> cuprous_core::Result<Box<dyn Mark>> {

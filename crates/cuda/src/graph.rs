@@ -9,7 +9,7 @@ use cuprous_cuda_sys::driver::{
     CUstreamCaptureMode,
 };
 
-use crate::driver::{ArgBlock, Context, DevPtr, Function, LaunchShape, Stream};
+use crate::driver::{ArgBlock, Context, DevPtr, Event, Function, LaunchShape, Stream};
 use crate::driver::{api, call, enter, for_drop};
 use crate::error::{CudaError, Result};
 
@@ -31,6 +31,7 @@ enum Work {
     Memset { to: DevPtr, value: u32, words: usize },
     Copy { to: DevPtr, from: DevPtr, bytes: usize },
     Captured,
+    Record,
 }
 
 #[derive(Debug)]
@@ -190,6 +191,25 @@ impl GraphBuilder {
             call!(api, cuGraphAddChildGraphNode(&raw mut raw, self.raw, self.deps.as_ptr(), self.deps.len(), child.raw))
         }?;
         Ok(self.push(raw, Work::Captured))
+    }
+
+    /// Adds the recording of an event after `deps`: when it takes place is when they are done.
+    ///
+    /// # Errors
+    /// The driver fails, or is too old.
+    pub fn add_record(&mut self, event: &Event, deps: &[NodeId]) -> Result<NodeId> {
+        let api = enter(self.context)?;
+        self.resolve(deps)?;
+        let mut raw: CUgraphNode = std::ptr::null_mut();
+        // SAFETY: the call writes one handle; the event's is valid while it lives, and whoever adds it keeps it as long as
+        // the graph.
+        unsafe {
+            call!(
+                api,
+                cuGraphAddEventRecordNode(&raw mut raw, self.raw, self.deps.as_ptr(), self.deps.len(), event.raw(),)
+            )
+        }?;
+        Ok(self.push(raw, Work::Record))
     }
 
     /// What `submit` submits, as a graph of its own.

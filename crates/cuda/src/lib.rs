@@ -19,6 +19,7 @@ mod routines;
 mod run;
 pub mod staging;
 mod status;
+mod timing;
 mod user;
 
 #[cfg(test)]

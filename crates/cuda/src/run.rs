@@ -6,14 +6,16 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuprous_core::Scalar;
+use cuprous_core::profile::{self, Kind, Note};
 use cuprous_plan::{Executable, Launched};
 
 use crate::codegen::Arg;
 use crate::device::{Counters, Gpu};
-use crate::driver::{ArgBlock, DevPtr, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
+use crate::driver::{ArgBlock, DevPtr, Event, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
 use crate::error::{CudaError, Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
+use crate::timing::{Begun, Looks, Timing};
 use crate::user::CudaKernel;
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
@@ -101,6 +103,17 @@ impl Launch {
     }
 }
 
+/// Adds a node to a graph, before its first task or after the one that is given with its node.
+type Between<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
+
+/// A graph that tells how long each step took.
+type Opened = (GraphExec, Begun, Vec<(Kind, u64, Event)>);
+
+#[cold]
+fn no_profile() -> CudaError {
+    CudaError::Unsupported("no profile is being made".into())
+}
+
 /// A program as a graph, with what its nodes were last given.
 struct Replayed {
     exec: GraphExec,
@@ -122,6 +135,10 @@ impl Replayed {
 pub(crate) struct Loaded {
     gpu: Arc<Gpu>,
     tasks: Vec<Task>,
+    /// The program's step that each task is of.
+    of: Vec<u32>,
+    steps: u32,
+    looks: Looks,
     scratch_bytes: usize,
     state: Vec<DevPtr>,
     runs: u32,
@@ -143,6 +160,9 @@ impl Loaded {
         Loaded {
             gpu,
             tasks: Vec::new(),
+            of: Vec::new(),
+            steps: 0,
+            looks: Looks::default(),
             scratch_bytes: 0,
             state: Vec::new(),
             runs: 0,
@@ -181,6 +201,8 @@ impl Loaded {
             }
         }
         self.scratch_bytes = self.scratch_bytes.max(scratch);
+        self.of.resize(self.tasks.len(), self.steps);
+        self.steps += 1;
         Ok(())
     }
 
@@ -207,6 +229,8 @@ impl Loaded {
             args: Args::Block(launched.clone()),
             cooperative,
         }));
+        self.of.resize(self.tasks.len(), self.steps);
+        self.steps += 1;
         Ok(())
     }
 
@@ -228,16 +252,22 @@ impl Loaded {
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
         let run = Run { buffers, scalars, scratch, home: DevPtr::NULL };
         let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
-        let result = if graphed { self.replay(run) } else { self.stream(run) };
+        let result = match (profile::current(), graphed) {
+            (None, true) => self.replay(run),
+            (None, false) => self.stream(run, &mut |_| {}),
+            (Some(note), true) => self.replay_timed(run, note),
+            (Some(note), false) => self.stream_timed(run, note),
+        };
         // Later work of the same stream may reuse the scratch at once.
         self.gpu.free(scratch);
         result
     }
 
-    fn stream(&mut self, run: Run) -> Result<()> {
+    /// `done` hears of each task that has been submitted.
+    fn stream(&mut self, run: Run, done: &mut dyn FnMut(usize)) -> Result<()> {
         let gpu = &self.gpu;
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
-        for task in &mut self.tasks {
+        for (k, task) in self.tasks.iter_mut().enumerate() {
             match task {
                 Task::Routine { routine, workspace, home } => {
                     let run = Run { home: *home, ..run };
@@ -262,8 +292,86 @@ impl Loaded {
                     }
                 }
             }
+            done(k);
         }
         Ok(())
+    }
+
+    /// Is that task the last of its step?
+    fn ends_step(&self, task: usize) -> bool {
+        self.of.get(task + 1) != self.of.get(task)
+    }
+
+    /// [`Loaded::stream`], for a profile.
+    #[cold]
+    fn stream_timed(&mut self, run: Run, note: Note) -> Result<()> {
+        let gpu = self.gpu.clone();
+        let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
+        if !self.looks.on_stream(generation) {
+            return gpu.timed((Kind::Whole, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
+        }
+        let begun = gpu.timing().as_mut().and_then(|timing| timing.begin(&gpu.stream).ok());
+        let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.ends_step(k).then(|| self.of[k])).collect();
+        let mut marks = Vec::new();
+        let result = self.stream(run, &mut |task| {
+            if let (Some(step), Some(timing)) = (of[task], gpu.timing().as_mut()) {
+                marks.extend(timing.mark(&gpu.stream).ok().map(|mark| (Kind::Step, step.into(), mark)));
+            }
+        });
+        if let (Some(begun), Some(timing)) = (begun, gpu.timing().as_mut()) {
+            timing.keep(begun, note, marks, None);
+        }
+        result
+    }
+
+    /// [`Loaded::replay`], for a profile.
+    #[cold]
+    fn replay_timed(&mut self, run: Run, note: Note) -> Result<()> {
+        let gpu = self.gpu.clone();
+        let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
+        if self.looks.as_graph(generation)
+            && let Ok((exec, begun, marks)) = self.open_graph(run)
+        {
+            exec.launch(&gpu.stream)?;
+            Counters::add(&gpu.counters.graph_launches, 1);
+            if let Some(timing) = gpu.timing().as_mut() {
+                timing.keep(begun, note, marks, Some(exec));
+            }
+            return Ok(());
+        }
+        gpu.timed((Kind::Whole, 0), &gpu.stream, || self.replay(run))
+    }
+
+    /// The program as a graph for this run alone, with events between its steps.
+    fn open_graph(&mut self, run: Run) -> Result<Opened> {
+        let gpu = self.gpu.clone();
+        let mut events = Vec::new();
+        {
+            let mut timing = gpu.timing();
+            let Some(timing) = timing.as_mut() else { return Err(no_profile()) };
+            for k in 0..=self.tasks.len() {
+                if k == self.tasks.len() || self.ends_step(k) {
+                    events.push(timing.event()?);
+                }
+            }
+        }
+        let mut events = events.into_iter();
+        let first = events.next().ok_or_else(no_profile)?;
+        let mut marks: Vec<(Kind, u64, Event)> = Vec::new();
+        let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.ends_step(k)).collect();
+        let of = self.of.clone();
+        let (exec, _) = self.graph(run, &mut |builder, at| match at {
+            None => builder.add_record(&first, &[]).map(Some),
+            Some((task, node)) => match ends[task].then(|| events.next()).flatten() {
+                Some(event) => {
+                    let node = builder.add_record(&event, &[node])?;
+                    marks.push((Kind::Step, of[task].into(), event));
+                    Ok(Some(node))
+                }
+                None => Ok(None),
+            },
+        })?;
+        Ok((exec, Timing::within(first), marks))
     }
 
     fn replay(&mut self, run: Run) -> Result<()> {
@@ -320,11 +428,28 @@ impl Loaded {
     }
 
     fn build(&mut self, run: Run) -> Result<()> {
+        let (exec, nodes) = self.graph(run, &mut |_, _| Ok(None))?;
+        Counters::add(&self.gpu.counters.graphs_built, 1);
+        self.graph = Some(Replayed {
+            exec,
+            nodes,
+            buffers: run.buffers.to_vec(),
+            scalars: run.scalars.to_vec(),
+            scratch: run.scratch,
+            recaptures: 0,
+        });
+        Ok(())
+    }
+
+    /// A graph of the tasks, one after the other, and their nodes. `between` may add a node before the first task (`None`)
+    /// and after each.
+    fn graph(&mut self, run: Run, between: &mut Between<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
         let gpu = self.gpu.clone();
         let mut builder = GraphBuilder::new(gpu.context)?;
         let mut nodes: Vec<NodeId> = Vec::with_capacity(self.tasks.len());
-        for task in &mut self.tasks {
-            let after: Vec<NodeId> = nodes.last().copied().into_iter().collect();
+        let mut last = between(&mut builder, None)?;
+        for (k, task) in self.tasks.iter_mut().enumerate() {
+            let after: Vec<NodeId> = last.into_iter().collect();
             // SAFETY: as in `stream`; the graph is patched before each launch, so its addresses are live.
             let node = unsafe {
                 match task {
@@ -344,18 +469,9 @@ impl Loaded {
                 }
             };
             nodes.push(node);
+            last = between(&mut builder, Some((k, node)))?.or(Some(node));
         }
-        let exec = builder.instantiate()?;
-        Counters::add(&gpu.counters.graphs_built, 1);
-        self.graph = Some(Replayed {
-            exec,
-            nodes,
-            buffers: run.buffers.to_vec(),
-            scalars: run.scalars.to_vec(),
-            scratch: run.scratch,
-            recaptures: 0,
-        });
-        Ok(())
+        Ok((builder.instantiate()?, nodes))
     }
 }
 

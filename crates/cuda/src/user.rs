@@ -4,6 +4,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use cuprous_core::Error;
+use cuprous_core::profile::Kind;
 use cuprous_kernel::fault::{Record, WORDS};
 use cuprous_kernel::types::Ty;
 use cuprous_kernel::{Module as Ir, Options, abi};
@@ -80,12 +81,12 @@ impl Loaded {
         Counters::add(&self.gpu.counters.launches, 1);
         // SAFETY: the arguments lie where the kernel's signature wants them, and the engine holds the arrays' memory; what
         // the user's code does with it is the user's.
-        unsafe {
+        self.gpu.timed((Kind::Kernel, 0), &self.gpu.stream, || unsafe {
             match launch.cooperative {
                 true => function.launch_cooperative(&shape, &self.gpu.stream, pointers),
                 false => function.launch(&shape, &self.gpu.stream, pointers),
             }
-        }
+        })
     }
 
     /// What is wrong with a launch's shape, before the driver says only that something is.
@@ -198,6 +199,10 @@ impl CudaKernel {
 }
 
 impl UserKernel for CudaKernel {
+    fn name(&self) -> &str {
+        &self.loaded.name
+    }
+
     fn check(&self, launch: &Launch) -> cuprous_core::Result<()> {
         self.loaded.check(&Launch { cooperative: launch.cooperative || self.cooperative, ..*launch })
     }

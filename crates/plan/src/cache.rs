@@ -4,15 +4,17 @@
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, CallRef, LayoutRef, Node, Result, Tape};
+use cuprous_core::{Buffer, CallRef, LayoutRef, Node, Result, Tape, nvtx, profile};
 
 use crate::device::{Executable, Listing};
 use crate::emit;
 use crate::engine::{Engine, Replay, Stats};
 use crate::explain::Journal;
 use crate::fuse::Input;
+use crate::profiled;
 use crate::program::{Place, Program};
 
 /// Programs kept before the least recently used go.
@@ -36,6 +38,8 @@ impl Key {
 
 struct Entry {
     hash: u64,
+    /// No other program of the process has it, nor had or will have.
+    number: u64,
     key: Key,
     program: Arc<Program>,
     executable: Box<dyn Executable>,
@@ -85,6 +89,7 @@ impl Programs {
             self.leaves.push((leaf.bytes, align));
             leaf_buffers.push(buffer);
         }
+        let start = profile::on().then(profile::now);
         let hash = self.hash(&tape.nodes);
         self.clock += 1;
         let clock = self.clock;
@@ -112,7 +117,9 @@ impl Programs {
                 entries.len() - 1
             }
         };
-        let program = self.table[&hash][at].program.clone();
+        let Entry { program, number, .. } = &self.table[&hash][at];
+        let (program, number) = (program.clone(), *number);
+        let noted = start.map(|start| profiled::begin(start, (number, hash, &program), tape, engine, journal));
         let (arena, outputs) = match allocate(&program, tape, engine) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.drop_others(hash, at);
@@ -122,6 +129,9 @@ impl Programs {
             got => got?,
         };
         let at = at.min(self.table[&hash].len() - 1);
+        if let Some(noted) = &noted {
+            noted.memory(engine);
+        }
         let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
         entry.used = clock;
         stats.steps += program.steps.len() as u64;
@@ -131,7 +141,11 @@ impl Programs {
             Place::Output(k) => outputs[k as usize].address(),
             Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
+        let _range = nvtx::range(|| profiled::range(hash, tape));
         entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto)?;
+        if let Some(noted) = noted {
+            noted.end();
+        }
         for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
             if let Some(owner) = &tape.owners[node as usize] {
                 // SAFETY: the engine's lock is held.
@@ -185,8 +199,10 @@ impl Programs {
         }
         let executable = engine.device.compile(&program)?;
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Ok(Entry {
             hash,
+            number: NUMBERS.fetch_add(1, Relaxed),
             key,
             program,
             executable,

@@ -85,6 +85,14 @@ pub trait Device: Send + Sync {
     /// Lets go of cached free memory and compiled leftovers.
     fn trim(&self) {}
 
+    /// A profile begins or ends. From its beginning to its end the device adds what it does to
+    /// [`cuprous_core::profile`], for whom [`cuprous_core::profile::current`] says; what it does not know at once it adds
+    /// at the end, when it has no work left.
+    fn profile(&self, on: bool) -> Result<()> {
+        let _ = on;
+        Ok(())
+    }
+
     /// A point after all work given so far.
     fn mark(&self) -> Result<Box<dyn Mark>> {
         self.synchronize()?;

@@ -24,10 +24,15 @@ pub(crate) fn plan(input: Input) -> Program {
         stored,
         fusion,
         steps: Vec::new(),
+        nodes: Vec::new(),
         nonzero: Vec::new(),
     };
     for g in 0..emit.fusion.groups.len() {
+        let before = emit.steps.len();
         emit.group(g as u32);
+        if emit.steps.len() > before {
+            emit.nodes.push(emit.fusion.groups[g].nodes.clone());
+        }
     }
     emit.finish()
 }
@@ -55,6 +60,8 @@ struct Emit<'a> {
     stored: Vec<bool>,
     buffers: Buffers,
     steps: Vec<Step>,
+    /// The nodes of each.
+    nodes: Vec<Vec<u32>>,
     /// See [`Program::nonzero`].
     nonzero: Vec<(u32, DType)>,
 }
@@ -338,8 +345,10 @@ impl Emit<'_> {
                 outputs.push(n as u32);
             }
         }
+        let (steps, nodes) = pack::pack(self.steps, self.nodes);
         let mut program = Program {
-            steps: pack::pack(self.steps),
+            steps,
+            nodes,
             buffers: self.buffers.infos,
             arena_bytes: 0,
             outputs,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
+use cuprous_core::profile::{self, Kind};
 use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Src, Storage, Tape, tape};
 
 use crate::aside::Watch;
@@ -14,6 +15,7 @@ use crate::cache::Programs;
 use crate::device::{Device, Listing};
 use crate::explain::{self, Journal};
 use crate::operations::Draw;
+use crate::profiled;
 use crate::program::Program;
 use crate::record::Memo;
 
@@ -75,11 +77,20 @@ pub(crate) struct State {
 impl State {
     /// A tape that no thread has.
     pub(crate) fn take_tape(&mut self) -> u32 {
-        self.free_tapes.pop().unwrap_or_else(|| {
+        let tape = self.free_tapes.pop().unwrap_or_else(|| {
             let index = self.tapes.len() as u32;
             self.tapes.push(Tape::new(index));
             index
-        })
+        });
+        if profile::on() && self.tapes[tape as usize].nodes.is_empty() {
+            self.tapes[tape as usize].track(true);
+        }
+        tape
+    }
+
+    /// Do operations of some tape note their places?
+    fn tracks(&self) -> bool {
+        self.tapes.iter().any(|tape| tape.tracked)
     }
 
     pub(crate) fn give_tape(&mut self, tape: u32) {
@@ -193,6 +204,7 @@ impl Engine {
             if contended {
                 state.tapes.iter_mut().for_each(|tape| tape.contended = true);
             }
+            self.tracking.fetch_or(state.tracks(), Relaxed);
             lease.tapes.push((self.clone(), index));
             index
         })
@@ -201,6 +213,9 @@ impl Engine {
     /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
     pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
         let tape = self.tape();
+        if profile::on() && self.threads.load(Relaxed) > 1 {
+            tape::note_place(); // another thread's tape may have to run
+        }
         let mut state = self.lock();
         for array in operands {
             self.check(array)?;
@@ -291,6 +306,11 @@ impl Engine {
         }
         let (mut state, tape) = self.open(ins)?;
         if state.tapes[tape as usize].ends_at != usize::MAX {
+            if profile::on() {
+                drop(state);
+                tape::note_place();
+                (state, _) = self.open(ins)?;
+            }
             // The product before has waited long enough for what it might do as well.
             self.run_tape(&mut state, tape)?;
         }
@@ -326,9 +346,17 @@ impl Engine {
         Ok(out)
     }
 
+    /// Begins to note the places of all operations that are recorded from now on.
+    pub(crate) fn track_all(&self) {
+        let mut state = self.lock();
+        state.tapes.iter_mut().filter(|tape| tape.nodes.is_empty()).for_each(|tape| tape.track(true));
+        self.tracking.store(true, Relaxed);
+    }
+
     /// Submits what the calling thread has recorded.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
         let tape = self.tape();
+        note_place();
         self.due.store(false, Relaxed);
         let mut state = self.lock();
         self.run_tape(&mut state, tape)
@@ -338,11 +366,12 @@ impl Engine {
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
         self.lock().launches_wait = 1;
-        self.device.synchronize()
+        profile::timed(Kind::Wait, self.id, 1, || self.device.synchronize())
     }
 
     /// The memory of a storage, with everything recorded for it submitted.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        note_place();
         let mut state = self.lock();
         // SAFETY: the lock is held.
         if let Some(head) = unsafe { storage.head() } {
@@ -443,7 +472,7 @@ impl Engine {
             let _ = write!(error.message, "; and {} smaller ones", given_up - TOLD);
         }
         let result = no_room.map_or(result, Err);
-        self.tracking.store(tape.tracked, Relaxed);
+        self.tracking.store(state.tracks(), Relaxed);
         result
     }
 
@@ -509,13 +538,19 @@ impl Engine {
     /// [`Device::upload`]: crate::Device::upload
     fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
         let layout = Layout::contiguous(dtype, shape);
-        let buffer = match self.device.upload(bytes, wait) {
-            Err(e) if e.kind == ErrorKind::Memory => {
-                self.trim();
-                self.device.upload(bytes, wait)?
-            }
-            got => got?,
-        };
+        note_place();
+        let copied =
+            profile::timed(Kind::Upload, self.id, bytes.len() as u64, || match self.device.upload(bytes, wait) {
+                Err(e) if e.kind == ErrorKind::Memory => {
+                    self.trim();
+                    self.device.upload(bytes, wait)
+                }
+                got => got,
+            });
+        let buffer = copied?;
+        if profile::on() {
+            profiled::memory(self, profile::note(self.id));
+        }
         Ok(Array { storage: Arc::new(Storage::ready(buffer, self.id)), layout })
     }
 
@@ -574,7 +609,19 @@ impl Engine {
         }
         drop(state);
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
-        self.device.download(buffer.address() + start, to)
+        if profile::on() && self.device.is_asynchronous() {
+            // The wait apart from the copy.
+            profile::timed(Kind::Wait, self.id, 0, || self.device.synchronize())?;
+        }
+        profile::timed(Kind::Download, self.id, to.len() as u64, || self.device.download(buffer.address() + start, to))
+    }
+}
+
+/// Notes the line that waits for something or makes it run, for a profile.
+#[inline]
+pub(crate) fn note_place() {
+    if profile::on() {
+        tape::note_place();
     }
 }
 

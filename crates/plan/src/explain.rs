@@ -24,6 +24,8 @@ pub(crate) struct Journal {
     expected: HashMap<u64, u64>,
     /// Nodes of programs, with the calls that they name.
     nodes: HashMap<u64, (Vec<Node>, Vec<CallRef>)>,
+    /// For a profile: the program that ran last for a line.
+    of_line: HashMap<u32, u64>,
     last: u64,
 }
 
@@ -61,6 +63,18 @@ impl Journal {
         let calls = program.steps.len() - kernels;
         let sums = program.steps.iter().filter(|s| matches!(s, Step::Call(c) if !c.epilogue.is_none())).count();
         self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
+    }
+
+    /// A program has just been planned or recognised, for that line. If planned, why: what differs from the program that the
+    /// line had last, or else from what came next last time.
+    pub(crate) fn why(&mut self, line: u32, hash: u64, tape: &Tape) -> Option<String> {
+        if self.of_line.len() > 256 {
+            self.of_line.clear();
+        }
+        let before = self.of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
+        let Some(Event::Planned { why, .. }) = self.events.back() else { return None };
+        let before = before.and_then(|before| self.nodes.get(&before));
+        Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.places)))
     }
 
     fn followed(&mut self, before: u64, hash: u64) {

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use cuprous_core::{Array, Buffer, DType, Error, In, Layout, Result, Scalar, Src};
+use cuprous_core::profile::{self, Current, Kind, Note};
+use cuprous_core::{Array, Buffer, DType, Error, In, Layout, Result, Scalar, Src, nvtx};
 use cuprous_kernel::fault::Record;
 use smallvec::SmallVec;
 
-use crate::engine::{Engine, Replay, period};
+use crate::engine::{Engine, Replay, note_place, period};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -61,6 +62,11 @@ impl Launch {
 
 /// A kernel of the user, compiled for a device, which finds its own in a program's steps by their class.
 pub trait UserKernel: Any + Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str {
+        "kernel of the user"
+    }
+
     /// Refuses shapes that the device does not take.
     ///
     /// # Errors
@@ -228,12 +234,14 @@ impl Engine {
 
     /// Runs something that reads and writes the memory of arrays itself, in order with what is recorded: the calling
     /// thread's tape and the tapes on which the arrays are pending run first. `writes` says which arrays it changes;
-    /// contents of theirs that somebody wants to see later are kept. `run` gets the addresses of the first elements.
+    /// contents of theirs that somebody wants to see later are kept. `run` gets the addresses of the first elements. A profile
+    /// calls it `name`.
     ///
     /// # Errors
     /// What ran first failed, an array is on another device, or `run` failed.
     pub fn with_memory(
         self: &Arc<Engine>,
+        name: &str,
         arrays: &[&Array],
         writes: impl Fn(usize) -> bool,
         run: impl FnOnce(&[u64]) -> Result<()>,
@@ -245,6 +253,7 @@ impl Engine {
             }
         }
         let tape = self.tape();
+        note_place();
         let mut state = self.lock();
         self.run_tape(&mut state, tape)?;
         if let Some(watch) = &mut state.watch {
@@ -262,7 +271,16 @@ impl Engine {
             buffers.push(buffer);
         }
         // The lock is held, so that nothing else is submitted between.
+        let noted = profile::on().then(|| {
+            let note = Note { what: profile::name(name), ..profile::note(self.id) };
+            (profile::now(), note, Current::new(note))
+        });
+        let range = nvtx::range(|| name.to_owned());
         let result = run(&addresses);
+        drop(range);
+        if let Some((start, note, _current)) = noted {
+            profile::since(start, Kind::Launch, note, 0);
+        }
         drop(state);
         drop(buffers);
         result

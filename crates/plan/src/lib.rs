@@ -19,6 +19,7 @@ pub mod kernels;
 mod memory;
 mod operations;
 mod pack;
+mod profiled;
 pub mod program;
 pub mod record;
 mod routines;

@@ -14,18 +14,25 @@ const MAX_KERNELS: usize = 64;
 const LOOK_BACK: usize = 16;
 
 /// Brings small maps together: each joins the nearest step before it that takes it, if it depends on none in between.
-pub(crate) fn pack(steps: Vec<Step>) -> Vec<Step> {
+/// `nodes` are those of each step.
+pub(crate) fn pack(steps: Vec<Step>, nodes: Vec<Vec<u32>>) -> (Vec<Step>, Vec<Vec<u32>>) {
     let mut packed: Vec<Step> = Vec::with_capacity(steps.len());
-    for step in steps {
+    let mut sources: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
+    for (step, nodes) in steps.into_iter().zip(nodes) {
         match step {
             Step::Kernel(kernel) if is_small_map(&kernel) => match host(&packed, &kernel) {
-                Some(at) => join(&mut packed[at], kernel),
+                Some(at) => {
+                    join(&mut packed[at], kernel);
+                    sources[at].extend(nodes);
+                    continue;
+                }
                 None => packed.push(Step::Kernel(kernel)),
             },
             other => packed.push(other),
         }
+        sources.push(nodes);
     }
-    packed
+    (packed, sources)
 }
 
 fn is_small_map(kernel: &Kernel) -> bool {

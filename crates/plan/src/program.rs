@@ -100,6 +100,8 @@ impl Step {
 pub struct Program {
     /// What to run.
     pub steps: Vec<Step>,
+    /// The nodes that each step computes.
+    pub nodes: Vec<Vec<u32>>,
     /// Every buffer that steps name.
     pub buffers: Vec<BufferInfo>,
     /// Bytes of scratch.

@@ -17,6 +17,7 @@ mod numpy;
 mod operand;
 mod operators;
 mod places;
+mod profile;
 mod stream;
 mod tensor;
 mod transforms;
@@ -77,6 +78,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
     m.add_class::<estimate::Counting>()?;
+    m.add_class::<profile::PyReport>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
@@ -107,6 +109,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
         estimate: device_side profiles;
+        profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop;
     }
     Ok(())
 }

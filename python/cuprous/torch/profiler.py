@@ -1,14 +1,13 @@
-"""A small `torch.profiler`: how long the parts of a program take that are named by `record_function`.
+"""`torch.profiler` on `cuprous.profile`: how long the parts of a program take that are named by `record_function`.
 
-Parts are timed on the host and, by events, on the device. Their beginnings and ends submit what is recorded, so that
-each has work of its own: nothing is fused across them while a profile runs, and everything is otherwise.
+Their beginnings and ends submit what is recorded, so that each has work of its own: nothing is fused across them while
+a profile runs, and everything is otherwise. What they do not show, line by line, is in `prof.profile`.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
-import json
 import os
 import socket
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from cuprous import _core
+from cuprous._profile import profile as cuprous_profile
 
 
 class ProfilerActivity(enum.Enum):
@@ -35,10 +35,12 @@ class ProfilerAction(enum.Enum):
 
 
 class _Span(NamedTuple):
+    """A named part. Times are in seconds from the beginning of the profile."""
+
     name: str
     begin: float
     end: float
-    events: tuple[Any, Any]
+    device: float
 
 
 class _Row:
@@ -47,7 +49,7 @@ class _Row:
     def __init__(self, key: str, spans: list[_Span]) -> None:
         self.key, self.count = key, len(spans)
         self.cpu_time_total = sum(s.end - s.begin for s in spans) * 1e6
-        self.device_time_total = sum(s.events[0].elapsed_ms(s.events[1]) for s in spans) * 1e3
+        self.device_time_total = sum(s.device for s in spans) * 1e6
         self.cpu_time, self.device_time = self.cpu_time_total / self.count, self.device_time_total / self.count
         self.cuda_time_total, self.cuda_time = self.device_time_total, self.device_time
 
@@ -81,23 +83,23 @@ def _shown(microseconds: float) -> str:
     return f"{microseconds:.3f}us"
 
 
-_running: list[profile] = []
-
-
 class record_function:
-    """Names a part of a program: a `with`, or a decorator."""
+    """Names a part of a program: a `with`, or a decorator. NVIDIA's tools see it as a range too."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
 
     def __enter__(self) -> record_function:
-        self._mark = _mark() if _running and _running[-1]._on else None
+        self._start = _mark() if _core.profile_on() else None
+        self._range = _core.nvtx_push(self.name)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._mark is not None and _running:
-            at, event = _mark()
-            _running[-1]._spans.append(_Span(self.name, self._mark[0], at, (self._mark[1], event)))
+        if self._start is not None and _core.profile_on():
+            _core.flush()
+            _core.profile_part(self.name, self._start)
+        if self._range:
+            _core.nvtx_pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -108,11 +110,9 @@ class record_function:
         return inside
 
 
-def _mark() -> tuple[float, Any]:
+def _mark() -> int:
     _core.flush()
-    event = _core.Event(True)
-    event.record()
-    return time.perf_counter(), event
+    return _core.profile_now()
 
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
@@ -175,10 +175,12 @@ class profile:
                     experimental_config=(experimental_config, None))  # fmt: skip
         self._action = (lambda step: ProfilerAction.RECORD) if schedule is None else schedule
         self._ready = on_trace_ready
-        self._spans: list[_Span] = []
         self._saved: list[_Span] = []
-        self.step_num, self._on = 0, False
-        self._begun: tuple[float, Any] | None = None
+        self.step_num = 0
+        self._begun: int | None = None
+        self._taking: cuprous_profile | None = None
+        #: The whole of what was recorded last, line by line: a `cuprous.profile`.
+        self.profile: cuprous_profile | None = None
 
     def __enter__(self) -> profile:
         self.start()
@@ -188,22 +190,24 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begins."""
-        _running.append(self)
+        """Begins.
+
+        Raises:
+            RuntimeError: a profile is being made already.
+        """
         self._begin()
 
     def _begin(self) -> None:
-        before = self._on
-        self._on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        if self._on and not before:
-            _core.synchronize()  # so that the device's clock and the host's can be told from one another's
-        self._begun = _mark() if self._on else None
+        on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        if on and self._taking is None:
+            self._taking = cuprous_profile()
+            self._taking.start()
+        self._begun = _mark() if on else None
 
     def _finish(self) -> None:
         if self._begun is not None:
-            at, event = _mark()
-            name = f"ProfilerStep#{self.step_num}"
-            self._spans.append(_Span(name, self._begun[0], at, (self._begun[1], event)))
+            _core.flush()
+            _core.profile_part(f"ProfilerStep#{self.step_num}", self._begun)
             self._begun = None
 
     def step(self) -> None:
@@ -217,14 +221,15 @@ class profile:
     def stop(self) -> None:
         """Ends."""
         self._finish()
-        _running.remove(self)
-        self._on = False
-        if self._spans:
-            self._save()
+        self._save()
 
     def _save(self) -> None:
-        _core.synchronize()
-        self._saved, self._spans = self._spans, []
+        if self._taking is None:
+            return
+        taken, self._taking = self._taking, None
+        taken.stop()
+        self.profile = taken
+        self._saved = [_Span(name, begin, begin + length, device) for name, begin, length, device in taken.spans]
         if self._ready is not None:
             self._ready(self)
 
@@ -246,21 +251,14 @@ class profile:
         return _Rows(_Row(name, spans) for name, spans in groups.items())
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes what was recorded as JSON, for chrome://tracing and ui.perfetto.dev."""
-        pid, events = os.getpid(), []
-        first = min(self._saved, key=lambda span: span.begin, default=None)
-        for k, name in enumerate(("host", "device")):
-            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": k, "args": {"name": name}})
-        for span in self._saved:
-            assert first is not None
-            common = {"name": span.name, "ph": "X", "pid": pid}
-            events.append({**common, "tid": 0, "ts": span.begin * 1e6, "dur": (span.end - span.begin) * 1e6})
-            # Both clocks agree where the first span begins: the device had nothing to do there.
-            late = 0.0 if span is first else first.events[0].elapsed_ms(span.events[0])
-            device = span.events[0].elapsed_ms(span.events[1])
-            events.append({**common, "tid": 1, "ts": first.begin * 1e6 + late * 1e3, "dur": device * 1e3})
-        with open(path, "w") as file:
-            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
+        """Writes all that was noted last as JSON, for chrome://tracing, ui.perfetto.dev and `cuprous serve`.
+
+        Raises:
+            RuntimeError: nothing has been recorded yet.
+        """
+        if self.profile is None:
+            raise RuntimeError("[export_chrome_trace] nothing has been recorded yet")
+        self.profile.save(path)
 
 
 __all__ = [

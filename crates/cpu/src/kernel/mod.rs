@@ -39,6 +39,7 @@ use host::Env;
 
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
+    name: String,
     code: jit::Code,
     /// Whether all blocks run at once.
     cooperative: bool,
@@ -76,6 +77,7 @@ impl CpuKernel {
         ];
         let code = jit::compile(module)?;
         Ok(Arc::new(CpuKernel {
+            name: module.functions.first().map_or_else(String::new, |f| f.name.clone()),
             code,
             cooperative: module.cooperative,
             shared: bytes(Space::Shared),
@@ -174,6 +176,10 @@ fn shared_memory(bytes: usize) -> Vec<u128> {
 }
 
 impl UserKernel for CpuKernel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn check(&self, launch: &Launch) -> Result<()> {
         let threads = launch.check("kernel")?;
         if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }

@@ -461,6 +461,16 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
+    pub cuGraphAddEventRecordNode: Result<
+        unsafe extern "C" fn(
+            phGraphNode: *mut CUgraphNode,
+            hGraph: CUgraph,
+            dependencies: *const CUgraphNode,
+            numDependencies: usize,
+            event: CUevent,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
     pub cuGraphInstantiateWithFlags: Result<
         unsafe extern "C" fn(
             phGraphExec: *mut CUgraphExec,
@@ -580,6 +590,7 @@ impl DriverApi {
         let cuGraphAddMemcpyNode = __library.get(b"cuGraphAddMemcpyNode\0").map(|sym| *sym);
         let cuGraphAddMemsetNode = __library.get(b"cuGraphAddMemsetNode\0").map(|sym| *sym);
         let cuGraphAddChildGraphNode = __library.get(b"cuGraphAddChildGraphNode\0").map(|sym| *sym);
+        let cuGraphAddEventRecordNode = __library.get(b"cuGraphAddEventRecordNode\0").map(|sym| *sym);
         let cuGraphInstantiateWithFlags = __library.get(b"cuGraphInstantiateWithFlags\0").map(|sym| *sym);
         let cuGraphExecKernelNodeSetParams_v2 = __library.get(b"cuGraphExecKernelNodeSetParams_v2\0").map(|sym| *sym);
         let cuGraphExecMemcpyNodeSetParams = __library.get(b"cuGraphExecMemcpyNodeSetParams\0").map(|sym| *sym);
@@ -644,6 +655,7 @@ impl DriverApi {
             cuGraphAddMemcpyNode,
             cuGraphAddMemsetNode,
             cuGraphAddChildGraphNode,
+            cuGraphAddEventRecordNode,
             cuGraphInstantiateWithFlags,
             cuGraphExecKernelNodeSetParams_v2,
             cuGraphExecMemcpyNodeSetParams,

@@ -1,4 +1,4 @@
-//! The `cuprous` command. `demo` and `kernels` are Python's; all else is here.
+//! The `cuprous` command. `demo`, `kernels` and `profile` are Python's; all else is here.
 
 mod calibrate;
 mod doctor;
@@ -67,6 +67,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
+    /// Runs a Python script and tells, line by line, where its time went
+    #[command(disable_help_flag = true)]
+    Profile {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
     /// Calculator, monitor and viewer of profiles as a web page of this machine
     Serve(serve::Options),
     /// What GPUs, CPU and processes do now
@@ -111,6 +117,9 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
             writeln!(err, "cuprous: the report of kernels is `python -m cuprous kernels`").map(|()| 2)
         }
         Some(Command::Estimate(options)) => estimate::run(&options, out, err),
+        Some(Command::Profile { .. }) => {
+            writeln!(err, "cuprous: the profiler is `python -m cuprous profile`").map(|()| 2)
+        }
         Some(Command::Serve(options)) => serve::run(&options, out, err),
         Some(Command::Top(options)) => top::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),

@@ -28,6 +28,7 @@ pub(crate) struct NativeModule {
 pub(crate) struct NativeKernel {
     engine: &'static Arc<Engine>,
     kernel: Arc<dyn RawKernel>,
+    name: String,
 }
 
 #[pymethods]
@@ -42,7 +43,7 @@ impl NativeModule {
 
     /// A kernel by its name.
     fn kernel(&self, name: &str) -> PyResult<NativeKernel> {
-        Ok(NativeKernel { engine: self.engine, kernel: self.module.kernel(name).or_raise()? })
+        Ok(NativeKernel { engine: self.engine, kernel: self.module.kernel(name).or_raise()?, name: name.to_owned() })
     }
 
     /// Address and size of a variable.
@@ -99,6 +100,7 @@ impl NativeKernel {
         py.detach(|| {
             // What the code writes is not known: all of them count as written.
             self.engine.with_memory(
+                &self.name,
                 &arrays,
                 |_| true,
                 |addresses| {

@@ -3,17 +3,20 @@ const $ = (id) => document.getElementById(id);
 const [ROW, GAP, LABEL] = [18, 8, 16];
 let [tracks, flows, view, whole, picked] = [[], [], [0, 1], [0, 1], null];
 
-// Tracks with their events, each with its depth, from events of the kinds X, B, E, M, s, t, f.
+// Arrows drawn at a time, evenly chosen among those in view: more of them is a grey area.
+const ARROWS = 400;
+
+// Tracks with their events, each with its depth, from events of the kinds X, B, E, M, C, s, t, f.
 export function parse(trace) {
   const events = Array.isArray(trace) ? trace : trace?.traceEvents;
   if (!Array.isArray(events)) throw new Error("it has no list traceEvents");
-  const [byTrack, names, open, starts] = [new Map(), new Map(), new Map(), new Map()];
+  const [byTrack, names, open, starts, ends, curves] = [new Map(), new Map(), new Map(), new Map(), [], new Map()];
   const found = { tracks: [], flows: [], skipped: 0 };
   const key = (event) => `${event.pid ?? 0}/${event.tid ?? 0}`;
   const add = (event, start, length) => {
     if (!Number.isFinite(start) || !(length >= 0)) return void found.skipped++;
     if (!byTrack.has(key(event))) byTrack.set(key(event), []);
-    byTrack.get(key(event)).push({ name: String(event.name ?? "?"), start, length, args: event.args });
+    byTrack.get(key(event)).push({ name: String(event.name ?? "?"), start, length, args: event.args, cat: event.cat });
   };
   for (const event of events) {
     if (event === null || typeof event !== "object") { found.skipped++; continue; }
@@ -27,10 +30,20 @@ export function parse(trace) {
     } else if (event.ph === "M" && event.name === "thread_name") names.set(key(event), String(event.args?.name));
     else if (event.ph === "M" && event.name === "process_name") names.set(`p${event.pid}`, String(event.args?.name));
     else if (event.ph === "s") starts.set(`${event.cat}/${event.id}`, [key(event), at]);
-    else if (event.ph === "f") {
-      const from = starts.get(`${event.cat}/${event.id}`);
-      if (from) found.flows.push([from, [key(event), at]]);
+    else if (event.ph === "f") ends.push(event);
+    else if (event.ph === "C" && Number.isFinite(at)) {
+      for (const [part, value] of Object.entries(event.args ?? {})) {
+        if (!Number.isFinite(value)) { found.skipped++; continue; }
+        const id = `${event.pid ?? 0} ${event.name} ${part}`;
+        const curve = curves.get(id) ?? curves.set(id, { name: `${event.name ?? "?"} (${part})`, points: [] }).get(id);
+        curve.points.push([at, value]);
+      }
     } else if (event.ph !== "M" && event.ph !== "t") found.skipped++;
+  }
+  // An arrow's end may stand before its beginning.
+  for (const event of ends) {
+    const from = starts.get(`${event.cat}/${event.id}`);
+    if (from) found.flows.push([from, [key(event), Number(event.ts)]]);
   }
   for (const [id, list] of byTrack) {
     list.sort((a, b) => a.start - b.start || b.length - a.length);
@@ -45,6 +58,12 @@ export function parse(trace) {
     found.tracks.push({ id, name, events: list, depth: list.reduce((most, event) => Math.max(most, event.depth + 1), 1) });
   }
   found.tracks.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));
+  found.flows.sort((a, b) => a[0][1] - b[0][1]);
+  for (const [id, { name, points }] of curves) {
+    points.sort((a, b) => a[0] - b[0]);
+    const most = points.reduce((high, [, value]) => Math.max(high, value), 0);
+    found.tracks.push({ id, name: `${name}, at most ${most.toLocaleString("en")}`, events: [], depth: 2, points, most });
+  }
   return found;
 }
 
@@ -60,6 +79,26 @@ export function totals(tracks) {
     }
   }
   return [...rows.values()].sort((a, b) => b.total - a.total);
+}
+
+// By line of the program, where events tell it: `line` in their arguments, several of them with commas between. Work of
+// devices is that on all processes but the first; parts that the user named hold what is counted already.
+export function byLine(tracks) {
+  const lines = new Map();
+  const host = tracks[0]?.id.split("/")[0];
+  for (const track of tracks) {
+    const column = track.id.split("/")[0] === host ? "host" : "device";
+    for (const { args, length, cat } of track.events) {
+      if (typeof args?.line !== "string" || cat === "part") continue;
+      const names = args.line.split(", ");
+      for (const name of names) {
+        const row = lines.get(name) ?? lines.set(name, { name, host: 0, device: 0, calls: 0 }).get(name);
+        row[column] += length / names.length;
+        row.calls++;
+      }
+    }
+  }
+  return [...lines.values()].sort((a, b) => b.device + b.host - a.device - a.host);
 }
 
 // Microseconds, as the format has them.
@@ -81,7 +120,9 @@ function open(text, name) {
   ({ tracks, flows } = found);
   const events = tracks.reduce((sum, track) => sum + track.events.length, 0);
   const skipped = found.skipped ? `, ${found.skipped} of other kinds are not shown` : "";
-  $("profile-state").textContent = `${name}: ${events} events on ${tracks.length} tracks${skipped}.`;
+  const curves = tracks.filter((track) => track.points).length;
+  const drawn = curves ? ` and ${curves} ${curves === 1 ? "curve" : "curves"}` : "";
+  $("profile-state").textContent = `${name}: ${events} events on ${tracks.length - curves} tracks${drawn}${skipped}.`;
   $("trace").hidden = events === 0;
   if (!events) return;
   let [first, end] = [Infinity, -Infinity];
@@ -91,18 +132,25 @@ function open(text, name) {
   whole = [first, Math.max(end, first + 1e-3)];
   view = [...whole];
   picked = null;
-  const rows = totals(tracks);
-  $("totals").tBodies[0].replaceChildren(...rows.slice(0, 500).map((row) => {
+  fill("totals", 2, totals(tracks).map((row) =>
+    [row.name, row.track, String(row.calls), words(row.total), words(row.total / row.calls), words(row.longest)]));
+  const lines = byLine(tracks);
+  $("lines-part").hidden = lines.length === 0;
+  fill("lines", 1, lines.map((row) => [row.name, words(row.device), words(row.host), String(row.calls)]));
+  draw();
+}
+
+// The first rows of a table; columns from `numbers` on are numbers.
+function fill(id, numbers, rows) {
+  $(id).tBodies[0].replaceChildren(...rows.slice(0, 500).map((cells) => {
     const line = document.createElement("tr");
-    const cells = [row.name, row.track, String(row.calls), words(row.total), words(row.total / row.calls), words(row.longest)];
     cells.forEach((text, at) => {
       const cell = line.insertCell();
       cell.textContent = text;
-      if (at > 1) cell.className = "number";
+      if (at >= numbers) cell.className = "number";
     });
     return line;
   }));
-  draw();
 }
 
 const rows = () => {
@@ -130,6 +178,10 @@ function draw() {
   for (const { track, top } of rows()) {
     pen.fillStyle = colour("--text");
     pen.fillText(track.name, 4, top + 12);
+    if (track.points) {
+      curve(pen, track, top + LABEL, x, colour("--gpu"));
+      continue;
+    }
     const drawn = []; // Right end of what was drawn, by depth: what would lie on the same pixel is left out.
     for (const event of track.events) {
       const [left, right] = [x(event.start), x(event.start + event.length)];
@@ -148,13 +200,34 @@ function draw() {
   const middle = new Map(rows().map(({ track, top }) => [track.id, top + LABEL + ROW / 2]));
   pen.strokeStyle = colour("--bad");
   pen.globalAlpha = 0.4;
-  for (const [[from, start], [to, end]] of flows.slice(0, 2000)) {
-    if (end < view[0] || start > view[1] || !middle.has(from) || !middle.has(to)) continue;
+  const seen = flows.filter(([[from, start], [to, end]]) => end >= view[0] && start <= view[1] && middle.has(from) && middle.has(to));
+  const every = Math.max(1, Math.ceil(seen.length / ARROWS));
+  for (let at = 0; at < seen.length; at += every) {
+    const [[from, start], [to, end]] = seen[at];
     pen.beginPath();
     pen.moveTo(x(start), middle.get(from));
     pen.lineTo(x(end), middle.get(to));
     pen.stroke();
   }
+}
+
+// Values as steps, one at most for each pixel.
+function curve(pen, { points, most, depth }, top, x, colour) {
+  const [low, high] = [top + depth * ROW - 2, depth * ROW - 4];
+  pen.fillStyle = colour;
+  pen.globalAlpha = 0.5;
+  let first = points.findIndex(([at]) => at > view[0]) - 1;
+  if (first === -2) first = points.length - 1;
+  for (let k = Math.max(first, 0); k < points.length && points[k][0] <= view[1];) {
+    const left = Math.max(x(points[k][0]), 0);
+    let [value, next] = [points[k][1], k + 1];
+    while (next < points.length && x(points[next][0]) < left + 1) value = Math.max(value, points[next++][1]);
+    const right = next < points.length ? x(points[next][0]) : left + 1;
+    const height = most > 0 ? (value / most) * high : 0;
+    pen.fillRect(left, low - height, Math.max(right - left, 1), height);
+    k = next;
+  }
+  pen.globalAlpha = 1;
 }
 
 function zoom(factor, at = (view[0] + view[1]) / 2) {

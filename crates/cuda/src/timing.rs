@@ -1,0 +1,198 @@
+//! Times on the device, for a profile: events on our own streams around what is submitted, read once they are done. No
+//! CUPTI, so no privileges.
+//!
+//! What a program costs is one span, of two events. Now and then a run is looked into: on the stream with events between
+//! its steps, as a graph with nodes between them that record. Such runs tell how a span is shared out among the steps.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use cuprous_core::profile::{self, Kind, Note};
+
+use crate::driver::{Context, Event, Stream};
+use crate::error::Result;
+use crate::graph::GraphExec;
+
+/// Spans that wait to be read, before those that are done are.
+const PENDING: usize = 4096;
+/// Spans read at a time.
+const BATCH: usize = 256;
+/// Distance in time, in milliseconds, over which events are compared: their difference is a 32-bit float.
+const FAR: f32 = 1000.0;
+/// Looks at the clocks of host and device together; the shortest counts.
+const LOOKS: usize = 5;
+
+/// One for each profile.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Something submitted: what lies between its first event and each of the others.
+struct Pending {
+    note: Note,
+    first: Event,
+    /// With what the kind calls its amount, in order.
+    marks: Vec<(Kind, u64, Event)>,
+    /// When the host submitted it: it cannot have begun earlier, whatever the clocks say.
+    submitted: u64,
+    /// Lives until it has run.
+    _graph: Option<GraphExec>,
+}
+
+/// The events of a profile on one device.
+pub(crate) struct Timing {
+    context: &'static Context,
+    pub(crate) generation: u32,
+    free: Vec<Event>,
+    pending: VecDeque<Pending>,
+    /// An event that is done, and the host's time when it was.
+    anchor: (Event, u64),
+}
+
+/// The first event of something that is being submitted.
+pub(crate) struct Begun(Event, u64);
+
+impl Timing {
+    /// Waits for the device, to compare its clock with the host's.
+    pub(crate) fn new(context: &'static Context, stream: &Stream) -> Result<Timing> {
+        context.make_current()?;
+        let look = || -> Result<(u64, Event, u64)> {
+            let event = Event::with_timing(context)?;
+            stream.synchronize()?;
+            let before = profile::now();
+            event.record(stream)?;
+            stream.synchronize()?;
+            let after = profile::now();
+            Ok((after - before, event, before + (after - before) / 2))
+        };
+        let mut best = look()?;
+        for _ in 1..LOOKS {
+            let other = look()?;
+            if other.0 < best.0 {
+                best = other;
+            }
+        }
+        let generation = GENERATION.fetch_add(1, Relaxed) + 1;
+        let (_, event, at) = best;
+        Ok(Timing { context, generation, free: Vec::new(), pending: VecDeque::new(), anchor: (event, at) })
+    }
+
+    /// An event with a time.
+    pub(crate) fn event(&mut self) -> Result<Event> {
+        self.free.pop().map_or_else(|| Event::with_timing(self.context), Ok)
+    }
+
+    /// An event recorded now.
+    pub(crate) fn mark(&mut self, stream: &Stream) -> Result<Event> {
+        let event = self.event()?;
+        event.record(stream)?;
+        Ok(event)
+    }
+
+    /// Something is about to be submitted.
+    pub(crate) fn begin(&mut self, stream: &Stream) -> Result<Begun> {
+        Ok(Begun(self.mark(stream)?, profile::now()))
+    }
+
+    /// It has been submitted, and nothing of it was told apart.
+    pub(crate) fn end(&mut self, begun: Begun, note: Note, (kind, amount): (Kind, u64), stream: &Stream) -> Result<()> {
+        let mark = self.mark(stream)?;
+        self.keep(begun, note, vec![(kind, amount, mark)], None);
+        Ok(())
+    }
+
+    /// It has been submitted, with these events in it; by a graph that is of no use any more once it has run.
+    pub(crate) fn keep(&mut self, begun: Begun, note: Note, marks: Vec<(Kind, u64, Event)>, graph: Option<GraphExec>) {
+        let Begun(first, submitted) = begun;
+        self.pending.push_back(Pending { note, first, marks, submitted, _graph: graph });
+        if self.pending.len() > PENDING {
+            for _ in 0..BATCH {
+                let last = self.pending.front().and_then(|p| p.marks.last());
+                if !last.is_none_or(|(.., event)| event.is_done().unwrap_or(false)) {
+                    break;
+                }
+                self.read_first();
+            }
+        }
+    }
+
+    /// As a graph's first node, recorded by the graph itself.
+    pub(crate) fn within(first: Event) -> Begun {
+        Begun(first, profile::now())
+    }
+
+    /// Reads everything; the device has nothing left to do.
+    pub(crate) fn read(&mut self) {
+        while !self.pending.is_empty() {
+            self.read_first();
+        }
+    }
+
+    fn read_first(&mut self) {
+        let Some(Pending { note, first, marks, submitted, .. }) = self.pending.pop_front() else { return };
+        let mut events = Vec::with_capacity(marks.len());
+        let nanoseconds = |ms: f32| (f64::from(ms) * 1e6) as i64;
+        // An event that failed leaves a gap, no more: the failure is told where the work is waited for.
+        let Ok(ms) = first.elapsed_ms(&self.anchor.0) else { return };
+        let start = self.anchor.1.saturating_add_signed(nanoseconds(ms)).max(submitted);
+        let mut from = 0;
+        for (kind, amount, event) in &marks {
+            let Ok(ms) = event.elapsed_ms(&first) else { break };
+            let to = nanoseconds(ms).max(from);
+            let (at, length) = (start.saturating_add_signed(from), (to - from) as u64);
+            events.push(profile::Event { kind: *kind, note, start: at, length, amount: *amount });
+            from = to;
+        }
+        profile::add(&events);
+        self.free.extend(marks.into_iter().map(|(.., event)| event));
+        if ms > FAR {
+            let at = self.anchor.1.saturating_add_signed(nanoseconds(ms));
+            let (old, _) = std::mem::replace(&mut self.anchor, (first, at));
+            self.free.push(old);
+        } else {
+            self.free.push(first);
+        }
+    }
+}
+
+/// How often a program has run since a profile began, and when a run is looked into.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Looks {
+    generation: u32,
+    on_stream: u32,
+    as_graph: u32,
+}
+
+impl Looks {
+    /// Is the next run on the stream one? The first two are, and then few: an event costs about as much as a launch.
+    pub(crate) fn on_stream(&mut self, generation: u32) -> bool {
+        self.renew(generation);
+        self.on_stream = self.on_stream.wrapping_add(1);
+        self.on_stream <= 2 || self.on_stream.is_multiple_of(64)
+    }
+
+    /// Is the next run as a graph one? The second is, and then very few: a graph must be built for it.
+    pub(crate) fn as_graph(&mut self, generation: u32) -> bool {
+        self.renew(generation);
+        self.as_graph = self.as_graph.wrapping_add(1);
+        self.as_graph % 1024 == 2
+    }
+
+    fn renew(&mut self, generation: u32) {
+        if self.generation != generation {
+            *self = Looks { generation, ..Looks::default() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_runs_are_looked_into() {
+        let mut looks = Looks::default();
+        let on_stream: Vec<u32> = (1..200).filter(|_| looks.on_stream(1)).collect();
+        let as_graph: Vec<u32> = (1..3000).filter(|_| looks.as_graph(1)).collect();
+        assert_eq!((on_stream, as_graph), (vec![1, 2, 64, 128, 192], vec![2, 1026, 2050]));
+        assert!(looks.on_stream(2) && !looks.as_graph(2) && looks.as_graph(2));
+    }
+}

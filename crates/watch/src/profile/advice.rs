@@ -1,0 +1,162 @@
+//! Advice in words: rules over the lines' sums. Each rule gives the time that its case costs and the sentence; those that
+//! cost too little are not said.
+
+use super::table::{bytes, count, time};
+use super::{Report, Row};
+
+/// Part of the wall time below which nothing is said.
+const WORTH: f64 = 0.03;
+/// Times that something must have happened on a line to be called a loop.
+const OFTEN: u64 = 10;
+/// Bytes of a copy that is one value, not data.
+const VALUE: u64 = 64;
+/// Sentences.
+const MOST: usize = 8;
+
+/// Nanoseconds that it costs, and what to do.
+type Said = Option<(u64, String)>;
+type Rule = fn(&Row, &Report) -> Said;
+
+const RULES: [Rule; 6] = [reads_values, copies_out, copies_in, waits, plans_anew, many_launches];
+
+pub(super) fn advice(report: &Report) -> Vec<String> {
+    let wall = report.wall * 1e9;
+    let mut said: Vec<(u64, String)> = report
+        .rows
+        .iter()
+        .flat_map(|row| RULES.iter().filter_map(move |rule| rule(row, report)))
+        .filter(|(cost, _)| *cost as f64 >= WORTH * wall)
+        .collect();
+    said.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
+    let mut text: Vec<String> = said.into_iter().take(MOST).map(|(_, sentence)| sentence).collect();
+    text.extend(idle(report));
+    if text.is_empty() {
+        text.extend(hot(report));
+    }
+    text
+}
+
+fn share(ns: u64, report: &Report) -> String {
+    format!("{} of {}, {:.0} %", time(ns), time((report.wall * 1e9) as u64), ns as f64 / 1e7 / report.wall.max(1e-9))
+}
+
+fn reads_values(row: &Row, report: &Report) -> Said {
+    let n = row.copies_out;
+    (n >= OFTEN && row.bytes_out <= n * VALUE).then(|| {
+        let cost = row.copy_time + row.wait_time + row.plan_time;
+        let text = format!(
+            "{} reads single values from the device {} times ({}): each ends what is being fused and waits for all work \
+             before it. Keep the values on the device, and read them once after the loop or every hundredth time.",
+            row.name(),
+            count(n),
+            share(cost, report),
+        );
+        (cost, text)
+    })
+}
+
+fn copies_out(row: &Row, report: &Report) -> Said {
+    let n = row.copies_out;
+    (row.bytes_out > n * VALUE).then(|| {
+        let cost = row.copy_time;
+        let text = format!(
+            "{} copies {} to the host {} ({}). Compute on the device what is needed of it, and copy the result.",
+            row.name(),
+            bytes(row.bytes_out / n),
+            each(n, row.bytes_out),
+            share(cost, report),
+        );
+        (cost, text)
+    })
+}
+
+fn copies_in(row: &Row, report: &Report) -> Said {
+    let n = row.copies_in;
+    (row.bytes_in > 0).then(|| {
+        let cost = row.copy_time;
+        let text = format!(
+            "{} copies {} to the device {} ({}). {}",
+            row.name(),
+            bytes(row.bytes_in / n),
+            each(n, row.bytes_in),
+            share(cost, report),
+            if n >= OFTEN {
+                "If it is the same data, move it once, before the loop; else let the copies run beside the work: \
+                 pin_memory() and non_blocking=True."
+            } else {
+                "Create it on the device, or keep it there for all that follows."
+            }
+        );
+        (cost, text)
+    })
+}
+
+fn each(n: u64, all: u64) -> String {
+    if n == 1 { "once".into() } else { format!("in each of {} iterations, {} in all", count(n), bytes(all)) }
+}
+
+fn waits(row: &Row, report: &Report) -> Said {
+    (row.syncs >= OFTEN).then(|| {
+        let text = format!(
+            "{} waits for the device {} times because it is told to ({}): work is in order without it, and a value that \
+             is read is waited for by itself. Leave it out, or wait once at the end.",
+            row.name(),
+            count(row.syncs),
+            share(row.wait_time, report),
+        );
+        (row.wait_time, text)
+    })
+}
+
+fn plans_anew(row: &Row, report: &Report) -> Said {
+    (row.planned >= 4 && row.planned > row.replayed / 8).then(|| {
+        let why = row.reasons.last().map_or(String::new(), |why| format!(" The last time: {why}."));
+        let text = format!(
+            "{} makes programs that were not seen before: {} planned, {} recognised ({}).{why} Keep shapes and the order \
+             of operations the same from one iteration to the next: pad the last batch or drop it, and choose by values \
+             with where() instead of if.",
+            row.name(),
+            count(row.planned),
+            count(row.replayed),
+            share(row.plan_time, report),
+        );
+        (row.plan_time, text)
+    })
+}
+
+fn many_launches(row: &Row, report: &Report) -> Said {
+    let mean = row.device_time / row.launches.max(1);
+    (report.asynchronous() && row.launches >= 1000 && mean < 5_000).then(|| {
+        let text = format!(
+            "{} starts {} kernels of {} each: too small to fill a GPU. Work on larger arrays, or on many at once.",
+            row.name(),
+            count(row.launches),
+            time(mean),
+        );
+        (row.device_time, text)
+    })
+}
+
+/// A device that has nothing to do while the host is busy.
+fn idle(report: &Report) -> Option<String> {
+    let (wall, busy) = (report.wall, report.total.device_time as f64 / 1e9);
+    (report.asynchronous() && busy < 0.5 * wall && report.python() > 0.3 * wall && wall > 0.01).then(|| {
+        format!(
+            "The device is busy for {:.0} % of the time, and the host is in Python for {:.0} %: larger batches give the \
+             device more to do for each line of Python.",
+            100.0 * busy / wall,
+            100.0 * report.python() / wall,
+        )
+    })
+}
+
+/// Where the time goes, when nothing is wrong.
+fn hot(report: &Report) -> Option<String> {
+    let row = report.rows.iter().max_by_key(|row| row.device_time).filter(|row| row.device_time > 0)?;
+    Some(format!(
+        "Nothing stands out. {} has most of the device's time: {} of {}.",
+        row.name(),
+        time(row.device_time),
+        time(report.total.device_time)
+    ))
+}

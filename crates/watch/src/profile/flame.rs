@@ -1,0 +1,74 @@
+//! The flame graph: stacks of the user's lines, with the kernels, copies and waits that they led to on top.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use cuprous_core::profile::Kind;
+use inferno::flamegraph::{self, Options};
+
+use super::{Place, Report};
+
+/// What the host did is a frame of its own, in brackets; computing on the host is what the steps show already.
+fn of_host(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Plan => Some("[planning and compiling]"),
+        Kind::Upload => Some("[copy to the device]"),
+        Kind::Download => Some("[copy to the host]"),
+        Kind::Wait => Some("[waiting for the device]"),
+        _ => None,
+    }
+}
+
+/// Frames of a place, outermost first: names may hold neither `;` nor line ends.
+fn stack(places: &[Place], mut at: u32) -> String {
+    let mut frames = Vec::new();
+    while let Some(place) = places.get(at as usize).filter(|_| at != 0) {
+        let name = format!("{} ({}:{})", place.function, place.short(), place.line);
+        frames.push(name.replace([';', '\n', '\r'], "_"));
+        at = place.caller;
+    }
+    frames.reverse();
+    if frames.is_empty() { "elsewhere".into() } else { frames.join(";") }
+}
+
+/// A line `frame;frame;frame microseconds` for each stack, in order.
+pub(super) fn folded(report: &Report) -> Vec<String> {
+    let mut all: HashMap<String, u64> = HashMap::new();
+    let mut add = |place: u32, leaf: &str, ns: u64| {
+        let stack = stack(&report.places, place);
+        *all.entry(format!("{stack};{}", leaf.replace([';', '\n', '\r'], "_"))).or_default() += ns;
+    };
+    for ((place, name), &ns) in &report.stacks {
+        add(*place, name, ns);
+    }
+    for (key, sum) in &report.taken.sums {
+        if let Some(name) = of_host(key.kind) {
+            add(key.place, name, sum.length);
+        }
+    }
+    let mut lines: Vec<String> = all
+        .into_iter()
+        .filter(|(_, ns)| *ns >= 500)
+        .map(|(stack, ns)| format!("{stack} {}", (ns + 500) / 1000))
+        .collect();
+    lines.sort_unstable();
+    lines
+}
+
+pub(super) fn save(report: &Report, path: &Path) -> io::Result<()> {
+    let mut lines = folded(report);
+    if lines.is_empty() {
+        lines.push("nothing ran 1".into());
+    }
+    let mut options = Options::default();
+    options.title = "Cuprous: where the time goes".into();
+    options.count_name = "µs".into();
+    options.notes = "kernels on their device; planning, copies and waits in brackets".into();
+    let mut svg = Vec::new();
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg).map_err(io::Error::other)?;
+    let mut file = BufWriter::new(File::create(path)?);
+    file.write_all(&svg)?;
+    file.flush()
+}

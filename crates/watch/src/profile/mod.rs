@@ -1,0 +1,468 @@
+//! What a profile says: sums for each line of the user's program, a table, a timeline, a flame graph and advice in words.
+//!
+//! Device time is shared out among the operations that a kernel computes, and each operation belongs to the line that
+//! recorded it. All else belongs to the line that made it happen.
+
+mod advice;
+mod flame;
+mod table;
+mod trace;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use cuprous_core::profile::{Event, Kind, Taken};
+
+/// A place of the user's program with the place from which it was called.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Place {
+    pub file: Arc<str>,
+    pub function: Arc<str>,
+    pub line: u32,
+    /// 0 where there is none.
+    pub caller: u32,
+}
+
+impl Place {
+    /// The place of what nobody knows.
+    pub fn unknown() -> Place {
+        Place { file: "?".into(), function: "?".into(), line: 0, caller: 0 }
+    }
+
+    /// The file's own name.
+    pub fn short(&self) -> &str {
+        self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file)
+    }
+}
+
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident $unit:ident;)*) => {
+        /// Sums of a line. Times are in nanoseconds.
+        #[derive(Clone, Debug)]
+        pub struct Row {
+            /// The file.
+            pub file: Arc<str>,
+            /// The function of the line.
+            pub function: Arc<str>,
+            /// Its number.
+            pub line: u32,
+            $($(#[$doc])* pub $name: u64,)*
+            /// Why programs had to be planned there.
+            pub reasons: Vec<String>,
+        }
+
+        impl Row {
+            fn of(place: &Place) -> Row {
+                Row {
+                    file: place.file.clone(),
+                    function: place.function.clone(),
+                    line: place.line,
+                    $($name: 0,)*
+                    reasons: Vec::new(),
+                }
+            }
+
+            /// The times, in seconds.
+            pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+                let mut all = Vec::new();
+                $(columns!(@$unit seconds all self.$name $name);)*
+                all
+            }
+
+            /// The other columns.
+            pub fn counts(&self) -> Vec<(&'static str, u64)> {
+                let mut all = Vec::new();
+                $(columns!(@$unit counts all self.$name $name);)*
+                all
+            }
+
+            fn column(&self, wanted: &str) -> Option<u64> {
+                match wanted {
+                    $(stringify!($name) => Some(self.$name),)*
+                    _ => None,
+                }
+            }
+
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($name),)*];
+        }
+    };
+    (@time seconds $all:ident $value:expr, $name:ident) => {};
+    (@time seconds $all:ident $self:ident.$field:ident $name:ident) => {
+        $all.push((stringify!($name), $self.$field as f64 / 1e9))
+    };
+    (@count counts $all:ident $self:ident.$field:ident $name:ident) => { $all.push((stringify!($name), $self.$field)) };
+    (@$unit:ident $list:ident $all:ident $self:ident.$field:ident $name:ident) => {};
+}
+
+columns! {
+    /// On devices.
+    device_time time;
+    /// Kernels and routines.
+    launches count;
+    /// To devices.
+    bytes_in count;
+    /// Copies of them.
+    copies_in count;
+    /// To the host.
+    bytes_out count;
+    /// Copies of them.
+    copies_out count;
+    /// Times that the host waited for a device because it wanted a value.
+    hidden_syncs count;
+    /// Times that the user had it wait.
+    syncs count;
+    /// Of the host, in copies.
+    copy_time time;
+    /// Of the host, waiting.
+    wait_time time;
+    /// Programs that had to be planned.
+    planned count;
+    /// Programs that were recognised.
+    replayed count;
+    /// Of the host, planning and compiling.
+    plan_time time;
+    /// Of the host, giving work to devices; where the device is the host, doing it.
+    run_time time;
+    /// Bytes in use at most, as seen when something ran.
+    memory_peak count;
+}
+
+impl Row {
+    /// The host's time in all that is known of.
+    fn host(&self) -> u64 {
+        self.copy_time + self.wait_time + self.plan_time + self.run_time
+    }
+
+    /// What the lines are sorted by.
+    fn weight(&self) -> u64 {
+        self.device_time + self.copy_time + self.wait_time + self.plan_time
+    }
+
+    fn name(&self) -> String {
+        let file = self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file);
+        if self.line == 0 { "elsewhere".into() } else { format!("{file}:{}", self.line) }
+    }
+}
+
+/// A profile, worked out.
+pub struct Report {
+    taken: Taken,
+    places: Vec<Place>,
+    devices: HashMap<u8, String>,
+    /// The lines, those with most time first.
+    pub rows: Vec<Row>,
+    /// Their sums; the peak is the highest.
+    pub total: Row,
+    /// Seconds from beginning to end.
+    pub wall: f64,
+    /// Seconds on the device in steps, for each place of an operation and name of a step: what the flame graph shows.
+    stacks: HashMap<(u32, String), u64>,
+}
+
+impl Report {
+    /// Works it out. `devices` are the engines' names.
+    pub fn new(taken: Taken, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
+        let mut rows = Rows { places: &places, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
+        rows.fill(&taken);
+        let Rows { mut rows, stacks, .. } = rows;
+        rows.sort_by_key(|row| std::cmp::Reverse((row.weight(), row.run_time)));
+        let mut total = Row::of(&Place::unknown());
+        for row in &rows {
+            total.add(row);
+        }
+        let wall = taken.end.saturating_sub(taken.begin) as f64 / 1e9;
+        Report { taken, places, devices: devices.into_iter().collect(), rows, total, wall, stacks }
+    }
+
+    /// Seconds of Python and of recording: the wall's that are nothing else.
+    pub fn python(&self) -> f64 {
+        (self.wall - self.total.host() as f64 / 1e9).max(0.0)
+    }
+
+    /// Is one of the devices not the host itself?
+    fn asynchronous(&self) -> bool {
+        self.devices.iter().any(|(_, name)| name.starts_with("cuda"))
+            && self.taken.sums.keys().any(|key| self.device(key.device).starts_with("cuda"))
+    }
+
+    fn device(&self, number: u8) -> &str {
+        self.devices.get(&number).map_or("?", String::as_str)
+    }
+
+    /// Events in all, and how many of them are only in the sums.
+    pub fn events(&self) -> (u64, u64) {
+        (self.taken.events.len() as u64 + self.taken.folded, self.taken.folded)
+    }
+
+    /// Name, calls and seconds of the parts that the user named.
+    pub fn parts(&self) -> Vec<(String, u64, f64)> {
+        let mut parts: HashMap<u32, (u64, u64)> = HashMap::new();
+        for (key, sum) in self.taken.sums.iter().filter(|(key, _)| key.kind == Kind::Mark) {
+            let part = parts.entry(key.what).or_default();
+            *part = (part.0 + sum.count, part.1 + sum.length);
+        }
+        let mut all: Vec<(String, u64, f64)> =
+            parts.into_iter().map(|(what, (n, ns))| (self.text(what), n, ns as f64 / 1e9)).collect();
+        all.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+        all
+    }
+
+    /// Each of those parts: name, beginning, seconds, and the seconds of devices for what its thread submitted in it.
+    pub fn part_spans(&self) -> Vec<(String, f64, f64, f64)> {
+        let mut device: HashMap<u32, u64> = HashMap::new();
+        let mut submitted: HashMap<u16, Vec<(u64, u32)>> = HashMap::new();
+        for event in &self.taken.events {
+            match event.kind {
+                Kind::Step | Kind::Whole | Kind::Kernel => *device.entry(event.note.run).or_default() += event.length,
+                Kind::Submit | Kind::Launch => {
+                    submitted.entry(event.note.thread).or_default().push((event.start, event.note.run));
+                }
+                _ => {}
+            }
+        }
+        submitted.values_mut().for_each(|list| list.sort_unstable());
+        let mut spans: Vec<_> = self.taken.events.iter().filter(|event| event.kind == Kind::Mark).collect();
+        spans.sort_by_key(|event| event.start);
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let span = |event: &&Event| {
+            let list = submitted.get(&event.note.thread).map_or(&[][..], Vec::as_slice);
+            let at = |time: u64| list.partition_point(|&(start, _)| start < time);
+            let within = &list[at(event.start)..at(event.start + event.length)];
+            let work = within.iter().filter_map(|(_, run)| device.get(run)).sum();
+            let begin = seconds(event.start.saturating_sub(self.taken.begin));
+            (self.text(event.note.what), begin, seconds(event.length), seconds(work))
+        };
+        spans.iter().map(span).collect()
+    }
+
+    fn text(&self, name: u32) -> String {
+        self.taken.names.get(name as usize).cloned().unwrap_or_else(|| "?".into())
+    }
+
+    /// Writes the timeline, in Chrome's format.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_trace(&self, path: &Path) -> io::Result<()> {
+        trace::save(self, path)
+    }
+
+    /// Writes the flame graph, as SVG.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_flame_graph(&self, path: &Path) -> io::Result<()> {
+        flame::save(self, path)
+    }
+
+    /// What to do about what is slow, the most important first.
+    pub fn advice(&self) -> Vec<String> {
+        advice::advice(self)
+    }
+
+    /// The table: a line a row, `limit` of them, sorted by a column.
+    ///
+    /// # Errors
+    /// There is no such column.
+    pub fn table(&self, limit: usize, sort_by: &str) -> Result<String, String> {
+        table::table(self, limit, sort_by)
+    }
+}
+
+impl Row {
+    fn add(&mut self, other: &Row) {
+        let peak = self.memory_peak.max(other.memory_peak);
+        self.device_time += other.device_time;
+        self.launches += other.launches;
+        self.bytes_in += other.bytes_in;
+        self.copies_in += other.copies_in;
+        self.bytes_out += other.bytes_out;
+        self.copies_out += other.copies_out;
+        self.hidden_syncs += other.hidden_syncs;
+        self.syncs += other.syncs;
+        self.copy_time += other.copy_time;
+        self.wait_time += other.wait_time;
+        self.planned += other.planned;
+        self.replayed += other.replayed;
+        self.plan_time += other.plan_time;
+        self.run_time += other.run_time;
+        self.memory_peak = peak;
+    }
+}
+
+/// The rows while they are filled.
+struct Rows<'a> {
+    places: &'a [Place],
+    at: HashMap<(Arc<str>, u32), usize>,
+    rows: Vec<Row>,
+    stacks: HashMap<(u32, String), u64>,
+}
+
+impl Rows<'_> {
+    fn row(&mut self, place: u32) -> &mut Row {
+        let place = self.places.get(place as usize).unwrap_or(&self.places[0]);
+        let rows = &mut self.rows;
+        let at = *self.at.entry((place.file.clone(), place.line)).or_insert_with(|| {
+            rows.push(Row::of(place));
+            rows.len() - 1
+        });
+        &mut self.rows[at]
+    }
+
+    fn fill(&mut self, taken: &Taken) {
+        // How a program's time is shared out among its steps, where only the whole was timed.
+        let mut shares: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
+        for (key, sum) in taken.sums.iter().filter(|(key, _)| key.kind == Kind::Step) {
+            *shares.entry(key.what).or_default().entry(key.step).or_default() += sum.length;
+        }
+        for (key, sum) in &taken.sums {
+            let row = match key.kind {
+                Kind::Step => {
+                    self.step(taken, (key.what, key.place, key.step), sum.length, sum.count);
+                    continue;
+                }
+                Kind::Whole => {
+                    let steps = taken.programs.get(key.what as usize).map_or(0, |p| p.steps.len()) as u32;
+                    let known = shares.get(&key.what);
+                    let whole: u64 = known.map_or(0, |known| known.values().sum());
+                    let mut left = sum.length;
+                    for step in 0..steps {
+                        let part = known.and_then(|known| known.get(&step)).copied().unwrap_or(0);
+                        let time = match (step + 1 == steps, whole) {
+                            (true, _) => left,
+                            (false, 0) => sum.length / u64::from(steps),
+                            _ => (u128::from(sum.length) * u128::from(part) / u128::from(whole)) as u64,
+                        };
+                        left -= time.min(left);
+                        self.step(taken, (key.what, key.place, step), time, sum.count);
+                    }
+                    continue;
+                }
+                Kind::Mark | Kind::Copy => continue,
+                _ => self.row(key.place),
+            };
+            match key.kind {
+                Kind::Plan => (row.planned, row.plan_time) = (row.planned + sum.count, row.plan_time + sum.length),
+                Kind::Submit => (row.replayed, row.run_time) = (row.replayed + sum.count, row.run_time + sum.length),
+                Kind::Launch => row.run_time += sum.length,
+                Kind::Upload => {
+                    row.bytes_in += sum.amount;
+                    row.copies_in += sum.count;
+                    row.copy_time += sum.length;
+                }
+                Kind::Download => {
+                    row.bytes_out += sum.amount;
+                    row.copies_out += sum.count;
+                    row.copy_time += sum.length;
+                }
+                Kind::Wait => {
+                    row.syncs += sum.amount;
+                    row.hidden_syncs += sum.count - sum.amount;
+                    row.wait_time += sum.length;
+                }
+                Kind::Memory => row.memory_peak = row.memory_peak.max(sum.most),
+                Kind::Kernel => {
+                    (row.launches, row.device_time) = (row.launches + sum.count, row.device_time + sum.length);
+                    let name = taken.names.get(key.what as usize).cloned().unwrap_or_default();
+                    *self.stacks.entry((key.place, name)).or_default() += sum.length;
+                }
+                Kind::Step | Kind::Whole | Kind::Mark | Kind::Copy => {}
+            }
+        }
+        // Every program that ran was submitted; those that were not planned just then were replayed.
+        for row in &mut self.rows {
+            row.replayed = row.replayed.saturating_sub(row.planned);
+        }
+        for (place, why) in taken.programs.iter().flat_map(|program| &program.reasons) {
+            let reasons = &mut self.row(*place).reasons;
+            if !reasons.contains(why) {
+                reasons.push(why.clone());
+            }
+        }
+    }
+
+    /// A step's time goes to the lines of its operations, in equal parts; the launch counts for the last one's.
+    fn step(&mut self, taken: &Taken, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
+        let info = taken.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
+        let name = info.map_or("?", |info| info.name.as_str()).to_owned();
+        let lines = taken.lines.get(&(program, place));
+        let places: Vec<u32> = match (lines, info) {
+            (Some(lines), Some(info)) if !info.nodes.is_empty() => {
+                info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(place)).collect()
+            }
+            _ => vec![place],
+        };
+        let mut left = time;
+        for (k, &of) in places.iter().enumerate() {
+            let part = left / (places.len() - k) as u64;
+            left -= part;
+            self.row(of).device_time += part;
+            *self.stacks.entry((of, name.clone())).or_default() += part;
+        }
+        self.row(*places.last().unwrap_or(&place)).launches += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuprous_core::profile::{Key, Seen, StepInfo, Sum};
+
+    use super::*;
+
+    fn place(line: u32, caller: u32) -> Place {
+        Place { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
+    }
+
+    /// A program of two lines, called from a third one: looked into once, and four times a span.
+    fn report() -> Report {
+        let mut taken = Taken::default();
+        let step = |name: &str, nodes: &[u32]| StepInfo { name: name.into(), nodes: nodes.to_vec() };
+        let steps = vec![step("exp, add", &[0, 1]), step("sum", &[2])];
+        taken.programs = vec![Seen { hash: 1, nodes: 3, steps, reasons: vec![(1, "new".into())] }];
+        taken.lines.insert((0, 1), vec![2, 3, 3]);
+        let mut add = |kind, step, count, length, amount| {
+            let key = Key { kind, device: 1, what: 0, place: 1, step };
+            taken.sums.insert(key, Sum { count, length, amount, most: amount });
+        };
+        add(Kind::Step, 0, 1, 3000, 0);
+        add(Kind::Step, 1, 1, 1000, 1);
+        add(Kind::Whole, 0, 4, 40_000, 0);
+        add(Kind::Plan, 0, 1, 7000, 0);
+        add(Kind::Submit, 0, 5, 900, 0);
+        add(Kind::Wait, 0, 6, 20_000, 1);
+        add(Kind::Download, 0, 1000, 12_000_000, 80_000_000_000);
+        (taken.begin, taken.end) = (1000, 20_001_000);
+        let places = vec![Place::unknown(), place(41, 0), place(7, 1), place(8, 1)];
+        Report::new(taken, places, vec![(1, "cuda:0".into())])
+    }
+
+    #[test]
+    fn spans_are_shared_out_as_the_steps_were_seen() {
+        let report = report();
+        let row = |line: u32| report.rows.iter().find(|row| row.line == line).unwrap();
+        assert_eq!((row(7).device_time, row(7).launches), (1500 + 15_000, 0));
+        assert_eq!((row(8).device_time, row(8).launches), (2500 + 25_000, 10));
+        assert_eq!(report.total.device_time, 44_000);
+        let submitting = row(41);
+        assert_eq!((submitting.planned, submitting.replayed, submitting.reasons.len()), (1, 4, 1));
+        assert_eq!((submitting.syncs, submitting.hidden_syncs), (1, 5));
+    }
+
+    #[test]
+    fn stacks_and_advice() {
+        let report = report();
+        let caller = "step (train.py:41)";
+        let folded = flame::folded(&report);
+        assert!(folded.contains(&format!("{caller};step (train.py:7);exp, add 17")), "{folded:?}");
+        assert!(folded.contains(&format!("{caller};[copy to the host] 12000")), "{folded:?}");
+        let advice = report.advice();
+        let wanted = "train.py:41 copies 80.0 MB to the host in each of 1,000 iterations, 80.00 GB in all (12.000 ms of \
+                      20.000 ms, 60 %). Compute on the device what is needed of it, and copy the result.";
+        assert_eq!(advice[0], wanted);
+        assert!(advice.iter().any(|said| said.starts_with("The device is busy for 0 % of the time")), "{advice:?}");
+        assert!(report.table(0, "time").unwrap().contains("3 other lines"));
+    }
+}

@@ -1,0 +1,157 @@
+//! The timeline in Chrome's trace format: a track for each thread of the host and each stream of a device, arrows from the
+//! line that submitted something to where it runs, and a curve of the memory in use. Opens in Perfetto and in
+//! `cuprous serve`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use cuprous_core::profile::{Event, Kind, Track};
+use serde_json::{Value, json};
+
+use super::Report;
+
+/// The host's process in the trace; devices follow.
+const HOST: u32 = 1;
+/// The streams of a device.
+const WORK: u32 = 1;
+const COPIES: u32 = 2;
+
+struct Names<'a> {
+    report: &'a Report,
+    /// `file:line` of each place, as JSON and as text.
+    lines: Vec<String>,
+}
+
+impl Names<'_> {
+    fn of(&self, event: &Event) -> String {
+        let report = self.report;
+        let program = report.taken.programs.get(event.note.what as usize);
+        let hash = program.map_or(0, |p| p.hash);
+        match event.kind {
+            Kind::Plan => format!("plan {hash:08x}"),
+            Kind::Submit => format!("run {hash:08x}"),
+            Kind::Whole => format!("program {hash:08x}"),
+            Kind::Step => {
+                let step = program.and_then(|p| p.steps.get(event.amount as usize));
+                step.map_or_else(|| format!("step {}", event.amount), |step| step.name.clone())
+            }
+            Kind::Launch | Kind::Kernel | Kind::Mark => report.text(event.note.what),
+            Kind::Wait if event.amount == 0 => "wait for a value".into(),
+            Kind::Wait => "synchronize".into(),
+            Kind::Upload | Kind::Download | Kind::Copy | Kind::Memory => event.kind.name().into(),
+        }
+    }
+
+    fn arguments(&self, event: &Event) -> Value {
+        let line = self.lines.get(event.note.place as usize).map_or("?", String::as_str);
+        let mut all = json!({ "line": line });
+        let program = self.report.taken.programs.get(event.note.what as usize);
+        match event.kind {
+            Kind::Upload | Kind::Download | Kind::Copy => all["bytes"] = event.amount.into(),
+            Kind::Plan => {
+                let why =
+                    program.map(|p| &p.reasons).into_iter().flatten().find(|(place, _)| *place == event.note.place);
+                all["why"] = why.map_or("", |(_, why)| why).into();
+            }
+            Kind::Submit | Kind::Whole => all["operations"] = program.map_or(0, |p| p.nodes).into(),
+            Kind::Step => {
+                let lines = self.report.taken.lines.get(&(event.note.what, event.note.place));
+                let nodes = program.and_then(|p| p.steps.get(event.amount as usize)).map(|step| &step.nodes);
+                if let (Some(lines), Some(nodes)) = (lines, nodes) {
+                    let of = |&node: &u32| lines.get(node as usize).and_then(|&at| self.lines.get(at as usize));
+                    let all_of: BTreeSet<&String> = nodes.iter().filter_map(of).collect();
+                    all["line"] = all_of.into_iter().cloned().collect::<Vec<_>>().join(", ").into();
+                }
+                all["program"] = format!("{:08x}", program.map_or(0, |p| p.hash)).into();
+            }
+            _ => {}
+        }
+        all
+    }
+}
+
+fn microseconds(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+pub(super) fn save(report: &Report, path: &Path) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    write(report, &mut out)?;
+    out.flush()
+}
+
+fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let lines =
+        report.places.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
+    let names = Names { report, lines: lines.collect() };
+    let events = &report.taken.events;
+    let begin = report.taken.begin;
+    write!(out, "{{\"displayTimeUnit\":\"ms\",\"otherData\":")?;
+    serde_json::to_writer(
+        &mut *out,
+        &json!({ "producer": "cuprous", "wall_seconds": report.wall, "events_left_out": report.taken.folded }),
+    )?;
+    write!(out, ",\"traceEvents\":[")?;
+    let mut first = true;
+    let mut put = |out: &mut dyn Write, event: &Value| -> io::Result<()> {
+        out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(out, event).map_err(io::Error::from)
+    };
+    let mut named: HashMap<(u32, u32), ()> = HashMap::new();
+    // Runs whose arrow has begun, and those whose arrow has come to its end.
+    let mut begun: HashMap<u32, bool> = HashMap::new();
+    for event in events.iter().filter(|e| matches!(e.kind.track(), Track::Device | Track::Copies)) {
+        begun.insert(event.note.run, false);
+    }
+    put(out, &json!({ "ph": "M", "name": "process_name", "pid": HOST, "args": { "name": "host" } }))?;
+    for event in events {
+        let ts = microseconds(event.start.saturating_sub(begin));
+        let device = HOST + 1 + u32::from(event.note.device);
+        let (pid, tid, title) = match event.kind.track() {
+            Track::Host => (HOST, u32::from(event.note.thread), format!("Python thread {}", event.note.thread)),
+            Track::Device => (device, WORK, "work".to_owned()),
+            Track::Copies => (device, COPIES, "copies".to_owned()),
+            Track::Curve => {
+                let name = format!("memory of {}", report.device(event.note.device));
+                let args = json!({ "bytes": event.amount });
+                put(out, &json!({ "ph": "C", "name": name, "pid": HOST, "ts": ts, "args": args }))?;
+                continue;
+            }
+        };
+        if named.insert((pid, tid), ()).is_none() {
+            if pid != HOST && !named.contains_key(&(pid, 0)) {
+                named.insert((pid, 0), ());
+                let args = json!({ "name": report.device(event.note.device) });
+                put(out, &json!({ "ph": "M", "name": "process_name", "pid": pid, "args": args }))?;
+            }
+            let args = json!({ "name": title });
+            put(out, &json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": args }))?;
+        }
+        let dur = microseconds(event.length);
+        let (name, cat, args) = (names.of(event), event.kind.name(), names.arguments(event));
+        put(
+            out,
+            &json!({ "ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args }),
+        )?;
+        let run = event.note.run;
+        let flow = |ph: &str| json!({ "ph": ph, "name": "runs", "cat": "submitted", "id": run, "pid": pid, "tid": tid, "ts": ts });
+        match begun.get_mut(&run) {
+            Some(_) if pid == HOST && starts(event.kind) => put(out, &flow("s"))?,
+            Some(ended) if pid != HOST && !*ended => {
+                *ended = true;
+                let mut end = flow("f");
+                end["bp"] = "e".into();
+                put(out, &end)?;
+            }
+            _ => {}
+        }
+    }
+    write!(out, "\n]}}\n")
+}
+
+/// Kinds from which an arrow leads to a device.
+fn starts(kind: Kind) -> bool {
+    matches!(kind, Kind::Submit | Kind::Launch | Kind::Upload)
+}

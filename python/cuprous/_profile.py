@@ -1,0 +1,168 @@
+"""`cuprous.profile`: where the time of a program goes, line by line."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import NamedTuple
+
+from cuprous import _core
+
+
+class ProfileRow(NamedTuple):
+    """A line of the program. Times are in seconds.
+
+    `device_time` is shared out: a kernel that computes the operations of several lines counts for each of them in
+    proportion to its operations, and its launch for the line of the last one. Programs, copies and waits count for the
+    line that made them happen.
+    """
+
+    file: str
+    line: int
+    function: str
+    device_time: float
+    launches: int
+    bytes_in: int
+    copies_in: int
+    bytes_out: int
+    copies_out: int
+    hidden_syncs: int
+    syncs: int
+    copy_time: float
+    wait_time: float
+    planned: int
+    replayed: int
+    plan_time: float
+    run_time: float
+    memory_peak: int
+    reasons: list[str]
+
+
+class ProfileTotal(NamedTuple):
+    """All lines together. `wall` is from beginning to end, `python` what of it the host spent in nothing else."""
+
+    wall: float
+    python: float
+    device_time: float
+    launches: int
+    bytes_in: int
+    copies_in: int
+    bytes_out: int
+    copies_out: int
+    hidden_syncs: int
+    syncs: int
+    copy_time: float
+    wait_time: float
+    planned: int
+    replayed: int
+    plan_time: float
+    run_time: float
+    memory_peak: int
+
+
+class profile:
+    """Notes what runs within a `with`: `with cuprous.profile() as p: …`, then `print(p)`.
+
+    All threads and devices are noted. The block ends with a wait for the devices, so that what it started counts. A
+    block that ends with an exception has its profile all the same.
+
+    Raises:
+        RuntimeError: a profile is being made already; or its figures are asked for before it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._report: _core.Report | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise  # else the block's own error is what the user must see
+
+    def start(self) -> None:
+        """Begins, as `with` does.
+
+        Raises:
+            RuntimeError: a profile is being made already.
+        """
+        _core.profile_begin()
+        self._report = None
+
+    def stop(self) -> None:
+        """Ends, as the end of a `with` does.
+
+        Raises:
+            RuntimeError: it had not begun.
+        """
+        self._report = _core.profile_end()
+
+    def _done(self) -> _core.Report:
+        if self._report is None:
+            raise RuntimeError("[profile] there is nothing to tell yet: the profile has not ended")
+        return self._report
+
+    @property
+    def rows(self) -> list[ProfileRow]:
+        """A row a line, those with most time first."""
+        return [ProfileRow(**row) for row in self._done().rows()]
+
+    @property
+    def total(self) -> ProfileTotal:
+        """The sums of all rows."""
+        return ProfileTotal(**self._done().total())
+
+    @property
+    def parts(self) -> list[tuple[str, int, float]]:
+        """`(name, calls, seconds)` of what `torch.profiler.record_function` named."""
+        return self._done().parts()
+
+    @property
+    def spans(self) -> list[tuple[str, float, float, float]]:
+        """Each of them, in order: `(name, begin, seconds, device_seconds)`; the latter of what was submitted in it."""
+        return self._done().part_spans()
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do about what is slow, a sentence or two each, the most important first."""
+        return self._done().advice()
+
+    @property
+    def events(self) -> int:
+        """How many events were noted; the timeline has the first million of them, the table all."""
+        return self._done().events()[0]
+
+    def table(self, limit: int = 20, sort_by: str = "time") -> str:
+        """The rows as text.
+
+        Args:
+            limit: rows shown; the others are one row.
+            sort_by: "time" (of devices, copies, waits and planning), or the name of a number in `ProfileRow`.
+
+        Raises:
+            ValueError: there is no such column, or `limit` is negative.
+        """
+        if limit < 0:
+            raise ValueError(f"[profile] limit={limit} is negative")
+        return self._done().table(limit, sort_by)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and https://ui.perfetto.dev;
+        where the name ends with ".svg", the flame graph.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if os.fspath(path).endswith(".svg"):
+            self._done().save_flame_graph(os.fspath(path))
+        else:
+            self._done().save_trace(os.fspath(path))
+
+    def __str__(self) -> str:
+        if self._report is None:
+            return "<cuprous.profile: not ended>"
+        return "\n".join([self.table(), *(f"* {sentence}" for sentence in self.advice)])
