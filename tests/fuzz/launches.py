@@ -1,4 +1,4 @@
-"""Kernels of the user among other operations: what they write is seen by all that comes later, and by nothing before."""
+"""Kernels of the user among other operations: what they write is seen by all that comes later, by nothing before."""
 
 from __future__ import annotations
 

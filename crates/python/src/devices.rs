@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_advisor::profile;
 use cuprous_advisor::rates::{Copies, Rates};
-use cuprous_core::{Array, Error, Result, profile};
+use cuprous_core::{Array, Error, Result};
 use cuprous_plan::auto::AutoDevice;
 use cuprous_plan::{Device, Engine};
 
@@ -74,7 +74,7 @@ fn started(number: u8) -> Result<&'static Arc<Engine>> {
             AUTO => unreachable!("started apart, because it starts others"),
             k => Engine::new(k, Arc::new(cuprous_cuda::CudaDevice::new(u32::from(k) - 1)?)),
         };
-        if profile::on() {
+        if cuprous_core::profile::on() {
             engine.begin_profile()?;
         }
         let _ = place.set(engine);
