@@ -229,7 +229,8 @@ class profile:
         taken, self._taking = self._taking, None
         taken.stop()
         self.profile = taken
-        self._saved = [_Span(name, begin, begin + length, device) for name, begin, length, device in taken.spans]
+        spans = [_Span(name, begin, begin + length, device) for name, begin, length, device in taken.spans]
+        self._saved = sorted(spans, key=lambda span: span.end)
         if self._ready is not None:
             self._ready(self)
 
