@@ -16,8 +16,8 @@ import cuprous as cp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "learning"))
 sys.argv, ours = sys.argv[:1], sys.argv[1:]
-from cnn import train  # noqa: E402
-from common import Setting, torch  # noqa: E402
+from cnn import train  # type: ignore[import-not-found]  # noqa: E402
+from common import Setting, torch  # type: ignore[import-not-found]  # noqa: E402
 
 
 def main() -> None:

@@ -66,6 +66,7 @@ macro_rules! columns {
             }
 
             /// The times, in seconds.
+            #[allow(clippy::vec_init_then_push, reason = "one push a column")]
             pub fn seconds(&self) -> Vec<(&'static str, f64)> {
                 let mut all = Vec::new();
                 $(columns!(@$unit seconds all self.$name $name);)*
@@ -73,6 +74,7 @@ macro_rules! columns {
             }
 
             /// The other columns.
+            #[allow(clippy::vec_init_then_push, reason = "one push a column")]
             pub fn counts(&self) -> Vec<(&'static str, u64)> {
                 let mut all = Vec::new();
                 $(columns!(@$unit counts all self.$name $name);)*
