@@ -1,20 +1,22 @@
 """`python -m bench.placement`: five workloads from 10² to 10⁸ elements, on "auto" beside "cpu" and "cuda".
 
-The goal is that "auto" is never slower than the better of the two by more than 10 %. Each time is the median of runs
+The goal is that "auto" is never slower than the better of the two by more than 10 %. Times are of undisturbed runs
 after things have settled; what comes first (moves, compiling) is not in it, and is what `explain()` tells of.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import cuprous as cp
+from cuprous._timing import settled_seconds
 
 Work = Callable[[], Any]
 
@@ -61,32 +63,36 @@ WORKLOADS: dict[str, Callable[[int], Work]] = {
 
 
 def timed(device: str, make: Callable[[int], Work], n: int, budget: float) -> float:
-    """Median seconds once things have settled."""
+    """Seconds once things have settled."""
     cp.set_device(device)
-    work = make(n)
-
-    def once() -> float:
-        begin = time.perf_counter()
-        kept = work()
-        cp.synchronize()
-        taken = time.perf_counter() - begin
-        del kept
-        return taken
-
     # "auto" moves data when staying has cost as much as the move.
-    start, runs = time.perf_counter(), 0
-    while runs < 5 or time.perf_counter() - start < budget * (3 if device == "auto" else 1):
-        once()
-        runs += 1
-        if runs >= 4 and time.perf_counter() - start > 4:
-            break
-    times: list[float] = []
-    start = time.perf_counter()
-    while len(times) < 5 or (time.perf_counter() - start < budget and len(times) < 200):
-        times.append(once())
-        if len(times) >= 3 and time.perf_counter() - start > 2:
-            break
-    return statistics.median(times)
+    return settled_seconds(make(n), settle=budget * (3 if device == "auto" else 1), budget=budget, most=200)
+
+
+#: Of the CPU, the GPU and "auto".
+LOOK = {"cpu": ("#8a8a8a", "-"), "cuda": ("#1f6fd6", "-"), "auto": ("#d9480f", "--")}
+
+
+def plot(rows: list[dict[str, Any]], path: str) -> None:
+    """A panel for each workload: times over sizes, both by powers of ten; PNG, SVG or PDF by the file's name."""
+    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
+
+    names = list(dict.fromkeys(row["work"] for row in rows))
+    figure = Figure(figsize=(3.4 * len(names), 3.6), layout="constrained")
+    for panel, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        for device, (color, line) in LOOK.items():
+            points = [(row["n"], row[device] * 1e3) for row in rows if row["work"] == name and device in row]
+            if points:
+                panel.plot(*zip(*points, strict=True), line, color=color, marker=".", label=device)
+        missed = [(row["n"], row["auto"] * 1e3) for row in rows if row["work"] == name and row["ratio"] > 1.1]
+        if missed:
+            panel.plot(
+                *zip(*missed, strict=True), "o", color=LOOK["auto"][0], fillstyle="none", label="over 10 % slower"
+            )
+        panel.set(title=name, xscale="log", yscale="log", xlabel="elements", ylabel="ms" if name == names[0] else "")
+        panel.grid(alpha=0.3)
+    figure.axes[0].legend()
+    figure.savefig(path, dpi=150)
 
 
 def main() -> int:
@@ -96,7 +102,18 @@ def main() -> int:
     parser.add_argument("--only", default="", help="workloads whose name has this")
     parser.add_argument("--why", action="store_true", help="what explain() says of the last decisions")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--plot", metavar="FILE", help="draws the table, as PNG or SVG by the file's name (matplotlib)")
+    parser.add_argument(
+        "--read", metavar="FILE", help="draws the rows of an earlier run with --json, and measures nothing"
+    )
     options = parser.parse_args()
+    if options.plot and not importlib.util.find_spec("matplotlib"):
+        parser.error("--plot needs matplotlib: pip install matplotlib")
+    if options.read:
+        if not options.plot:
+            parser.error("--read is for --plot")
+        plot(json.loads(Path(options.read).read_text()), options.plot)
+        return 0
     fixed = ["cpu", *(["cuda"] if cp.cuda.is_available() else [])]
     start, rows = time.perf_counter(), []
     for name, make in WORKLOADS.items():
@@ -126,6 +143,8 @@ def main() -> int:
             cp.get_default_memory_pool().free_all_blocks()
     if options.json:
         print(json.dumps(rows, indent=1))
+    if options.plot:
+        plot(rows, options.plot)
     good = sum(row["ratio"] <= 1.1 for row in rows)
     print(f"\n{good} of {len(rows)} within 10 % of the better; {time.perf_counter() - start:.0f} s.", file=sys.stderr)
     return 0 if good == len(rows) else 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
 from cuprous._device import device_word
+from cuprous._timing import settled_seconds
 
 if TYPE_CHECKING:
     from cuprous._estimate_result import Estimate, On
@@ -40,30 +40,6 @@ def _sides(device: Any) -> tuple[str | None, str | None]:
             raise ValueError(f"[estimate] {word!r} and {sides[side]!r} are both {kind}; name one of each")
         sides[side] = word
     return sides[0], sides[1]
-
-
-def _measure(call: Callable[[], Any]) -> float:
-    """Seconds of one run, each waited for, in the quarter of runs that was least disturbed."""
-
-    def once() -> float:
-        begin = time.perf_counter()
-        kept = call()
-        _core.synchronize()
-        taken = time.perf_counter() - begin
-        del kept
-        return taken
-
-    _core.synchronize()
-    start = time.perf_counter()
-    for _ in range(4):
-        once()
-        if time.perf_counter() - start > 2:
-            break
-    times: list[float] = []
-    start = time.perf_counter()
-    while len(times) < 25 and (len(times) < 3 or time.perf_counter() - start < 1):
-        times.append(once())
-    return sorted(times)[len(times) // 4]
 
 
 def estimate(
@@ -148,7 +124,7 @@ def estimate(
             "break_even_repeats": both["break_even_repeats"], "sentence": both["sentence"],
         }  # fmt: skip
     if measure:
-        more |= {"measured": _measure(lambda: fn(*args, **options)), "measured_on": home}
+        more |= {"measured": settled_seconds(lambda: fn(*args, **options)), "measured_on": home}
     return Estimate(
         name=getattr(fn, "__name__", type(fn).__name__), flops=facts["flops"], bytes_read=facts["read"],
         bytes_written=facts["written"], launches=int(facts["launches"]), upload=facts["upload"],
