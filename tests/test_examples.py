@@ -28,6 +28,10 @@ PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "kernels/stencil.py": (["--size", "64", "--steps", "10"], ["10 steps of 4,544 cells"]),
     "kernels/reduction.py": (["--size", "20000"], ["by_atomics: the sum", "by_tree: the sum", "by_warps: the sum"]),
     "kernels/image_filter.py": (["--frames", "2", "--to", os.devnull], ["1920 x 1080:", "frames/s with copies"]),
+    "memory/coalesced.py": (["--log-size", "14"], ["Copy of 16,384 float32 by stride", "1024 "]),
+    "memory/pinned.py": (["--megabytes", "1"], ["to the device", "1 MiB  pageable"]),
+    "memory/shared.py": (["--size", "64"], ["Product of 64 x 64", "tiles in shared memory"]),
+    "memory/occupancy.py": (["--log-size", "16"], ["Copy of 65,536 float32", "48 KiB"]),
     "learning/simple_net.py": (["--steps", "200"], ["step     0", "200 steps in"]),
     "learning/gru.py": (["--steps", "20", "--device", "cpu"], ["20 steps in"]),
     "interop.py": ([], ["refused: Implicit conversion", "numpy: copied", "dlpack: one memory", "torch:"]),
@@ -59,7 +63,7 @@ def test_every_example_is_listed() -> None:
     found = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
     # Those that learn are all run, with fewer steps, by tests/torch/test_examples.py.
     learning = {program for program in found if program.startswith("learning/")}
-    found.remove("kernels/png.py")  # what two of them import
+    found -= {"kernels/png.py", "memory/common.py"}  # what several of them import
     assert found - learning == {program for program in PROGRAMS if not program.startswith("learning/")}
     assert learning > {program for program in PROGRAMS if program.startswith("learning/")}
 

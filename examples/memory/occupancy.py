@@ -1,0 +1,48 @@
+"""How many threads wait for memory at the same time.
+
+A GPU hides the time that memory takes by having other threads ready. Each block here asks for more shared memory than it
+needs, so that fewer and fewer fit on a multiprocessor: the same copy, with less and less to hide behind.
+"""
+
+import argparse
+
+import numpy as np
+from common import ones, rate, seconds, table
+
+from cuprous import cuda
+
+THREADS = 256
+
+
+@cuda.jit
+def copy(a, out):
+    """The dynamic shared memory is there and is not used."""
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] + np.float32(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--log-size", type=int, default=26 if cuda.is_available() else 22, help="2 to that many numbers")
+    n = 1 << parser.parse_args().log_size
+    a, out = ones(n), ones(n)
+    rows = []
+    for kib in (0, 16, 24, 32, 48):
+        launch = copy[-(-n // THREADS), THREADS, 0, kib << 10]
+        taken = seconds(lambda launch=launch: launch(a, out))
+        assert out.copy_to_host()[-1] == 2
+        here = "-"
+        if cuda.is_available():
+            has = cuda.get_current_device().attributes
+            # The system keeps 1 KiB for each block.
+            blocks = min(has["maxThreadsPerMultiProcessor"] // THREADS, has["sharedMemPerMultiprocessor"] // (kib + 1 << 10))
+            here = f"{blocks} blocks, {blocks * THREADS} threads"
+        rows.append((f"{kib} KiB", here, f"{taken * 1e3:.3f} ms", rate(8 * n, taken)))
+    table(f"Copy of {n:,} float32", ("shared, a block", "on a multiprocessor", "time", "bytes"), rows)
+    if not cuda.is_available():
+        print("A CPU has a few threads, which caches serve: shared memory that is not used costs nothing.")
+
+
+if __name__ == "__main__":
+    main()

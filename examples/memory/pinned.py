@@ -1,0 +1,38 @@
+"""Copies from and to pinned and pageable memory of the host.
+
+A GPU copies by itself only from memory that the system does not move. Pageable memory goes through a pinned buffer
+first, which the CPU has to fill. On a machine without a GPU the table shows what there is: a copy within the CPU's memory.
+"""
+
+import argparse
+
+import numpy as np
+from common import rate, seconds, table
+
+from cuprous import cuda
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 16, 128])
+    rows = []
+    for size in parser.parse_args().megabytes:
+        n = size * 2**20 // 4
+        pageable = np.ones(n, np.float32)
+        device = cuda.device_array(n, np.float32)
+        kinds = {"pageable": pageable}
+        if cuda.is_available():
+            kinds["pinned"] = cuda.pinned_array(n, np.float32)
+            kinds["pinned"][:] = 1
+        for kind, host in kinds.items():
+            there = seconds(lambda host=host: device.copy_to_device(host), 9)
+            back = seconds(lambda host=host: device.copy_to_host(host), 9)
+            assert host[0] == host[-1] == 1
+            rows.append((f"{size} MiB", kind, rate(4 * n, there), rate(4 * n, back)))
+    table("Copies", ("size", "memory", "to the device", "from it"), rows)
+    if not cuda.is_available():
+        print("There is no GPU: these are copies within the CPU's memory, and pinning would change nothing.")
+
+
+if __name__ == "__main__":
+    main()
