@@ -30,7 +30,7 @@ PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "kernels/image_filter.py": (["--frames", "2", "--to", os.devnull], ["1920 x 1080:", "frames/s with copies"]),
     "memory/coalesced.py": (["--log-size", "14"], ["Copy of 16,384 float32 by stride", "1024 "]),
     "memory/pinned.py": (["--megabytes", "1"], ["to the device", "1 MiB  pageable"]),
-    "memory/shared.py": (["--size", "64"], ["Product of 64 x 64", "tiles in shared memory"]),
+    "memory/shared.py": (["--size", "64"], ["Product of 64 x 64", "shared memory"]),
     "memory/occupancy.py": (["--log-size", "16"], ["Copy of 65,536 float32", "48 KiB"]),
     "learning/simple_net.py": (["--steps", "200"], ["step     0", "200 steps in"]),
     "learning/gru.py": (["--steps", "20", "--device", "cpu"], ["20 steps in"]),

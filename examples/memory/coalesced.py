@@ -1,7 +1,7 @@
 """Neighbouring threads that read neighbouring numbers, and threads that do not.
 
-Memory comes in lines: 32 bytes at a time on a GPU, 64 on most CPUs. The kernel reads each number once, whatever the stride;
-only which thread reads which number changes, and with it how much of each line is used while it is there.
+Memory comes in lines: 32 bytes at a time on a GPU, 64 on most CPUs. The kernel reads each number once, whatever the
+stride; only which thread reads which number changes, and with it how much of each line is used while it is there.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How many threads wait for memory at the same time.
 
-A GPU hides the time that memory takes by having other threads ready. Each block here asks for more shared memory than it
-needs, so that fewer and fewer fit on a multiprocessor: the same copy, with less and less to hide behind.
+A GPU hides the time that memory takes by having other threads ready. Each block here asks for more shared memory than
+it needs, so that fewer and fewer fit on a multiprocessor: the same copy, with less and less to hide behind.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def copy(a, out):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--log-size", type=int, default=26 if cuda.is_available() else 22, help="2 to that many numbers")
+    parser.add_argument("--log-size", type=int, default=26 if cuda.is_available() else 22, help="2 to that power")
     n = 1 << parser.parse_args().log_size
     a, out = ones(n), ones(n)
     rows = []
@@ -36,7 +36,8 @@ def main() -> None:
         if cuda.is_available():
             has = cuda.get_current_device().attributes
             # The system keeps 1 KiB for each block.
-            blocks = min(has["maxThreadsPerMultiProcessor"] // THREADS, has["sharedMemPerMultiprocessor"] // (kib + 1 << 10))
+            threads, shared = has["maxThreadsPerMultiProcessor"], has["sharedMemPerMultiprocessor"]
+            blocks = min(threads // THREADS, shared // (kib + 1 << 10))
             here = f"{blocks} blocks, {blocks * THREADS} threads"
         rows.append((f"{kib} KiB", here, f"{taken * 1e3:.3f} ms", rate(8 * n, taken)))
     table(f"Copy of {n:,} float32", ("shared, a block", "on a multiprocessor", "time", "bytes"), rows)

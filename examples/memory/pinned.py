@@ -1,10 +1,11 @@
 """Copies from and to pinned and pageable memory of the host.
 
 A GPU copies by itself only from memory that the system does not move. Pageable memory goes through a pinned buffer
-first, which the CPU has to fill. On a machine without a GPU the table shows what there is: a copy within the CPU's memory.
+first, which the CPU has to fill. Without a GPU the table shows what there is: a copy within the CPU's memory.
 """
 
 import argparse
+from functools import partial
 
 import numpy as np
 from common import rate, seconds, table
@@ -25,8 +26,8 @@ def main() -> None:
             kinds["pinned"] = cuda.pinned_array(n, np.float32)
             kinds["pinned"][:] = 1
         for kind, host in kinds.items():
-            there = seconds(lambda host=host: device.copy_to_device(host), 9)
-            back = seconds(lambda host=host: device.copy_to_host(host), 9)
+            there = seconds(partial(device.copy_to_device, host), 9)
+            back = seconds(partial(device.copy_to_host, host), 9)
             assert host[0] == host[-1] == 1
             rows.append((f"{size} MiB", kind, rate(4 * n, there), rate(4 * n, back)))
     table("Copies", ("size", "memory", "to the device", "from it"), rows)

@@ -54,7 +54,7 @@ def main() -> None:
     c = cuda.device_array((n, n), np.float32)
     rows = []
     # What threads ask global memory for: two numbers a multiplication, or as many for each tile.
-    for name, kernel, asked in (("global memory", plain, 8 * n**3), ("tiles in shared memory", tiled, 8 * n**3 // TILE)):
+    for name, kernel, asked in (("global memory", plain, 8 * n**3), ("shared memory", tiled, 8 * n**3 // TILE)):
         taken = seconds(lambda kernel=kernel: kernel[(n // TILE, n // TILE), (TILE, TILE)](a, b, c), 7)
         np.testing.assert_allclose(c.copy_to_host(), hosts[0] @ hosts[1], rtol=1e-4)
         rows.append((name, f"{taken * 1e3:.3f} ms", f"{2 * n**3 / taken / 1e9:.0f} GFLOP/s", rate(asked, taken)))
