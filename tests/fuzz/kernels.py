@@ -14,13 +14,13 @@ def kernels() -> tuple[Any, Any]:
     from cuprous import cuda
 
     @cuda.jit
-    def line(target, source):
+    def line(target: Any, source: Any) -> None:
         i = cuda.grid(1)
         if i < target.size:
             target[i] += source[i]
 
     @cuda.jit
-    def plane(target, source):
+    def plane(target: Any, source: Any) -> None:
         i, j = cuda.grid(2)
         if i < target.shape[0] and j < target.shape[1]:
             target[i, j] += source[i, j]

@@ -144,9 +144,38 @@ def test_forall_and_facts() -> None:
         part[0] = a[0]
         a[1] = part[0] + table[1]
 
-    assert shares.specialized and shares.get_shared_mem_per_block() == 20
-    if not cuda.is_available():
+    assert shares.specialized
+    if not cuda.is_available():  # a GPU's compiler keeps them in registers
+        assert shares.get_shared_mem_per_block() == 20
         assert shares.get_const_mem_size() == 24
+
+
+def test_arrays_of_the_host_keep_their_order() -> None:
+    @cuda.jit("void(float64[::1, :], float64[::1, :])")
+    def double(a, out):
+        i, j = cuda.grid(2)
+        if i < a.shape[0] and j < a.shape[1]:
+            out[i, j] = 2 * a[i, j]
+
+    a = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    out = np.zeros_like(a)
+    double[1, (2, 3)](a, out)
+    np.testing.assert_array_equal(out, 2 * a)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_constant_arrays_hold_what_is_not_finite(dtype: str) -> None:
+    table = np.array([np.nan, np.inf, -np.inf, 1.5], dtype)
+
+    @cuda.jit
+    def fill(out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = table[i]
+
+    out = np.zeros(4, dtype)
+    fill[1, 4](out)
+    np.testing.assert_array_equal(out, table)
 
 
 def test_kernels_for_some_types_only() -> None:

@@ -71,7 +71,7 @@ fn compile_times() {
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by(|&a, &b| times[b].total_cmp(&times[a]));
     for &k in order.iter().take(30) {
-        let line = sources[k].lines().filter(|l| l.contains("__global__")).next_back().unwrap_or_default();
+        let line = sources[k].lines().rfind(|l| l.contains("__global__")).unwrap_or_default();
         println!("{:8.2} s  {:8} bytes  {}", times[k], sources[k].len(), &line[..line.len().min(100)]);
     }
 }

@@ -86,7 +86,8 @@ impl Records {
 }
 
 impl HostArray<'_> {
-    fn order(&self) -> Order {
+    /// How its elements lie.
+    pub(super) fn order(&self) -> Order {
         order(&self.shape, &self.strides, self.elem.item_size() as i64)
     }
 

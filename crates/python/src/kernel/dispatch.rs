@@ -7,14 +7,14 @@ use cuprous_core::Array;
 use cuprous_kernel::ast::Value;
 use cuprous_kernel::fault::{Checks, FaultKind, Record};
 use cuprous_kernel::lower::{Arg as Given, compile_function};
-use cuprous_kernel::{ArrayTy, Module, Options, Ty, abi};
+use cuprous_kernel::{ArrayTy, Module, Options, Order, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use super::args::{Arg, Key, Packed, Records, key_of};
+use super::args::{Arg, HostArray, Key, Packed, Records, key_of};
 use super::{dates, parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
@@ -483,7 +483,7 @@ fn to_device<'py>(
             *count += 1;
             *arg = match records {
                 Some(records) => Arg::Records(Box::new(records)),
-                None => Arg::Array(crate::numpy::from_numpy(py, &host.object, Some(&device))?.0, host.writable),
+                None => Arg::Array(copied(py, host, &device)?, host.writable),
             };
         }
         Arg::Tuple(items, _) => {
@@ -494,6 +494,17 @@ fn to_device<'py>(
         _ => {}
     }
     Ok(())
+}
+
+/// A copy of an array of the host whose elements lie in the same order, which a kernel's type may name.
+fn copied(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
+    if host.order() != Order::F {
+        return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.0);
+    }
+    let turned = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.0;
+    let layout = &turned.layout;
+    let reversed = |numbers: &[i64]| numbers.iter().rev().copied().collect::<Vec<_>>();
+    Ok(turned.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))
 }
 
 fn arrays_in(ty: &Ty, f: &mut dyn FnMut(&ArrayTy)) {

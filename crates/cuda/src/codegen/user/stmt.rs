@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cuprous_core::DType;
+use cuprous_core::scalar::Number;
 use cuprous_kernel::ir::{Expr, Function, Kind, LocalArray, Printed, Space, Stmt, StmtKind};
 use cuprous_kernel::types::Ty;
 
@@ -341,12 +342,36 @@ impl Writer<'_> {
                 }
             }
         };
-        let items: Vec<String> = array.bytes.chunks(array.elem.item_size().max(1)).map(item).collect();
+        let size = array.elem.item_size().max(1);
+        let finite = |bytes: &[u8]| match array.elem.scalar() {
+            Some(d) if d.is_float() || d.is_complex() => {
+                let mut all = [0; 16];
+                all[..bytes.len()].copy_from_slice(bytes);
+                match cuprous_core::Scalar(all).number(d) {
+                    Number::Float(x) => x.is_finite(),
+                    Number::Complex(re, im) => re.is_finite() && im.is_finite(),
+                    _ => true,
+                }
+            }
+            _ => true,
+        };
+        // Infinities and NaN are what functions give, which no initialiser calls: those arrays are written as bits.
+        let small = matches!(array.elem.scalar(), Some(DType::F16 | DType::BF16));
+        let (held, items): (&str, Vec<String>) = if small || array.bytes.chunks(size).all(finite) {
+            (&c, array.bytes.chunks(size).map(item).collect())
+        } else if size == 4 {
+            let word = |b: &[u8]| format!("0x{:08x}u", u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            ("unsigned int", array.bytes.chunks(4).map(word).collect())
+        } else {
+            let word = |b: &[u8]| format!("0x{:016x}ull", b.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+            ("unsigned long long", array.bytes.chunks(8).map(word).collect())
+        };
         let count = items.len().max(1);
         // Constant memory has 64 KiB for all.
         let space = if array.bytes.len() <= 16 << 10 { "__constant__" } else { "__device__" };
         let items = if items.is_empty() { "{}".to_owned() } else { items.join(", ") };
-        code.line(format!("{space} const {c} constant_{k}_data[{count}] = {{{items}}};"));
+        let align = if held == c { "" } else { "__align__(16) " };
+        code.line(format!("{align}{space} const {held} constant_{k}_data[{count}] = {{{items}}};"));
         let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
         let (n, shape) = (array.shape.len(), shape.join(", "));
         // NVRTC 13 takes the address for one of global memory where it sees through it, and ptxas refuses that.
