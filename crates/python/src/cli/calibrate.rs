@@ -130,8 +130,9 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
     let board = machine::board();
     let old = before.as_ref().filter(|it| it.board == board).and_then(|it| it.gpu.as_ref());
     let unfinished = (board.is_some() && old.is_none()).then_some("GPU");
-    part(&cpu, old, old.and(board.clone()), unfinished).write(path).map_err(Fault::Keeping)?;
-    let Some(board) = board else { return Ok(part(&cpu, None, None, None)) };
+    let first = part(&cpu, old, old.and(board.clone()), unfinished);
+    first.write(path).map_err(Fault::Keeping)?;
+    let Some(board) = board else { return Ok(first) };
     let mut known = |what: &str, rates: &Rates| {
         say("GPU", what, err);
         if old.is_none() {
