@@ -9,7 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from .helpers import command, environment, output
+
+
+@pytest.fixture(autouse=True)
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What calibration runs is compiled for GPUs by a test of its own, in Rust; here it would take a minute."""
+    monkeypatch.delenv("CUPROUS_CHECK_CUDA", raising=False)
 
 
 def test_measured_kept_shown_and_used(tmp_path: Path) -> None:
