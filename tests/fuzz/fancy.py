@@ -114,6 +114,6 @@ def move(m: Maker) -> None:
     if "diff" in text:
         if m.env[v].dtype.kind == "b":
             raise Reject
-        m.assign(text, bounds.add(m.bound(v), m.bound(v)), rounding=2)
+        m.assign(text, bounds.subtract(m.bound(v), m.bound(v)), rounding=2)
     else:
         m.assign(text, m.bound(v), laid=False)
