@@ -1,6 +1,3 @@
-use std::collections::BTreeSet;
-use std::time::Instant;
-
 use cuprous_plan::calibrate::{About, rehearsal};
 
 use super::*;
@@ -44,34 +41,4 @@ fn parallel_work_comes_back_in_order_and_is_told() {
     assert_eq!(squares, items.iter().map(|k| k * k).collect::<Vec<_>>());
     assert_eq!(heard, (1..=100).map(|done| (done, 100)).collect::<Vec<_>>());
     assert!(in_parallel(&items[..0], |&k| k, &mut |_, _| ()).is_empty());
-}
-
-#[test]
-#[ignore = "a measurement: how long calibration's kernels take to compile"]
-fn compile_times() {
-    assert!(nvrtc_is_here());
-    let programs = calibration();
-    let steps = programs.iter().flat_map(|program| program.steps.iter().map(move |step| (program, step)));
-    let planned: Vec<Planned> = steps.filter_map(|(p, step)| plan_step(Arch::H200, p, step).ok()).collect();
-    let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
-    let sources: BTreeSet<String> = stages.iter().map(|stage| stage.source()).collect();
-    let mut sources: Vec<String> = sources.into_iter().collect();
-    sources.sort_by_key(|source| std::cmp::Reverse(source.len()));
-    let options = compile_options("sm_90");
-    let one = |source: &String| {
-        let start = Instant::now();
-        nvrtc::compile(source, "kernel", &options).expect("it compiles");
-        start.elapsed().as_secs_f64()
-    };
-    let start = Instant::now();
-    let times = in_parallel(&sources, one, &mut |_, _| ());
-    let whole = start.elapsed().as_secs_f64();
-    let sum: f64 = times.iter().sum();
-    println!("{} programs, {} kernels: {sum:.1} s of compiling in {whole:.1} s", programs.len(), sources.len());
-    let mut order: Vec<usize> = (0..times.len()).collect();
-    order.sort_by(|&a, &b| times[b].total_cmp(&times[a]));
-    for &k in order.iter().take(30) {
-        let line = sources[k].lines().rfind(|l| l.contains("__global__")).unwrap_or_default();
-        println!("{:8.2} s  {:8} bytes  {}", times[k], sources[k].len(), &line[..line.len().min(100)]);
-    }
 }
