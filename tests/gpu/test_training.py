@@ -52,3 +52,21 @@ def test_gradients_at_equal_indices_are_the_same_in_every_run() -> None:
     assert (run(torch.float32, 0.0) == 0).all()
     bad = run(torch.float32, float("inf"))
     assert not np.isfinite(bad[:50]).any() and (bad[50:] == 0).all()
+
+
+def test_a_loss_is_read_while_the_way_back_still_runs() -> None:
+    import cuprous as cp
+
+    x, a = cp.ones((4096, 4096), dtype="float32"), cp.full((4096, 4096), 1e-4, dtype="float32")
+    stream = cp.cuda.get_current_stream()
+    busy = []
+    for turn in range(8):  # planned, run, built as a graph, replayed
+        loss = (x * (turn + 1)).mean()
+        y = a
+        for _ in range(40):
+            y = cp.tanh(y @ a)
+        assert float(loss) == turn + 1
+        busy.append(not stream.done)
+        cp.synchronize()
+        assert float(loss) == turn + 1
+    assert sum(busy) >= 6

@@ -55,6 +55,7 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
         functions = rest;
         loaded.push(planned, own)?;
     }
+    loaded.mark_early(program)?;
     Ok(loaded)
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use cuprous_core::presence;
 use cuprous_core::profile::{self, Kind};
@@ -51,6 +51,8 @@ pub(crate) struct Gpu {
     dnn: Mutex<Option<Cudnn>>,
     /// While a profile is made. Taken last.
     timing: Mutex<Option<Timing>>,
+    /// For values that are read before the work given so far is done.
+    reads: OnceLock<Stream>,
 }
 
 /// What `stats()` shows of this device.
@@ -118,6 +120,7 @@ impl CudaDevice {
             sparse: Mutex::new(None),
             dnn: Mutex::new(None),
             timing: Mutex::default(),
+            reads: OnceLock::new(),
         })))
     }
 }
@@ -417,6 +420,25 @@ impl Device for CudaDevice {
         copy().map_err(translate)
     }
 
+    fn download_after(&self, mark: &dyn Mark, from: u64, to: &mut [u8]) -> cuprous_core::Result<()> {
+        let Some(mark) = mark.as_any().downcast_ref::<EventMark>() else { return self.download(from, to) };
+        let gpu = &self.0;
+        let mut copy = || {
+            gpu.context.make_current()?;
+            let reads = match gpu.reads.get() {
+                Some(reads) => reads,
+                None => {
+                    let made = Stream::new(gpu.context)?;
+                    gpu.reads.get_or_init(|| made)
+                }
+            };
+            reads.wait_event(&mark.0)?;
+            // SAFETY: as for uploads; the call returns when the slice has been written.
+            unsafe { lock(&gpu.staging).download(to.as_mut_ptr(), DevPtr(from), to.len(), reads) }
+        };
+        copy().map_err(translate)
+    }
+
     fn synchronize(&self) -> cuprous_core::Result<()> {
         self.0.stream.synchronize().map_err(translate)
     }
@@ -550,7 +572,7 @@ impl Device for CudaDevice {
 }
 
 /// An event on the device's stream.
-struct EventMark(Event);
+pub(crate) struct EventMark(pub(crate) Event);
 
 impl Mark for EventMark {
     fn wait(&self) -> cuprous_core::Result<()> {

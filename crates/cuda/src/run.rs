@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use cuprous_core::Scalar;
 use cuprous_core::profile::{self, Kind, Note};
-use cuprous_plan::{Executable, Launched};
+use cuprous_plan::device::Mark;
+use cuprous_plan::{Executable, Launched, Program};
 
 use crate::codegen::Arg;
-use crate::device::{Counters, Gpu};
+use crate::device::{Counters, EventMark, Gpu};
 use crate::driver::{ArgBlock, DevPtr, Event, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
 use crate::error::{CudaError, Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
@@ -147,6 +148,8 @@ pub(crate) struct Loaded {
     on_stream: bool,
     pointers: Vec<*mut c_void>,
     weight: usize,
+    /// Marks of values that are there early, each after that task: [`Program::early`].
+    early: Vec<(usize, Arc<EventMark>)>,
 }
 
 // SAFETY: `pointers` is scratch of one call of `run`, which has `&mut self`.
@@ -170,6 +173,7 @@ impl Loaded {
             on_stream: false,
             pointers: Vec::new(),
             weight: 4096 + steps * 10_000,
+            early: Vec::new(),
         }
     }
 
@@ -254,9 +258,9 @@ impl Loaded {
         let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
-            (None, false) => self.stream(run, &mut |_| {}),
-            (Some(note), true) => self.replay_timed(run, note),
-            (Some(note), false) => self.stream_timed(run, note),
+            (None, false) => self.stream_marked(run),
+            (Some(note), true) => self.replay_timed(run, note).and_then(|()| self.mark_all()),
+            (Some(note), false) => self.stream_timed(run, note).and_then(|()| self.mark_all()),
         };
         // Later work of the same stream may reuse the scratch at once.
         self.gpu.free(scratch);
@@ -427,8 +431,44 @@ impl Loaded {
         Ok(())
     }
 
+    /// Prepares marks for the values that are there early.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub(crate) fn mark_early(&mut self, program: &Program) -> Result<()> {
+        for &(_, step) in &program.early {
+            // The last task of that step, or of one before that has any.
+            let at = self.of.iter().rposition(|&of| of <= step).unwrap_or(0);
+            self.early.push((at, Arc::new(EventMark(Event::new(self.gpu.context)?))));
+        }
+        Ok(())
+    }
+
+    fn stream_marked(&mut self, run: Run) -> Result<()> {
+        let (gpu, early) = (self.gpu.clone(), self.early.clone());
+        let mut failed = Ok(());
+        self.stream(run, &mut |task| {
+            for (_, mark) in early.iter().filter(|(at, _)| *at == task) {
+                failed = mark.0.record(&gpu.stream);
+            }
+        })?;
+        failed
+    }
+
+    /// Marks that everything is there, at the end.
+    fn mark_all(&self) -> Result<()> {
+        self.early.iter().try_for_each(|(_, mark)| mark.0.record(&self.gpu.stream))
+    }
+
     fn build(&mut self, run: Run) -> Result<()> {
-        let (exec, nodes) = self.graph(run, &mut |_, _| Ok(None))?;
+        let early = self.early.clone();
+        // Nothing waits for a mark in the graph itself.
+        let (exec, nodes) = self.graph(run, &mut |builder, at| {
+            for (_, mark) in early.iter().filter(|(after, _)| at.is_some_and(|(task, _)| task == *after)) {
+                builder.add_record(&mark.0, at.map(|(_, node)| node).as_slice())?;
+            }
+            Ok(None)
+        })?;
         Counters::add(&self.gpu.counters.graphs_built, 1);
         self.graph = Some(Replayed {
             exec,
@@ -478,6 +518,10 @@ impl Loaded {
 impl Executable for Loaded {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> cuprous_core::Result<()> {
         self.submit(buffers, scalars, replay).map_err(translate)
+    }
+
+    fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
+        self.early.get(place).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
     }
 
     fn weight(&self) -> usize {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, CallRef, LayoutRef, Node, Result, Tape, nvtx, profile};
 
-use crate::device::{Executable, Listing};
+use crate::device::{Executable, Listing, Mark};
 use crate::emit;
 use crate::engine::{Engine, Replay, Stats};
 use crate::explain::Journal;
@@ -60,7 +60,12 @@ pub(crate) struct Programs {
     leaves: Vec<(usize, u8)>,
     addresses: Vec<u64>,
     last: Option<Arc<Program>>,
+    /// Small values that were there before their programs had ended, and when.
+    early: Vec<(Buffer, Arc<dyn Mark>)>,
 }
+
+/// Such values remembered.
+const MOST_EARLY: usize = 8;
 
 impl Programs {
     /// Runs a tape: finds or makes its program, binds memory, submits, and hands the results to their storages.
@@ -146,6 +151,7 @@ impl Programs {
         if let Some(noted) = noted {
             noted.end();
         }
+        self.note_early(hash, at, &program, &leaf_buffers, &outputs);
         for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
             if let Some(owner) = &tape.owners[node as usize] {
                 // SAFETY: the engine's lock is held.
@@ -156,6 +162,36 @@ impl Programs {
         // SAFETY: as above; the live values have their memory.
         unsafe { tape.clear() };
         Ok(())
+    }
+
+    /// Remembers which of a program's outputs are there early; forgets what it wrote again, and what nobody else holds.
+    fn note_early(&mut self, hash: u64, at: usize, program: &Program, leaves: &[Option<Buffer>], outputs: &[Buffer]) {
+        if !self.early.is_empty() {
+            let written = |buffer: &Buffer| {
+                let mut those = program.written.iter().filter_map(|&slot| leaves[slot as usize].as_ref());
+                those.any(|leaf| leaf.address() == buffer.address())
+            };
+            self.early.retain(|(buffer, _)| Arc::strong_count(buffer) > 1 && !written(buffer));
+        }
+        for (place, &(buffer, _)) in program.early.iter().enumerate() {
+            let Place::Output(k) = program.buffers[buffer as usize].place else { continue };
+            if let Some(mark) = self.table[&hash][at].executable.early(place) {
+                if self.early.len() == MOST_EARLY {
+                    self.early.remove(0);
+                }
+                self.early.push((outputs[k as usize].clone(), mark));
+            }
+        }
+    }
+
+    /// Where the device has come to when that memory holds its value, if that is before all it was given.
+    pub(crate) fn early(&self, buffer: &Buffer) -> Option<Arc<dyn Mark>> {
+        self.early.iter().rev().find(|(known, _)| Arc::ptr_eq(known, buffer)).map(|(_, mark)| mark.clone())
+    }
+
+    /// Somebody else may write memory from now on.
+    pub(crate) fn forget_early(&mut self) {
+        self.early.clear();
     }
 
     /// Forgets every program but one, with the memory that their graphs and states hold.
@@ -296,6 +332,7 @@ impl Programs {
     /// Forgets every program.
     pub(crate) fn clear(&mut self) {
         self.table.clear();
+        self.early.clear();
         (self.count, self.nodes, self.last) = (0, 0, None);
     }
 }

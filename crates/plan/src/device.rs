@@ -39,6 +39,12 @@ pub trait Device: Send + Sync {
         Err(Error::runtime("[pin_memory] there is no device that copies by itself"))
     }
 
+    /// The same after the work up to `mark` alone. Nothing given later writes that memory.
+    fn download_after(&self, mark: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
+        let _ = mark;
+        self.download(from, to)
+    }
+
     /// Waits for all work given so far.
     fn synchronize(&self) -> Result<()>;
 
@@ -159,7 +165,7 @@ pub trait Device: Send + Sync {
 }
 
 /// A point in a device's order of work.
-pub trait Mark: Send {
+pub trait Mark: Send + Sync {
     /// Waits until the device has come here.
     fn wait(&self) -> Result<()>;
     /// Has it?
@@ -197,6 +203,12 @@ pub trait Executable: Send + Sync {
     /// scratch that stays untouched by others until the next submission. `scalars` are the constants. `replay` allows
     /// the device to turn a repeated program into one launch.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
+
+    /// Where the last run had written what stands at that place in [`Program::early`]; `None` where the device cannot say.
+    fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
+        let _ = place;
+        None
+    }
 
     /// Bytes that the cache should count for it.
     fn weight(&self) -> usize {

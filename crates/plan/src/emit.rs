@@ -354,9 +354,12 @@ impl Emit<'_> {
             outputs,
             scalars: 0,
             nonzero: self.nonzero,
+            early: Vec::new(),
+            written: Vec::new(),
             aligned: true,
         };
         memory::place(&mut program);
+        program.look_over();
         program
     }
 }

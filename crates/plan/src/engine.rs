@@ -399,6 +399,7 @@ impl Engine {
             return Err(crate::auto::no_address());
         }
         let buffer = self.realize(storage)?;
+        self.lock().programs.forget_early();
         storage.external.store(true, Relaxed);
         Ok(buffer)
     }
@@ -611,13 +612,19 @@ impl Engine {
         if let Some(watch) = &mut state.watch {
             watch.read(to.len());
         }
+        let early = state.programs.early(&buffer);
         drop(state);
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         if profile::on() && self.device.is_asynchronous() {
             // The wait apart from the copy.
             profile::timed(Kind::Wait, self.id, 0, || self.device.synchronize())?;
         }
-        profile::timed(Kind::Download, self.id, to.len() as u64, || self.device.download(buffer.address() + start, to))
+        let from = buffer.address() + start;
+        profile::timed(Kind::Download, self.id, to.len() as u64, || match early {
+            // A loss is there before the way back has ended.
+            Some(mark) => self.device.download_after(&*mark, from, to),
+            None => self.device.download(from, to),
+        })
     }
 }
 

@@ -270,6 +270,7 @@ impl Engine {
             addresses.push(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64);
             buffers.push(buffer);
         }
+        state.programs.forget_early();
         // The lock is held, so that nothing else is submitted between.
         let noted = profile::on().then(|| {
             let note = Note { what: profile::name(name), ..profile::note(self.id) };

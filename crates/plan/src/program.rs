@@ -112,11 +112,51 @@ pub struct Program {
     pub scalars: usize,
     /// Constants (with their dtypes) that are not zero in any run of this program: with a zero there it is another.
     pub nonzero: Vec<(u32, DType)>,
+    /// Small outputs that much work follows, such as a loss before the way back: the buffer, and the last step that writes
+    /// it. Whoever asks for one need not wait for the rest.
+    pub early: Vec<(u32, u32)>,
+    /// The leaves that steps write.
+    pub written: Vec<u32>,
     /// Every buffer starts at a multiple of 16 bytes, in this run and all others of the program.
     pub aligned: bool,
 }
 
+/// Bytes of an output that may be read before the program has ended.
+const SMALL: usize = 16;
+/// Bytes that later steps touch at least: 10 µs of an H200. Less is not worth an event.
+const MUCH: usize = 32 << 20;
+/// Such outputs that a program has at most.
+const MOST_EARLY: usize = 4;
+
 impl Program {
+    /// Fills in what follows from steps and buffers.
+    pub(crate) fn look_over(&mut self) {
+        let mut last: Vec<Option<u32>> = vec![None; self.buffers.len()];
+        let mut touched: Vec<usize> = Vec::with_capacity(self.steps.len());
+        for (k, step) in self.steps.iter().enumerate() {
+            let mut bytes = 0;
+            step.touches(|buffer, writes| {
+                bytes += self.buffers[buffer as usize].bytes;
+                if writes {
+                    last[buffer as usize] = Some(k as u32);
+                }
+            });
+            touched.push(bytes);
+        }
+        for (buffer, (info, step)) in self.buffers.iter().zip(&last).enumerate() {
+            match (info.place, step) {
+                (Place::Leaf(slot), Some(_)) => self.written.push(slot),
+                (Place::Output(_), Some(step)) if info.bytes <= SMALL && self.early.len() < MOST_EARLY => {
+                    let rest: usize = touched[*step as usize + 1..].iter().sum();
+                    if rest >= MUCH {
+                        self.early.push((buffer as u32, *step));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Is the program right for these constants?
     pub fn admits(&self, consts: &[Scalar]) -> bool {
         self.nonzero.iter().all(|&(slot, dtype)| !consts[slot as usize].is_zero(dtype))

@@ -14,14 +14,18 @@ pub(crate) struct Recorder {
     asynchronous: bool,
 }
 
-struct Nowhere(usize);
+/// An address, and no memory.
+pub(crate) struct Nowhere {
+    pub(crate) bytes: usize,
+    pub(crate) address: u64,
+}
 
 impl Memory for Nowhere {
     fn address(&self) -> u64 {
-        4096
+        self.address
     }
     fn bytes(&self) -> usize {
-        self.0
+        self.bytes
     }
 }
 
@@ -38,7 +42,7 @@ impl Device for Recorder {
         "recorder"
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        Ok(Arc::new(Nowhere(bytes)))
+        Ok(Arc::new(Nowhere { bytes, address: 4096 }))
     }
     fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
         self.alloc(from.len())
