@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -13,6 +14,9 @@ settings.register_profile("cuprous", deadline=None)
 settings.load_profile("cuprous")
 
 DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
+
+# Some releases of Numba ask for it; new NumPys lack it.
+np.row_stack = getattr(np, "row_stack", np.vstack)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -93,7 +93,7 @@ import cuprous as cp
 def program(xp, {", ".join(arrays + scalars)}):
     host = lambda label, array: print(label, array if xp is np else xp.asnumpy(array))
 {body}
-    return {{n: v for n, v in locals().items() if hasattr(v, "dtype")}}
+    return {{n: v for n, v in locals().items() if v is not xp and hasattr(v, "dtype")}}
 
 {first}
 arrays = [{", ".join(arrays)}]

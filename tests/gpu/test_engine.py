@@ -65,6 +65,17 @@ def test_a_kernel_is_compiled_once() -> None:
     assert after == compiled
 
 
+def test_functions_keep_what_the_kernel_holds() -> None:
+    """NVIDIA's assembler overwrote registers of a kernel that had too few where it divides doubles."""
+    n = R.integers(-2, 3, (7, 3))
+    y = R.uniform(-4, 4, (7, 3))
+    a, b = cp.asarray(n), cp.asarray(y)
+    s, r = cp.arcsinh(a), cp.rint(b)
+    v = s.var()
+    np.testing.assert_array_equal(cp.asnumpy(r), np.rint(y))
+    assert float(v) == pytest.approx(np.arcsinh(n).var(), rel=1e-12)
+
+
 def test_out_of_memory_is_raised_and_the_program_goes_on() -> None:
     total = cp._core.memory_stats("cuda").get("device_bytes") or 1 << 42
     kept = cp.arange(1000.0)

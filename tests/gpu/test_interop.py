@@ -190,7 +190,6 @@ def test_dtypes_through_cupy(dtype: str) -> None:
 
 
 def test_numba_kernels_take_arrays() -> None:
-    np.row_stack = getattr(np, "row_stack", np.vstack)  # some Numba releases ask for it, new NumPys lack it
     cuda = need("numba.cuda")
 
     @cuda.jit  # type: ignore[untyped-decorator]

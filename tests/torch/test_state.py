@@ -193,9 +193,9 @@ def test_the_profiler(tmp_path: Path) -> None:
     last = spans["ProfilerStep#3"]
     assert last[0] - 1 <= spans["step"][0] <= spans["inside"][0] + 1 <= spans["inside"][1] + 2 <= last[1] + 3
     assert spans["ProfilerStep#2"][1] <= last[0] + 1
-    # Work of the device is in them, and counts for them.
+    # Work of the device begins in them, a GPU's also shortly after what gave it, and counts for them.
     ran = [e["ts"] for e in events if e["ph"] == "X" and e["pid"] > 1]
-    assert any(spans["inside"][0] <= at <= spans["inside"][1] for at in ran)
+    assert any(spans["inside"][0] <= at <= spans["step"][1] for at in ran)
     assert rows["inside"].device_time_total > 0 and prof.profile.total.launches >= 2
     with p.profile() as whole:
         work()

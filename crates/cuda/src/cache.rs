@@ -34,6 +34,9 @@ const STALE: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
+/// Counts up where the same source with the same options becomes another cubin.
+const WAY: u8 = 1;
+
 impl CacheKey {
     /// The key of a source compiled with these options by the NVRTC of this identity.
     #[must_use]
@@ -47,7 +50,7 @@ impl CacheKey {
         add(source.as_bytes());
         add(options.arch.as_bytes());
         add(nvrtc.as_bytes());
-        add(&[options.fmad.into(), options.untuned.into(), options.plain.into()]);
+        add(&[WAY, options.fmad.into(), options.untuned.into(), options.plain.into()]);
         options.extra.iter().for_each(|argument| add(argument.as_bytes()));
         CacheKey(hash.finalize().into())
     }

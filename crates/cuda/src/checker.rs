@@ -146,16 +146,20 @@ impl Checker {
     /// Kernels of one target; where they do not compile together, each by itself.
     fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
         let options = options(target);
-        if kernels.len() > 1 && nvrtc::compile(&together(kernels), "batch", &options).is_ok() {
+        let as_one = |kernels| nvrtc::compile(&together(kernels), "batch", &options).is_ok_and(|all| !all.is_lossy());
+        if kernels.len() > 1 && as_one(kernels) {
             return kernels.iter().try_for_each(|kernel| self.remember(target, &kernel.stage, b"compiled with others"));
         }
         for Kernel { stage, test } in kernels {
-            let compiled = nvrtc::compile(&stage.source(), &stage.name, &options);
-            let cubin = compiled.map_err(|error| match test {
+            let compiled = nvrtc::compile(&stage.source(), &stage.name, &options).and_then(|compiled| {
+                let lossy = || CudaError::Unsupported(format!("{}: too few registers:\n{}", stage.name, compiled.log));
+                if compiled.is_lossy() { Err(lossy()) } else { Ok(compiled) }
+            });
+            let compiled = compiled.map_err(|error| match test {
                 Some(test) => CudaError::Unsupported(format!("{error}\nA kernel of {test}")),
                 None => error,
             });
-            self.remember(target, stage, &cubin?.cubin)?;
+            self.remember(target, stage, &compiled?.cubin)?;
         }
         Ok(())
     }
@@ -176,7 +180,10 @@ impl Checker {
 }
 
 fn options(target: &str) -> CompileOptions {
-    CompileOptions { untuned: true, ..compile::compile_options(target) }
+    let mut options = CompileOptions { untuned: true, ..compile::compile_options(target) };
+    // Whether a kernel with no other bound than its threads is lossy too.
+    options.extra.push("--ptxas-options=--warn-on-spills".into());
+    options
 }
 
 fn key(target: &str, stage: &Stage) -> Result<CacheKey> {

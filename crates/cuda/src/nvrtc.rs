@@ -72,6 +72,15 @@ pub struct Compiled {
     pub log: String,
 }
 
+impl Compiled {
+    /// Had one of NVIDIA's functions, such as a division of doubles, too few registers? ptxas 12.1 to 13.5 then overwrites
+    /// some of the kernel's before it saves them, and the kernel computes wrong values. Known where spills are warned of.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        self.log.lines().any(|line| line.contains("spilled") && line.contains("'__cuda"))
+    }
+}
+
 macro_rules! call {
     ($api:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
@@ -202,6 +211,18 @@ impl Program<'_> {
 /// # Errors
 /// NVRTC is not installed, or the source has errors: then the message holds the log and the lines around the first.
 pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
+    let Some(roomy) = without_least_blocks(source) else { return compile_once(source, name, options) };
+    let mut told = options.clone();
+    told.extra.push("--ptxas-options=--warn-on-spills".into());
+    // NVRTC's own cache remembers no warnings.
+    if version()? >= (13, 0) {
+        told.extra.push("--no-cache".into());
+    }
+    let compiled = compile_once(source, name, &told)?;
+    if compiled.is_lossy() { compile_once(&roomy, name, options) } else { Ok(compiled) }
+}
+
+fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
     let api = sys::nvrtc()?;
     let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} holds a zero byte"));
     let text = CString::new(source).map_err(has_zero)?;
@@ -224,6 +245,26 @@ pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Com
     }
     let cubin = if options.is_virtual() { Vec::new() } else { program.cubin()? };
     Ok(Compiled { cubin, log })
+}
+
+/// The source without the second number of `__launch_bounds__(threads, blocks)`, with which a kernel gets fewer registers;
+/// `None` where no kernel has one.
+fn without_least_blocks(source: &str) -> Option<String> {
+    const BOUNDS: &str = "__launch_bounds__(";
+    let mut parts = source.split(BOUNDS);
+    let (mut roomy, mut any) = (parts.next()?.to_owned(), false);
+    for part in parts {
+        roomy += BOUNDS;
+        match part.split_once(')') {
+            Some((bounds, rest)) if bounds.matches(',').count() == 1 => {
+                let threads = bounds.split(',').next().unwrap_or_default();
+                any = true;
+                roomy.extend([threads, ")", rest]);
+            }
+            _ => roomy += part,
+        }
+    }
+    any.then_some(roomy)
 }
 
 /// The line of the first `name(LINE): error` in a log.
@@ -295,6 +336,27 @@ pub(crate) mod tests {
         assert_eq!(pick_arch(&archs, (8, 9)).as_deref(), Some("sm_86"));
         assert_eq!(pick_arch(&archs, (10, 3)).as_deref(), Some("sm_100"));
         assert_eq!(pick_arch(&archs, (7, 0)), None);
+    }
+
+    /// Twelve doubles that live across divisions, in 32 registers.
+    const CROWDED: &str = "extern \"C\" __global__ void __launch_bounds__(256, 8) crowded(double* a, double* b) {\n\
+        double x[12], y[12];\n\
+        for (int k = 0; k < 12; k++) x[k] = a[threadIdx.x + 256 * k];\n\
+        for (int k = 0; k < 12; k++) y[k] = x[k] / (x[(k + 1) % 12] + 2.0);\n\
+        for (int k = 0; k < 12; k++) b[threadIdx.x + 256 * k] = x[k] - y[k];\n}\n";
+
+    #[test]
+    fn functions_get_the_registers_they_need() {
+        let roomy = without_least_blocks(CROWDED).expect("it has a bound");
+        assert!(roomy.contains("__launch_bounds__(256) crowded"), "{roomy}");
+        assert_eq!(without_least_blocks(&roomy), None);
+        if !nvrtc_is_here() {
+            return;
+        }
+        let mut told = CompileOptions::new("sm_90");
+        told.extra.extend(["--ptxas-options=--warn-on-spills".into()]);
+        assert!(compile_once(CROWDED, "crowded", &told).expect("compiles").is_lossy());
+        assert!(!compile(CROWDED, "crowded", &told).expect("compiles").is_lossy());
     }
 
     #[test]
