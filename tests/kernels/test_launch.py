@@ -104,6 +104,19 @@ def test_numbers_tuples_and_none() -> None:
     assert len(kernel.signatures) == 2
 
 
+def test_tuples_with_nothing_in_them() -> None:
+    @cuda.jit
+    def kernel(out, t):
+        out[0] = len(t[0])
+        out[1] = t[1]
+        out[2] = 1 if t[2] is None else 0
+        out[3] = t[3][1]
+
+    out = np.zeros(4)
+    kernel[1, 1](out, ((), 7, None, (5, 6)))
+    assert out.tolist() == [0, 7, 1, 6]
+
+
 def test_arrays_that_are_only_read_may_be_read_only() -> None:
     a, b, c = np.arange(4.0), np.ones(4), np.zeros(4)
     a.flags.writeable = False

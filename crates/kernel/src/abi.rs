@@ -1,7 +1,8 @@
 //! How arguments of a kernel lie in memory. Devices agree on it, so that a launch writes them once.
 //!
 //! A number is its bytes. An array is its address, then its extents, then, unless its order is C, its strides in bytes;
-//! an array without axes has one of each. A tuple is its items, as C lays out a struct. `None` is nothing.
+//! an array without axes has one of each. A tuple is its items, as C++ lays out a struct: one without items takes a byte, and
+//! so does `None` in a tuple; by itself it is nothing.
 
 use crate::types::{ArrayTy, Order, Ty};
 
@@ -11,7 +12,7 @@ pub fn array_words(array: &ArrayTy) -> usize {
     1 + axes * if array.order == Order::C { 1 } else { 2 }
 }
 
-/// Size and alignment.
+/// Size and alignment in a tuple.
 pub fn size_align(ty: &Ty) -> (usize, usize) {
     match ty {
         Ty::Scalar(d) => (d.size(), d.size()),
@@ -23,9 +24,10 @@ pub fn size_align(ty: &Ty) -> (usize, usize) {
                 size = size.next_multiple_of(a) + s;
                 align = align.max(a);
             }
-            (size.next_multiple_of(align), align)
+            (size.next_multiple_of(align).max(1), align)
         }
-        Ty::Unknown | Ty::None | Ty::Record(_) => (0, 1),
+        Ty::None => (1, 1),
+        Ty::Unknown | Ty::Record(_) => (0, 1),
     }
 }
 
@@ -37,7 +39,7 @@ pub fn offsets(types: &[Ty]) -> (Vec<usize>, usize) {
         let (size, align) = size_align(ty);
         at = at.next_multiple_of(align.max(8));
         starts.push(at);
-        at += size;
+        at += if *ty == Ty::None { 0 } else { size };
     }
     (starts, at.next_multiple_of(16))
 }
@@ -54,5 +56,8 @@ mod tests {
         assert_eq!(offsets(&types), (vec![0, 24, 32, 32, 48], 96));
         let pair = Ty::Tuple(vec![Ty::Scalar(DType::I8), Ty::Scalar(DType::F64)], None);
         assert_eq!(size_align(&pair), (16, 8));
+        let long = Ty::Scalar(DType::I64);
+        let hollow = Ty::Tuple(vec![Ty::Tuple(vec![], None), long.clone(), Ty::None, long], None);
+        assert_eq!(size_align(&hollow), (32, 8));
     }
 }
