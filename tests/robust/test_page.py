@@ -12,6 +12,7 @@ import pytest
 import cuprous as cp
 
 from .browser import Browser
+from .helpers import command
 from .serving import Server, serving
 from .stand_ins import Machine, compiled
 
@@ -326,3 +327,55 @@ def test_a_large_profile(page: Browser, server: Server, tmp_path: Path) -> None:
     page.run("document.getElementById('timeline').focus()")
     page.keys("+", "+", "ArrowRight", "-", "Home")
     page.picture("large profile")
+
+
+RATES = {
+    "work": {"add": [1e9] * 5, "dot": [2e9] * 5},
+    "rooms": [{"bytes": 0.0, "bandwidth": 1e10}],
+    "launch": 1e-6, "program": 1e-6, "record": 3e-7, "threads": 2.0, "memory": 0.0, "startup": 0.0,
+}  # fmt: skip
+
+
+def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> None:
+    """What `cuprous calibrate` kept is in the lists, is asked for first, and answers; measured anew, the page knows."""
+    kept = tmp_path / "machine.json"
+    here = json.loads(
+        command("estimate", "--flops", "1", "--gpu", "l4", "--json", CUPROUS_CACHE_DIR=str(tmp_path)).stdout
+    )["cpu"]
+    copies = {"up": 1e9, "down": 1e9, "up_pinned": 1e9, "down_pinned": 1e9, "latency": 1e-5}
+    file = {
+        "format": 1, "version": "0", "host": here, "board": None, "measured": 0,
+        "cpu": RATES | {"name": "Measured CPU"}, "gpu": RATES | {"name": "Its GPU", "copies": copies},
+    }  # fmt: skip
+    kept.write_text(json.dumps(file))
+    with serving(CUPROUS_CACHE_DIR=str(tmp_path)) as server:
+        browser.size(1280, 900)
+        browser.scheme("light")
+        browser.failures.clear()
+        browser.open(f"http://127.0.0.1:{server.port}/?flops=1000&gpu=L4")
+        browser.until("document.getElementById('cpu-time').textContent")
+        assert browser.run("document.getElementById('cpu').value") == "this"
+        chosen = "document.getElementById('cpu').selectedOptions[0].textContent"
+        assert browser.run(chosen) == "This machine: Measured CPU, measured"
+        # 1,000 GFLOP at 1 GFLOPS.
+        assert text(browser, "cpu-time") == "16 min 40 s"
+        assert "as cuprous calibrate measured it" in text(browser, "sources")
+        assert "Measured CPU takes" in browser.run("document.querySelector('#bars title').textContent")
+        browser.picture("calculator-here")
+        # What no measurement knows is refused in words; hardware of the list knows it.
+        browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        type_into(browser, "parallel", "0.5")
+        browser.until("document.getElementById('problem').textContent.includes('the parallel part does not go with')")
+        browser.run("document.getElementById('cpu').value = 'Core i7-10700K'")
+        browser.run("document.getElementById('question').dispatchEvent(new Event('input'))")
+        browser.until("!document.getElementById('problem').textContent")
+        browser.failures.clear()  # the browser logs the answer 422
+        kept.write_text(json.dumps(file | {"cpu": file["cpu"] | {"name": "Faster CPU"}}))
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until(f"document.getElementById('cpu').selectedOptions.length && {chosen}.includes('Faster CPU')")
+        # Measured elsewhere: like hardware of the list, with the cure.
+        kept.write_text(json.dumps(file | {"host": "another"}))
+        browser.open(f"http://127.0.0.1:{server.port}/?cpu=this")
+        browser.until("document.getElementById('sources').textContent.includes('it was measured on another')")
+        assert ", measured" not in browser.run("document.getElementById('cpu').options[0].textContent")
+        assert browser.failures == []

@@ -66,7 +66,7 @@ impl Work {
         Work { flops, traffic, upload, download, footprint, ..self.clone() }
     }
 
-    fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         let amounts = [
             ("operations", self.flops),
             ("bytes to the GPU", self.upload),
@@ -107,7 +107,7 @@ pub struct Setting {
     pub pinned: bool,
     /// Copies run beside the arithmetic.
     pub overlapped: bool,
-    /// Seconds until the GPU can be used, once: driver, context, kernels. 0.4 s were measured on an H200.
+    /// Seconds until the GPU can be used, once.
     pub startup: f64,
     /// Seconds for each launch: 5 to 10 µs from eager programs, about 2.5 µs in a replayed one.
     pub launch: f64,
@@ -118,6 +118,9 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Seconds until a GPU can be used: driver, context, kernels, as measured on an H200.
+    pub const DEFAULT_STARTUP: f64 = 0.4;
+
     /// One GPU, pageable memory, nothing beside anything, no throttling.
     pub fn new(cpu: &'static Cpu, gpu: &'static Gpu) -> Setting {
         Setting {
@@ -126,7 +129,7 @@ impl Setting {
             gpus: 1.0,
             pinned: false,
             overlapped: false,
-            startup: 0.4,
+            startup: Setting::DEFAULT_STARTUP,
             launch: 7e-6,
             throttle: 1.0,
             prices: None,

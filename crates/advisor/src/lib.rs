@@ -7,6 +7,7 @@ pub mod counted;
 pub mod estimate;
 pub mod machine;
 pub mod profile;
+pub mod question;
 pub mod rates;
 pub mod simple;
 mod table;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use cuprous_advisor::machine::{Found, file};
 use cuprous_advisor::profile::{self, Level};
+use cuprous_advisor::question::Here;
 use cuprous_advisor::{Machine, rates::Rates};
 use cuprous_cuda::cache::DiskCache;
 use pyo3::prelude::*;
@@ -43,6 +44,13 @@ pub(crate) fn found() -> Found {
         Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
         Err(_) => Found::default(),
     }
+}
+
+/// All that estimates know of it.
+pub(crate) fn here() -> Here {
+    let found = found();
+    let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
+    Here { host: host(&found), gpu: gpu(&found), measured, hint: found.hint }
 }
 
 /// The host: measured, or as a CPU like it.

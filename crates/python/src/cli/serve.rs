@@ -32,6 +32,13 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
     let monitor = Monitor::new(cuprous_cuda::driver::why_unavailable());
     let profile = options.profile.clone();
-    let options = serve::Options { address: options.listen, token, only_metrics: false, profile, interval: 1.0 };
+    let options = serve::Options {
+        address: options.listen,
+        token,
+        only_metrics: false,
+        profile,
+        interval: 1.0,
+        here: Box::new(crate::machine::here),
+    };
     serving(options, monitor, out, err, "Cuprous", &path)
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use cuprous_watch::{Monitor, serve, text, top};
 
 use super::report::json;
+use crate::machine;
 
 fn seconds(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
@@ -42,7 +43,14 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     let mut monitor = Monitor::new(cuprous_cuda::driver::why_unavailable());
     let interval = options.watch.unwrap_or(1.0);
     if let Some(address) = options.prometheus {
-        let options = serve::Options { address, token: None, only_metrics: true, profile: None, interval };
+        let options = serve::Options {
+            address,
+            token: None,
+            only_metrics: true,
+            profile: None,
+            interval,
+            here: Box::new(machine::here),
+        };
         return serving(options, monitor, out, err, "metrics for Prometheus", "/metrics");
     }
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();

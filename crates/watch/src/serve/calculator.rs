@@ -1,29 +1,22 @@
 //! The calculator's questions and answers.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 
-use cuprous_advisor::profile::{self, Cpu, Figure, Gpu, Level};
-use cuprous_advisor::simple::simple;
-use cuprous_advisor::units::{parse, seconds};
-use cuprous_advisor::{Prices, Setting, Unit, Work, advice, estimate};
+use cuprous_advisor::question::{Here, Question, ask, lists};
+use cuprous_advisor::rates::Rates;
+use cuprous_advisor::units::parse;
 use cuprous_core::DType;
-use serde::Serialize;
 
-/// Hardware with its figures, for the lists.
-pub(super) fn hardware() -> String {
-    #[derive(Serialize)]
-    struct Row {
-        name: &'static str,
-        figures: Vec<(&'static str, f64, &'static str, &'static str)>,
-    }
-    let row = |name, figures: Vec<(&'static str, Figure)>| Row {
-        name,
-        figures: figures.into_iter().map(|(what, f)| (what, f.value, f.source.title, f.source.address)).collect(),
-    };
-    let gpus: Vec<Row> = profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures())).collect();
-    let cpus: Vec<Row> = profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures())).collect();
-    serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "gpus": gpus, "cpus": cpus }).to_string()
+/// Hardware with its figures, for the lists, and this machine.
+pub(super) fn hardware(here: &Here) -> String {
+    let [gpus, cpus] = lists();
+    let own = |rates: &Rates, measured: bool| serde_json::json!({ "name": rates.name, "measured": measured });
+    let here = serde_json::json!({
+        "cpu": own(&here.host, here.measured[0]),
+        "gpu": here.gpu.as_ref().map(|gpu| own(gpu, here.measured[1])),
+        "hint": here.hint,
+    });
+    serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "here": here, "gpus": gpus, "cpus": cpus }).to_string()
 }
 
 /// The parameters of one question; what is asked twice, unknown or left over is refused.
@@ -65,63 +58,20 @@ impl<'a> Asked<'a> {
             Some(other) => Err(format!("{name} is 0 or 1, and not {other:?}")),
         }
     }
-
-    fn profile<T>(
-        &mut self,
-        what: &str,
-        list: &'static [T],
-        name: fn(&T) -> &'static str,
-    ) -> Result<&'static T, String> {
-        let asked = self.text(what).ok_or_else(|| format!("{what} is missing"))?;
-        let exact = list.iter().find(|row| name(row) == asked);
-        exact
-            .or_else(|| profile::find(list, name, asked))
-            .ok_or_else(|| format!("there is no {what} {asked:?} in the list"))
-    }
-}
-
-#[derive(Serialize)]
-struct Answer {
-    cpu: &'static str,
-    gpu: &'static str,
-    cpu_seconds: f64,
-    gpu_seconds: f64,
-    /// Copies both ways: the "data latency" of other calculators.
-    latency_seconds: f64,
-    parts: Vec<(&'static str, f64)>,
-    speedup: f64,
-    range: Option<[f64; 2]>,
-    bound: Option<String>,
-    sentence: String,
-    /// As people write them: CPU, GPU, latency.
-    words: [String; 3],
-    break_even_size: Option<f64>,
-    break_even_repeats: Option<f64>,
-    joules: Option<[f64; 2]>,
-    price: Option<[f64; 2]>,
-    roofline: Roofline,
-}
-
-/// Operations a second over operations a byte.
-#[derive(Serialize)]
-struct Roofline {
-    /// Of this work; none where it moves nothing.
-    intensity: Option<f64>,
-    /// Operations and bytes a second on the CPU and on the GPU, as programs reach them.
-    cpu: [f64; 2],
-    gpu: [f64; 2],
 }
 
 const FLOPS: &[&str] = &["FLOP", "FLOPS", "op", "ops"];
 const BYTES: &[&str] = &["B", "byte", "bytes"];
 
 /// The answer as JSON, or what is wrong with the question.
-pub(super) fn answer(pairs: &[(String, String)]) -> Result<String, String> {
+pub(super) fn answer(pairs: &[(String, String)], here: impl Fn() -> Here) -> Result<String, String> {
     let mut asked = Asked::new(pairs)?;
-    let answer = compute(&mut asked)?;
+    let question = question(&mut asked)?;
     if let Some(unknown) = asked.0.keys().next() {
         return Err(format!("there is no parameter {unknown:?}"));
     }
+    // The advisor's errors begin with the name of its function.
+    let answer = ask(&question, here).map_err(|e| e.to_string().replace("[estimate] ", ""))?;
     let finite = [answer.cpu_seconds, answer.gpu_seconds, answer.speedup].iter().all(|value| value.is_finite());
     if !finite {
         return Err("these figures are too large to compute with".into());
@@ -139,136 +89,68 @@ fn dtype(name: Option<&str>) -> Result<DType, String> {
     }
 }
 
-fn compute(asked: &mut Asked<'_>) -> Result<Answer, String> {
-    let gpu: &Gpu = asked.profile("gpu", profile::gpus(), |g| g.name)?;
-    let cpu: &Cpu = asked.profile("cpu", profile::cpus(), |c| c.name)?;
-    let flops = asked.number("flops", FLOPS)?.ok_or("flops is missing")?;
-    let (upload, download) = (asked.or("data", BYTES, 0.0)?, asked.or("result", BYTES, 0.0)?);
-    let moved = upload + download;
-    let work = Work {
-        flops,
-        upload,
-        download,
-        traffic: asked.or("traffic", BYTES, moved)?,
-        footprint: asked.or("footprint", BYTES, moved)?,
+fn question(asked: &mut Asked<'_>) -> Result<Question, String> {
+    let name = |text: Option<&str>| text.map(str::to_owned);
+    let (gpu, cpu) = (name(asked.text("gpu")), name(asked.text("cpu")));
+    let simple = asked.flag("simple")?;
+    let rate: &[&str] = &["FLOPS", "FLOP/s", "FLOP"];
+    Ok(Question {
+        cpu,
+        gpu,
+        flops: asked.number("flops", FLOPS)?.ok_or("flops is missing")?,
+        data: asked.or("data", BYTES, 0.0)?,
+        result: asked.or("result", BYTES, 0.0)?,
+        traffic: asked.number("traffic", BYTES)?,
+        footprint: asked.number("footprint", BYTES)?,
         launches: asked.or("launches", &[""], 1.0)?,
         parallel: asked.or("parallel", &[""], 1.0)?,
         repeats: asked.or("repeats", &[""], 1.0)?,
-        resident: !asked.flag("copied")?,
+        copied: asked.flag("copied")?,
         dtype: dtype(asked.text("dtype"))?,
-        unit: if asked.flag("matrix")? { Unit::Matrix } else { Unit::Vector },
+        matrix: asked.flag("matrix")?,
         tf32: asked.flag("tf32")?,
-    };
-    let default = Setting::new(cpu, gpu);
-    let setting = Setting {
         gpus: asked.or("gpus", &[""], 1.0)?,
         pinned: asked.flag("pinned")?,
         overlapped: asked.flag("overlapped")?,
-        startup: asked.or("startup", &["s"], default.startup)?,
-        launch: asked.or("launch", &["s"], default.launch)?,
+        startup: asked.number("startup", &["s"])?,
+        launch: asked.number("launch", &["s"])?,
         throttle: asked.or("throttle", &[""], 1.0)?,
-        prices: prices(asked)?,
-        ..default
-    };
-    let rates = [
-        cpu.rates(work.dtype, work.unit, Level::Typical),
-        gpu.rates(work.dtype, work.unit, work.tf32, setting.pinned, Level::Typical),
-    ];
-    let rates = rates.map(|rates| [rates.flops, rates.bandwidth]);
-    let intensity = (work.traffic > 0.0 && work.flops > 0.0).then(|| work.flops / work.traffic);
-    let roofline = Roofline { intensity, cpu: rates[0], gpu: rates[1] };
-    let given = ["cpu_rate", "gpu_rate", "bandwidth"];
-    let units: [&[&str]; 3] = [&["FLOPS", "FLOP/s", "FLOP"], &["FLOPS", "FLOP/s", "FLOP"], &["B/s", "B"]];
-    if asked.flag("simple")? {
-        let peaks = [cpu.peak(work.dtype), gpu.peak(work.dtype, work.unit, work.tf32), gpu.slot()];
-        let mut rate = |at: usize| asked.or(given[at], units[at], peaks[at]);
-        return by_formula(&work, &setting, [rate(0)?, rate(1)?, rate(2)?], roofline);
-    }
-    let e = estimate(&work, &setting).map_err(words)?;
-    let t = &e.gpu;
-    let parts = [
-        ("start-up", t.startup),
-        ("copies", t.copies),
-        ("compute", t.compute),
-        ("memory", t.memory),
-        ("launches", t.launches),
-        ("exchange", t.exchange),
-        ("on the CPU", t.serial),
-    ];
-    Ok(Answer {
-        cpu: cpu.name,
-        gpu: gpu.name,
-        cpu_seconds: e.cpu,
-        gpu_seconds: t.total,
-        latency_seconds: t.copies,
-        parts: parts.into_iter().filter(|part| part.1 > 0.0).collect(),
-        speedup: e.speedup,
-        range: Some(e.range),
-        bound: Some(format!("{:?}", e.bound).to_lowercase()),
-        sentence: advice::sentence(&e),
-        words: [e.cpu, t.total, t.copies].map(seconds),
-        break_even_size: e.break_even_size,
-        break_even_repeats: e.break_even_repeats,
-        joules: Some([e.cpu_cost.energy, e.gpu_cost.energy]),
-        price: e.cpu_cost.price.zip(e.gpu_cost.price).map(Into::into),
-        roofline,
+        prices: [
+            asked.number("energy_price", &[""])?,
+            asked.number("cpu_price", &[""])?,
+            asked.number("gpu_price", &[""])?,
+        ],
+        simple,
+        given: if simple {
+            [
+                asked.number("cpu_rate", rate)?,
+                asked.number("gpu_rate", rate)?,
+                asked.number("bandwidth", &["B/s", "B"])?,
+            ]
+        } else {
+            [None; 3]
+        },
     })
-}
-
-fn by_formula(work: &Work, setting: &Setting, rates: [f64; 3], roofline: Roofline) -> Result<Answer, String> {
-    let [cpu_rate, gpu_rate, slot] = rates;
-    let moved = work.upload + work.download;
-    let s = simple(work.flops, cpu_rate, gpu_rate, moved, slot, setting.startup).map_err(words)?;
-    let sentence = if s.speedup >= 1.0 {
-        format!("The GPU is {:.1}x faster by the simple formula.", s.speedup)
-    } else {
-        "The CPU is faster for this task by the simple formula.".to_owned()
-    };
-    Ok(Answer {
-        cpu: setting.cpu.name,
-        gpu: setting.gpu.name,
-        cpu_seconds: s.cpu,
-        gpu_seconds: s.gpu,
-        latency_seconds: s.transfer,
-        parts: vec![("compute", s.compute), ("copies", s.transfer), ("start-up", s.overhead)],
-        speedup: s.speedup,
-        range: None,
-        bound: None,
-        sentence,
-        words: [s.cpu, s.gpu, s.transfer].map(seconds),
-        break_even_size: None,
-        break_even_repeats: None,
-        joules: None,
-        price: None,
-        roofline,
-    })
-}
-
-fn prices(asked: &mut Asked<'_>) -> Result<Option<Prices>, String> {
-    let given =
-        [asked.number("energy_price", &[""])?, asked.number("cpu_price", &[""])?, asked.number("gpu_price", &[""])?];
-    let [energy, cpu_hour, gpu_hour] = given.map(Option::unwrap_or_default);
-    Ok(given.iter().any(Option::is_some).then_some(Prices { energy, cpu_hour, gpu_hour }))
-}
-
-/// The advisor's errors begin with the name of its function.
-fn words(error: impl Display) -> String {
-    error.to_string().replace("[estimate] ", "")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ask(query: &str) -> Result<serde_json::Value, String> {
+    fn here() -> Here {
+        let host = Rates::of_cores("own CPU", &cuprous_advisor::profile::cpus()[0], 2.0);
+        Here { host, gpu: None, measured: [true, false], hint: Some("stale".into()) }
+    }
+
+    fn asked(query: &str) -> Result<serde_json::Value, String> {
         let pairs: Vec<(String, String)> =
             query.split('&').filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
-        answer(&pairs).map(|text| serde_json::from_str(&text).unwrap())
+        answer(&pairs, here).map(|text| serde_json::from_str(&text).unwrap())
     }
 
     #[test]
     fn both_worked_examples() {
-        let first = ask(
+        let first = asked(
             "simple=1&gpu=RTX 3080&cpu=10700K&flops=10 TFLOP&data=1 GB&cpu_rate=400G&gpu_rate=12.5T&bandwidth=8G&startup=375 ms",
         );
         let first = first.unwrap();
@@ -276,7 +158,7 @@ mod tests {
         assert!((first["speedup"].as_f64().unwrap() - 19.23).abs() < 0.01);
         // 300 s on the CPU, less than 5 s on the GPU.
         let second =
-            ask("simple=1&gpu=RTX 3080&cpu=10700K&flops=120T&data=8 MB&cpu_rate=400G&gpu_rate=30T&startup=500 ms");
+            asked("simple=1&gpu=RTX 3080&cpu=10700K&flops=120T&data=8 MB&cpu_rate=400G&gpu_rate=30T&startup=500 ms");
         let second = second.unwrap();
         assert_eq!(second["cpu_seconds"].as_f64(), Some(300.0));
         assert!(
@@ -287,15 +169,26 @@ mod tests {
 
     #[test]
     fn prices_are_answered_where_they_are_given() {
-        let priced = ask("gpu=A100 40 GB&cpu=10700K&flops=1e15&cpu_price=1&gpu_price=3").unwrap();
+        let priced = asked("gpu=A100 40 GB&cpu=10700K&flops=1e15&cpu_price=1&gpu_price=3").unwrap();
         assert!(priced["price"].is_array() && priced["bound"] == "compute", "{priced}");
+    }
+
+    #[test]
+    fn this_machine_is_in_the_list_and_answers() {
+        let listed: serde_json::Value = serde_json::from_str(&hardware(&here())).unwrap();
+        assert_eq!(
+            (&listed["here"]["cpu"]["name"], &listed["here"]["cpu"]["measured"]),
+            (&"own CPU".into(), &true.into())
+        );
+        assert!(listed["here"]["gpu"].is_null() && listed["here"]["hint"] == "stale", "{listed}");
+        assert_eq!(asked("cpu=this&gpu=L4&flops=1e12").unwrap()["cpu"], "own CPU");
     }
 
     #[test]
     fn wrong_questions_are_named() {
         let good = "gpu=L4&cpu=5600X";
         for (query, named) in [
-            ("", "gpu is missing"),
+            ("flops=1", "no usable GPU"),
             ("gpu=L4&cpu=5600X", "flops is missing"),
             ("gpu=voodoo&cpu=5600X&flops=1", "voodoo"),
             (&format!("{good}&flops=nan"), "flops"),
@@ -310,7 +203,7 @@ mod tests {
             (&format!("{good}&flops=1e308&repeats=1e308"), "too large"),
             (&format!("{good}&flops=1&bandwidth=3"), "bandwidth"),
         ] {
-            let why = ask(query).unwrap_err();
+            let why = asked(query).unwrap_err();
             assert!(why.contains(named), "{query}: {why}");
         }
     }

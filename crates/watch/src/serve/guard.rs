@@ -126,7 +126,6 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::RwLock;
 
     use super::*;
 
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_by_its_own_name_is_answered() {
-        let site = Site { token: None, open: false, profile: None, now: RwLock::default() };
+        let site = Site::new(None, false, None, Box::new(|| unreachable!()));
         for host in ["localhost", "localhost:8000", "127.0.0.1:80", "[::1]:9", "[::1]"] {
             assert_eq!(status(&site, |r| r.header("host", host)), 200, "{host}");
         }
@@ -155,7 +154,7 @@ mod tests {
 
     #[test]
     fn other_machines_need_the_token() {
-        let site = Site { token: Some("abc".into()), open: true, profile: None, now: RwLock::default() };
+        let site = Site::new(Some("abc".into()), true, None, Box::new(|| unreachable!()));
         let asked = |name: &str, value: &str| status(&site, |r| r.header("host", "box").header(name, value));
         assert_eq!(asked("authorization", "Bearer abc"), 200);
         assert_eq!(asked("cookie", "a=b; cuprous=abc"), 200);

@@ -15,6 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use cuprous_advisor::question::Here;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,6 +26,9 @@ use tokio::sync::Semaphore;
 use crate::history::{History, Series};
 use crate::monitor::Monitor;
 use crate::sample::Sample;
+
+/// Says what is known of this machine.
+pub type FindHere = Box<dyn Fn() -> Here + Send + Sync>;
 
 /// Where and what is served.
 pub struct Options {
@@ -38,6 +42,8 @@ pub struct Options {
     pub profile: Option<PathBuf>,
     /// Seconds between samples.
     pub interval: f64,
+    /// Says what is known of this machine, for the calculator.
+    pub here: FindHere,
 }
 
 /// Clients that are answered at once; more wait in the system's queue.
@@ -54,6 +60,9 @@ struct Site {
     open: bool,
     profile: Option<Bytes>,
     now: RwLock<Now>,
+    find_here: FindHere,
+    /// What it said last.
+    here: RwLock<Option<Here>>,
 }
 
 /// The newest sample, as it is sent.
@@ -71,8 +80,25 @@ struct Seen<'a> {
 }
 
 impl Site {
+    fn new(token: Option<String>, open: bool, profile: Option<Bytes>, here: FindHere) -> Site {
+        Site { token, open, profile, now: RwLock::default(), find_here: here, here: RwLock::default() }
+    }
+
     fn now(&self) -> Now {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// This machine as it was found last.
+    fn here(&self) -> Here {
+        let known = self.here.read().unwrap_or_else(PoisonError::into_inner).clone();
+        known.unwrap_or_else(|| self.look_here())
+    }
+
+    /// Finds it anew.
+    fn look_here(&self) -> Here {
+        let found = (self.find_here)();
+        *self.here.write().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        found
     }
 
     fn look(&self, monitor: &mut Monitor, history: &mut History) {
@@ -131,7 +157,7 @@ pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "other machines need a token"));
     }
     raise_file_limit();
-    let site = Arc::new(Site { token: options.token, open, profile, now: RwLock::default() });
+    let site = Arc::new(Site::new(options.token, open, profile, options.here));
     let mut history = History::default();
     site.look(&mut monitor, &mut history);
     let watched = site.clone();
@@ -208,7 +234,7 @@ mod tests {
     use super::*;
 
     fn looks(count: usize) -> u64 {
-        let site = Site { token: None, open: false, profile: None, now: RwLock::default() };
+        let site = Site::new(None, false, None, Box::new(|| unreachable!("nobody asks")));
         let (mut monitor, mut history) = (Monitor::new(None), History::default());
         let held = || -> u64 {
             let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

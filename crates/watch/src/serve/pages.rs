@@ -58,12 +58,18 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
     }
     router
         .route("/", get(index))
-        .route("/api/hardware", get(async |query: RawQuery| plain(query, || content(JSON, calculator::hardware()))))
+        .route(
+            "/api/hardware",
+            // Whoever opens the page after calibrating sees it.
+            get(async |State(site): Shared, query: RawQuery| {
+                plain(query, || content(JSON, calculator::hardware(&site.look_here())))
+            }),
+        )
         .route(
             "/api/estimate",
-            get(async |query: Asked| match query {
+            get(async |State(site): Shared, query: Asked| match query {
                 Err(_) => refuse(StatusCode::BAD_REQUEST, "the parameters are not understood"),
-                Ok(Query(pairs)) => match calculator::answer(&pairs) {
+                Ok(Query(pairs)) => match calculator::answer(&pairs, || site.here()) {
                     Ok(answer) => content(JSON, answer),
                     Err(why) => refuse(StatusCode::UNPROCESSABLE_ENTITY, &why),
                 },

@@ -9,6 +9,9 @@ const EXAMPLES = {
   // A million paths: 300 s on the CPU, less than 5 s on the GPU.
   "example-paths": { model: "simple", flops: 120000, data: 0.008, startup: 500, cpu_rate: 400, gpu_rate: 30 },
 };
+// What the server calls this machine.
+const HERE = "this";
+const UNMEASURED = "hardware like this machine's: run cuprous calibrate to measure it.";
 const SIMPLE_ONLY = ["cpu_rate", "gpu_rate", "bandwidth"];
 let hardware = null;
 let asked = 0;
@@ -206,15 +209,19 @@ function showSources() {
   const note = $("sources");
   note.replaceChildren("Figures from ");
   const links = new Map();
+  const own = [];
   for (const [list, id] of [[hardware.cpus, "cpu"], [hardware.gpus, "gpu"]]) {
+    if ($(id).value === HERE) own.push(hardware.here[id].measured);
     const row = list.find((other) => other.name === $(id).value);
-    for (const [, , title, address] of row?.figures ?? []) links.set(address, title);
+    for (const { source, address } of row?.figures ?? []) links.set(address, source);
   }
   [...links].forEach(([address, title], at) => {
     const link = document.createElement("a");
     [link.href, link.textContent, link.rel] = [address, title, "noreferrer"];
     note.append(at ? ", " : "", link);
   });
+  if (own.length) note.append(links.size ? " and " : "", own.every(Boolean) ? "this machine, as cuprous calibrate measured it." : UNMEASURED);
+  if (own.length && hardware.here.hint) note.append(" " + hardware.here.hint + ".");
 }
 
 async function share(event) {
@@ -235,7 +242,12 @@ export async function start() {
     return refuse("The server does not answer.");
   }
   for (const [id, list] of [["cpu", hardware.cpus], ["gpu", hardware.gpus]]) {
-    $(id).replaceChildren(...list.map((row) => new Option(row.name, row.name, false, row.name === DEFAULTS[id])));
+    const own = hardware.here[id];
+    const options = list.map((row) => new Option(row.name, row.name));
+    if (own) options.unshift(new Option(`This machine: ${own.name}${own.measured ? ", measured" : ""}`, HERE));
+    $(id).replaceChildren(...options);
+    // Measured figures are the best there are: they are what is asked for at first.
+    $(id).value = own?.measured ? HERE : DEFAULTS[id];
   }
   const given = Object.fromEntries(new URLSearchParams(location.search));
   if (Object.keys(given).length) write(given);

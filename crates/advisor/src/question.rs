@@ -1,0 +1,509 @@
+//! The calculator: one question and its answer, whoever asks: the command line, or the web page.
+
+use cuprous_core::{DType, Error, Result};
+use serde::Serialize;
+
+use crate::advice;
+use crate::counted::{Counted, Piece, compare};
+use crate::estimate::{Estimate, Prices, Setting, Work, estimate};
+use crate::profile::{self, Cpu, Figure, Gpu, Level, Unit};
+use crate::rates::{Demand, Group, Load, Rates};
+use crate::simple::simple;
+use crate::units::seconds;
+
+/// What stands for this machine's own CPU or GPU.
+pub const HERE: &str = "this";
+
+/// What somebody wants to know, in SI units. What is none has a default that depends on the rest.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "those of `Work`, `Setting` and `simple`")]
+pub struct Question {
+    /// A name of the list; none, or [`HERE`], is this machine's.
+    pub cpu: Option<String>,
+    /// The same of a GPU.
+    pub gpu: Option<String>,
+    pub flops: f64,
+    pub data: f64,
+    pub result: f64,
+    pub traffic: Option<f64>,
+    pub footprint: Option<f64>,
+    pub launches: f64,
+    pub parallel: f64,
+    pub repeats: f64,
+    pub copied: bool,
+    pub dtype: DType,
+    pub matrix: bool,
+    pub tf32: bool,
+    pub gpus: f64,
+    pub pinned: bool,
+    pub overlapped: bool,
+    pub startup: Option<f64>,
+    pub launch: Option<f64>,
+    pub throttle: f64,
+    /// A kilowatt-hour, an hour of the machine without GPU, an hour of the machine with the GPUs.
+    pub prices: [Option<f64>; 3],
+    pub simple: bool,
+    /// For the simple formula: the CPU's and the GPU's throughput, and what the slot carries.
+    pub given: [Option<f64>; 3],
+}
+
+impl Default for Question {
+    fn default() -> Question {
+        Question {
+            cpu: None,
+            gpu: None,
+            flops: 0.0,
+            data: 0.0,
+            result: 0.0,
+            traffic: None,
+            footprint: None,
+            launches: 1.0,
+            parallel: 1.0,
+            repeats: 1.0,
+            copied: false,
+            dtype: DType::F32,
+            matrix: false,
+            tf32: false,
+            gpus: 1.0,
+            pinned: false,
+            overlapped: false,
+            startup: None,
+            launch: None,
+            throttle: 1.0,
+            prices: [None; 3],
+            simple: false,
+            given: [None; 3],
+        }
+    }
+}
+
+/// This machine, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Here {
+    /// Its CPU: measured, or like one of the list.
+    pub host: Rates,
+    /// Its first GPU, where there is a usable one.
+    pub gpu: Option<Rates>,
+    /// Which of the two were measured.
+    pub measured: [bool; 2],
+    /// Why what was measured is not used, and the cure.
+    pub hint: Option<String>,
+}
+
+/// The answer, in SI units.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The CPU's name.
+    pub cpu: String,
+    /// The GPU's.
+    pub gpu: String,
+    /// All of it on the CPU.
+    pub cpu_seconds: f64,
+    /// All of it on the GPU.
+    pub gpu_seconds: f64,
+    /// Copies both ways: the "data latency" of other calculators.
+    pub latency_seconds: f64,
+    /// What the GPU's time is made of.
+    pub parts: Vec<(&'static str, f64)>,
+    /// How many times faster the GPU is.
+    pub speedup: f64,
+    /// The same by how good the code is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// What most of the GPU's time goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
+    /// In words.
+    pub sentence: String,
+    /// As people write them: CPU, GPU, copies.
+    pub words: [String; 3],
+    /// See [`Estimate`].
+    pub break_even_size: Option<f64>,
+    /// See [`Estimate`].
+    pub break_even_repeats: Option<f64>,
+    /// On the CPU and on the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joules: Option<[f64; 2]>,
+    /// On the CPU and on the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<[f64; 2]>,
+    /// Where the task stands.
+    pub roofline: Roofline,
+}
+
+/// Operations a second over operations a byte.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Roofline {
+    /// Of this work; none where it moves nothing.
+    pub intensity: Option<f64>,
+    /// Operations and bytes a second on the CPU, as programs reach them.
+    pub cpu: [f64; 2],
+    /// The same on the GPU.
+    pub gpu: [f64; 2],
+}
+
+/// One side: of the list, or this machine's.
+enum Side<T: 'static> {
+    Listed(&'static T),
+    Here(Rates),
+}
+
+/// Is this machine one side of it?
+pub fn is_here(question: &Question) -> bool {
+    [&question.cpu, &question.gpu].into_iter().any(|name| own(name.as_deref()))
+}
+
+fn own(name: Option<&str>) -> bool {
+    name.is_none_or(|name| name == HERE)
+}
+
+fn listed<T>(what: &str, list: &'static [T], name: fn(&T) -> &'static str, asked: &str) -> Result<&'static T> {
+    let exact = list.iter().find(|row| name(row) == asked);
+    exact.or_else(|| profile::find(list, name, asked)).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(name).collect();
+        Error::value(format!("[estimate] there is no profile of the {what} {asked:?}; there are {}", names.join(", ")))
+    })
+}
+
+/// What both kinds of figures say.
+trait Figures {
+    fn name(&self) -> &str;
+    /// Operations and bytes a second, as programs reach them.
+    fn reached(&self, work: &Work, pinned: bool) -> [f64; 2];
+    /// Operations a second on paper.
+    fn peak(&self, work: &Work) -> f64;
+}
+
+fn kind(work: &Work) -> &'static str {
+    if work.unit == Unit::Matrix { "dot" } else { "add" }
+}
+
+impl Figures for Rates {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn reached(&self, work: &Work, _: bool) -> [f64; 2] {
+        [self.peak(work), self.bandwidth(f64::INFINITY)]
+    }
+    fn peak(&self, work: &Work) -> f64 {
+        self.rate(kind(work), Group::of(work.dtype))
+    }
+}
+
+impl Figures for Cpu {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn reached(&self, work: &Work, _: bool) -> [f64; 2] {
+        let rates = self.rates(work.dtype, work.unit, Level::Typical);
+        [rates.flops, rates.bandwidth]
+    }
+    fn peak(&self, work: &Work) -> f64 {
+        self.peak(work.dtype)
+    }
+}
+
+impl Figures for Gpu {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn reached(&self, work: &Work, pinned: bool) -> [f64; 2] {
+        let rates = self.rates(work.dtype, work.unit, work.tf32, pinned, Level::Typical);
+        [rates.flops, rates.bandwidth]
+    }
+    fn peak(&self, work: &Work) -> f64 {
+        self.peak(work.dtype, work.unit, work.tf32)
+    }
+}
+
+impl<T: Figures> Side<T> {
+    fn figures(&self) -> &dyn Figures {
+        match self {
+            Side::Listed(row) => *row,
+            Side::Here(rates) => rates,
+        }
+    }
+}
+
+impl Question {
+    fn work(&self) -> Work {
+        let moved = self.data + self.result;
+        Work {
+            flops: self.flops,
+            upload: self.data,
+            download: self.result,
+            traffic: self.traffic.unwrap_or(moved),
+            footprint: self.footprint.unwrap_or(moved),
+            launches: self.launches,
+            parallel: self.parallel,
+            repeats: self.repeats,
+            resident: !self.copied,
+            dtype: self.dtype,
+            unit: if self.matrix { Unit::Matrix } else { Unit::Vector },
+            tf32: self.tf32,
+        }
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        let [energy, cpu_hour, gpu_hour] = self.prices.map(Option::unwrap_or_default);
+        self.prices.iter().any(Option::is_some).then_some(Prices { energy, cpu_hour, gpu_hour })
+    }
+
+    fn setting(&self, cpu: &'static Cpu, gpu: &'static Gpu) -> Setting {
+        let default = Setting::new(cpu, gpu);
+        Setting {
+            gpus: self.gpus,
+            pinned: self.pinned,
+            overlapped: self.overlapped,
+            startup: self.startup.unwrap_or(default.startup),
+            launch: self.launch.unwrap_or(default.launch),
+            throttle: self.throttle,
+            prices: self.prices(),
+            ..default
+        }
+    }
+
+    /// What the model of measured rates has no place for.
+    fn refuse_what_was_not_measured(&self) -> Result<()> {
+        let given = [
+            ("the parallel part", self.parallel != 1.0),
+            ("the number of GPUs", self.gpus != 1.0),
+            ("throttling", self.throttle != 1.0),
+            ("overlapping", self.overlapped),
+            ("copying each time", self.copied),
+            ("a price", self.prices().is_some()),
+            ("the time of a launch", self.launch.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::value(format!(
+                "[estimate] {name} does not go with this machine's own figures; name a CPU and a GPU of the list"
+            ))),
+        }
+    }
+}
+
+/// Answers a question; `here` is asked only where this machine is one side of it.
+///
+/// # Errors
+/// `ValueError` that names the quantity which is out of its range, or the hardware that is not known.
+pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
+    let (own_cpu, own_gpu) = (own(question.cpu.as_deref()), own(question.gpu.as_deref()));
+    let here = (own_cpu || own_gpu).then(here);
+    let cpu = match &here {
+        Some(here) if own_cpu => Side::Here(here.host.clone()),
+        _ => Side::Listed(listed("CPU", profile::cpus(), |c| c.name, question.cpu.as_deref().unwrap_or_default())?),
+    };
+    let gpu = match here {
+        Some(here) if own_gpu => Side::Here(here.gpu.ok_or_else(|| {
+            Error::value("[estimate] this machine has no usable GPU: name one of the list".to_owned())
+        })?),
+        _ => Side::Listed(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
+    };
+    let work = question.work();
+    work.validate()?;
+    let roofline = Roofline {
+        intensity: (work.traffic > 0.0 && work.flops > 0.0).then(|| work.flops / work.traffic),
+        cpu: cpu.figures().reached(&work, question.pinned),
+        gpu: gpu.figures().reached(&work, question.pinned),
+    };
+    let names = [cpu.figures().name().to_owned(), gpu.figures().name().to_owned()];
+    if question.simple {
+        return by_formula(question, &work, [cpu.figures(), gpu.figures()], &gpu, names, roofline);
+    }
+    let (found, priced) = match (&cpu, &gpu) {
+        (Side::Listed(cpu), Side::Listed(gpu)) => (estimate(&work, &question.setting(cpu, gpu))?, true),
+        _ => (measured(question, &work, &cpu, &gpu)?, false),
+    };
+    Ok(told(&found, names, roofline, priced))
+}
+
+/// With this machine's own figures on one side at least.
+fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) -> Result<Estimate> {
+    question.refuse_what_was_not_measured()?;
+    let host = match cpu {
+        Side::Here(rates) => rates.clone(),
+        Side::Listed(cpu) => Rates::of_cpu(cpu, Level::Typical),
+    };
+    let gpu = match gpu {
+        Side::Here(rates) => rates.clone(),
+        Side::Listed(gpu) => Rates::of_gpu(gpu, question.tf32, Level::Typical),
+    };
+    let demand = Demand { what: kind(work), group: Group::of(work.dtype), amount: work.flops };
+    let load = Load {
+        demands: vec![demand],
+        read: work.traffic,
+        written: 0.0,
+        scattered: 0.0,
+        footprint: work.footprint,
+        launches: work.launches,
+        loops: work.launches,
+    };
+    let counted = Counted {
+        programs: vec![Piece { nodes: 0.0, steps: vec![(String::new(), load)] }],
+        upload: work.upload,
+        download: work.download,
+        reads: 0.0,
+    };
+    let startup = question.startup.unwrap_or(gpu.startup);
+    compare(&counted, &host, &gpu, work.repeats, question.pinned, Some(startup))
+}
+
+fn by_formula(
+    question: &Question,
+    work: &Work,
+    figures: [&dyn Figures; 2],
+    gpu: &Side<Gpu>,
+    [cpu_name, gpu_name]: [String; 2],
+    roofline: Roofline,
+) -> Result<Answer> {
+    let slot = match gpu {
+        Side::Listed(gpu) => gpu.slot(),
+        Side::Here(rates) => rates.copies.map_or(f64::INFINITY, |c| c.up_pinned),
+    };
+    let peaks = [figures[0].peak(work), figures[1].peak(work), slot];
+    let [cpu_rate, gpu_rate, slot] = [0, 1, 2].map(|at| question.given[at].unwrap_or(peaks[at]));
+    let startup = question.startup.unwrap_or(match gpu {
+        Side::Listed(_) => Setting::DEFAULT_STARTUP,
+        Side::Here(rates) => rates.startup,
+    });
+    let s = simple(work.flops, cpu_rate, gpu_rate, work.upload + work.download, slot, startup)?;
+    let sentence = if s.speedup >= 1.0 {
+        format!("The GPU is {:.1}x faster by the simple formula.", s.speedup)
+    } else {
+        "The CPU is faster for this task by the simple formula.".to_owned()
+    };
+    Ok(Answer {
+        cpu: cpu_name,
+        gpu: gpu_name,
+        cpu_seconds: s.cpu,
+        gpu_seconds: s.gpu,
+        latency_seconds: s.transfer,
+        parts: vec![("compute", s.compute), ("copies", s.transfer), ("start-up", s.overhead)],
+        speedup: s.speedup,
+        range: None,
+        bound: None,
+        sentence,
+        words: [s.cpu, s.gpu, s.transfer].map(seconds),
+        break_even_size: None,
+        break_even_repeats: None,
+        joules: None,
+        price: None,
+        roofline,
+    })
+}
+
+/// Power and prices are known of hardware of the list.
+fn told(e: &Estimate, [cpu, gpu]: [String; 2], roofline: Roofline, priced: bool) -> Answer {
+    let t = &e.gpu;
+    let parts = [
+        ("start-up", t.startup),
+        ("copies", t.copies),
+        ("compute", t.compute),
+        ("memory", t.memory),
+        ("launches", t.launches),
+        ("exchange", t.exchange),
+        ("on the CPU", t.serial),
+    ];
+    Answer {
+        cpu,
+        gpu,
+        cpu_seconds: e.cpu,
+        gpu_seconds: t.total,
+        latency_seconds: t.copies,
+        parts: parts.into_iter().filter(|part| part.1 > 0.0).collect(),
+        speedup: e.speedup,
+        range: Some(e.range),
+        bound: Some(format!("{:?}", e.bound).to_lowercase()),
+        sentence: advice::sentence(e),
+        words: [e.cpu, t.total, t.copies].map(seconds),
+        break_even_size: e.break_even_size,
+        break_even_repeats: e.break_even_repeats,
+        joules: priced.then_some([e.cpu_cost.energy, e.gpu_cost.energy]),
+        price: e.cpu_cost.price.zip(e.gpu_cost.price).map(Into::into),
+        roofline,
+    }
+}
+
+/// A figure on paper with its source, for the lists.
+#[derive(Serialize)]
+pub struct Value {
+    what: &'static str,
+    value: f64,
+    source: &'static str,
+    address: &'static str,
+}
+
+/// Hardware of the list.
+#[derive(Serialize)]
+pub struct Row {
+    name: &'static str,
+    figures: Vec<Value>,
+}
+
+/// All GPUs and CPUs of the list.
+pub fn lists() -> [Vec<Row>; 2] {
+    let value = |(what, figure): (&'static str, Figure)| Value {
+        what,
+        value: figure.value,
+        source: figure.source.title,
+        address: figure.source.address,
+    };
+    let row =
+        |name, figures: Vec<(&'static str, Figure)>| Row { name, figures: figures.into_iter().map(value).collect() };
+    [
+        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures())).collect(),
+        profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures())).collect(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(gpu: bool) -> Here {
+        let listed = profile::find(profile::gpus(), |g| g.name, "L4").unwrap();
+        let mut host = Rates::of_cores("own CPU", &profile::cpus()[0], 2.0);
+        host.work.insert("add".into(), [1e9; 5]);
+        let gpu = gpu.then(|| Rates { name: "own GPU".into(), ..Rates::of_gpu(listed, false, Level::Typical) });
+        Here { host, gpu, measured: [true, false], hint: None }
+    }
+
+    #[test]
+    fn this_machine_is_a_side_like_any_other() {
+        let question = Question { flops: 1e12, repeats: 10.0, ..Question::default() };
+        let both = ask(&question, || machine(true)).unwrap();
+        assert_eq!((both.cpu.as_str(), both.gpu.as_str()), ("own CPU", "own GPU"));
+        assert!((both.cpu_seconds / 1e4 - 1.0).abs() < 0.01, "{both:?}");
+        assert!(both.joules.is_none() && both.roofline.cpu[0] == 1e9, "{both:?}");
+        let here = |gpu: &str| Question { gpu: Some(gpu.into()), ..question.clone() };
+        assert_eq!(ask(&here("h200"), || machine(false)).unwrap().gpu, "H200 SXM");
+        assert!(ask(&here(HERE), || machine(false)).unwrap_err().message.contains("no usable GPU"));
+        let listed = Question { cpu: Some("5600X".into()), ..here("h200") };
+        assert!(ask(&listed, || unreachable!()).unwrap().joules.is_some());
+    }
+
+    #[test]
+    fn the_simple_formula_takes_what_was_measured() {
+        let question = Question { flops: 1e12, simple: true, startup: Some(0.0), ..Question::default() };
+        let answer = ask(&question, || machine(true)).unwrap();
+        assert_eq!((answer.cpu_seconds, answer.bound.is_none()), (1000.0, true));
+        let given = Question { given: [Some(2e9), None, None], ..question };
+        assert_eq!(ask(&given, || machine(true)).unwrap().cpu_seconds, 500.0);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_refused_by_name() {
+        let refused = |change: fn(&mut Question)| {
+            let mut question = Question { flops: 1.0, ..Question::default() };
+            change(&mut question);
+            ask(&question, || machine(true)).unwrap_err().message
+        };
+        assert!(refused(|q| q.parallel = 0.5).contains("parallel"));
+        assert!(refused(|q| q.gpus = 2.0).contains("number of GPUs"));
+        assert!(refused(|q| q.prices[1] = Some(1.0)).contains("price"));
+        assert!(refused(|q| q.flops = f64::NAN).contains("operations"));
+        assert!(refused(|q| q.repeats = 0.0).contains("repeats"));
+        assert!(refused(|q| q.gpu = Some("voodoo".into())).contains("voodoo"));
+    }
+}
