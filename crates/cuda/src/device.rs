@@ -1,7 +1,7 @@
 //! The CUDA device as the engine sees it.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use cuprous_core::presence;
@@ -23,7 +23,7 @@ use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
 use crate::staging::{APART, Arrivals, Pinned, Staging};
-use crate::timing::Timing;
+use crate::timing::{Begun, Timing};
 use crate::user::{CudaKernel, CudaModule};
 
 /// One GPU. All its work runs in order on one stream.
@@ -51,6 +51,10 @@ pub(crate) struct Gpu {
     dnn: Mutex<Option<Cudnn>>,
     /// While a profile is made. Taken last.
     timing: Mutex<Option<Timing>>,
+    /// Others were given memory or streams of ours.
+    beside: AtomicBool,
+    /// Those of the last profile, for the next.
+    events: Mutex<Vec<Event>>,
     /// For values that are read before the work given so far is done.
     reads: OnceLock<Stream>,
 }
@@ -120,6 +124,8 @@ impl CudaDevice {
             sparse: Mutex::new(None),
             dnn: Mutex::new(None),
             timing: Mutex::default(),
+            beside: AtomicBool::new(false),
+            events: Mutex::default(),
             reads: OnceLock::new(),
         })))
     }
@@ -155,12 +161,35 @@ impl Gpu {
     /// Submits something to a stream; a profile learns how long it took there.
     pub(crate) fn timed<T>(&self, what: (Kind, u64), stream: &Stream, submit: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(note) = profile::current() else { return submit() };
-        let begun = self.timing().as_mut().and_then(|timing| timing.begin(stream).ok());
+        let working = stream.raw() == self.stream.raw();
+        let begun = self.begin_timing(stream);
         let result = submit();
         if let (Some(begun), Some(timing)) = (begun, self.timing().as_mut()) {
-            let _at_worst_not_noted = timing.end(begun, note, what, stream);
+            let _at_worst_not_noted = timing.end(begun, note, what, (stream, working));
         }
         result
+    }
+
+    /// Something is about to be given to a stream, for a profile.
+    pub(crate) fn begin_timing(&self, stream: &Stream) -> Option<Begun> {
+        let alone = stream.raw() == self.stream.raw() && !self.beside.load(Relaxed);
+        let mut timing = self.timing();
+        let timing = timing.as_mut()?;
+        if alone { timing.begin_working(stream) } else { timing.begin(stream) }.ok()
+    }
+
+    /// Others work on the same device from now on: their work may lie between two programs of ours.
+    fn stay_apart(&self) {
+        self.beside.store(true, Relaxed);
+    }
+
+    /// Something that no profile measures was given to the working stream, or that waits: what comes next begins after it.
+    fn set_apart(&self) {
+        if profile::on()
+            && let Some(timing) = self.timing().as_mut()
+        {
+            timing.apart();
+        }
     }
 
     /// cuBLASLt with its workspace, loaded on first use.
@@ -257,6 +286,7 @@ impl Gpu {
                 }
             })?;
             arrivals.lead(&self.stream)?;
+            self.set_apart();
             if wait && by_itself { arrivals.stream().synchronize() } else { Ok(()) }
         };
         if let Err(error) = copy() {
@@ -396,6 +426,7 @@ impl Device for CudaDevice {
         let gpu = &self.0;
         let copy = || {
             gpu.context.make_current()?;
+            gpu.set_apart();
             let to = DevPtr(block.address());
             // SAFETY: the block was just made; the slice outlives the call, which returns when it has been read.
             unsafe { lock(&gpu.staging).upload(to, from.as_ptr(), from.len(), &gpu.stream) }
@@ -486,11 +517,13 @@ impl Device for CudaDevice {
     fn profile(&self, on: bool) -> cuprous_core::Result<()> {
         let gpu = &self.0;
         if on {
-            let timing = Timing::new(gpu.context, &gpu.stream).map_err(translate)?;
+            let events = std::mem::take(&mut *lock(&gpu.events));
+            let timing = Timing::new(gpu.context, &gpu.stream, events).map_err(translate)?;
             *gpu.timing() = Some(timing);
         } else if let Some(mut timing) = gpu.timing().take() {
             gpu.context.make_current().map_err(translate)?;
             timing.read();
+            *lock(&gpu.events) = timing.into_events();
         }
         Ok(())
     }
@@ -510,6 +543,7 @@ impl Device for CudaDevice {
     }
 
     fn wait_for(&self, stream: u64) -> cuprous_core::Result<()> {
+        self.0.stay_apart();
         self.0.context.make_current().and_then(|()| self.foreign(stream).synchronize()).map_err(translate)
     }
 
@@ -518,10 +552,12 @@ impl Device for CudaDevice {
     }
 
     fn stream(&self) -> u64 {
+        self.0.stay_apart();
         self.0.stream.raw() as u64
     }
 
     fn hand_over(&self, stream: Option<i64>) -> cuprous_core::Result<()> {
+        self.0.stay_apart();
         // 0 and 1 are the legacy default stream, which is ordered with ours by itself; -1 asks for nothing.
         match stream {
             None | Some(-1..=1) => Ok(()),

@@ -16,7 +16,7 @@ use crate::driver::{ArgBlock, DevPtr, Event, Function, LaunchShape, Stream, memc
 use crate::error::{CudaError, Result, translate};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
-use crate::timing::{Begun, Looks, Timing};
+use crate::timing::{Begun, Looks, Marks, Timing};
 use crate::user::CudaKernel;
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
@@ -108,7 +108,7 @@ impl Launch {
 type Between<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
 
 /// A graph that tells how long each step took.
-type Opened = (GraphExec, Begun, Vec<(Kind, u64, Event)>);
+type Opened = (GraphExec, Begun, Marks);
 
 #[cold]
 fn no_profile() -> CudaError {
@@ -314,16 +314,16 @@ impl Loaded {
         if !self.looks.on_stream(generation) {
             return gpu.timed((Kind::Whole, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
         }
-        let begun = gpu.timing().as_mut().and_then(|timing| timing.begin(&gpu.stream).ok());
+        let begun = gpu.begin_timing(&gpu.stream);
         let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.ends_step(k).then(|| self.of[k])).collect();
-        let mut marks = Vec::new();
+        let mut marks = Marks::new();
         let result = self.stream(run, &mut |task| {
             if let (Some(step), Some(timing)) = (of[task], gpu.timing().as_mut()) {
                 marks.extend(timing.mark(&gpu.stream).ok().map(|mark| (Kind::Step, step.into(), mark)));
             }
         });
         if let (Some(begun), Some(timing)) = (begun, gpu.timing().as_mut()) {
-            timing.keep(begun, note, marks, None);
+            timing.keep(begun, note, marks, true, None);
         }
         result
     }
@@ -339,7 +339,7 @@ impl Loaded {
             exec.launch(&gpu.stream)?;
             Counters::add(&gpu.counters.graph_launches, 1);
             if let Some(timing) = gpu.timing().as_mut() {
-                timing.keep(begun, note, marks, Some(exec));
+                timing.keep(begun, note, marks, true, Some(exec));
             }
             return Ok(());
         }
@@ -361,7 +361,7 @@ impl Loaded {
         }
         let mut events = events.into_iter();
         let first = events.next().ok_or_else(no_profile)?;
-        let mut marks: Vec<(Kind, u64, Event)> = Vec::new();
+        let mut marks = Marks::new();
         let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.ends_step(k)).collect();
         let of = self.of.clone();
         let (exec, _) = self.graph(run, &mut |builder, at| match at {

@@ -1,13 +1,15 @@
 //! Times on the device, for a profile: events on our own streams around what is submitted, read once they are done. No
 //! CUPTI, so no privileges.
 //!
-//! What a program costs is one span, of two events. Now and then a run is looked into: on the stream with events between
+//! What a program costs is one span, of two events, the first of which is the last of the span before where the device goes
+//! on from one to the other. Now and then a run is looked into: on the stream with events between
 //! its steps, as a graph with nodes between them that record. Such runs tell how a span is shared out among the steps.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuprous_core::profile::{self, Kind, Note};
+use smallvec::{SmallVec, smallvec};
 
 use crate::driver::{Context, Event, Stream};
 use crate::error::Result;
@@ -25,14 +27,25 @@ const LOOKS: usize = 5;
 /// One for each profile.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
+/// Events made before a profile begins, so that the first steps of what is profiled do not make them: each costs about as
+/// much as a launch.
+const AHEAD: usize = 512;
+/// Events kept from one profile to the next.
+const KEPT: usize = 2 * PENDING;
+
+/// With what the kind calls its amount, in order; nearly always one.
+pub(crate) type Marks = SmallVec<[(Kind, u64, Event); 1]>;
+
 /// Something submitted: what lies between its first event and each of the others.
 struct Pending {
     note: Note,
-    first: Event,
-    /// With what the kind calls its amount, in order.
-    marks: Vec<(Kind, u64, Event)>,
+    /// None where it began when what was submitted before it ended: that was not done yet, on the same stream.
+    first: Option<Event>,
+    marks: Marks,
     /// When the host submitted it: it cannot have begun earlier, whatever the clocks say.
     submitted: u64,
+    /// Its last event is in order with the working stream.
+    working: bool,
     /// Lives until it has run.
     _graph: Option<GraphExec>,
 }
@@ -43,16 +56,22 @@ pub(crate) struct Timing {
     pub(crate) generation: u32,
     free: Vec<Event>,
     pending: VecDeque<Pending>,
+    /// The last event of what was read last: what began there wants it.
+    before: Option<Event>,
+    /// Nothing but what is in `pending` was submitted to the working stream since the last of it.
+    joined: bool,
+    /// When what was read last of the working stream had ended.
+    ended: u64,
     /// An event that is done, and the host's time when it was.
     anchor: (Event, u64),
 }
 
-/// The first event of something that is being submitted.
-pub(crate) struct Begun(Event, u64);
+/// The first event of something that is being submitted, and when; no event where it begins with the end of the last.
+pub(crate) struct Begun(Option<Event>, u64);
 
 impl Timing {
-    /// Waits for the device, to compare its clock with the host's.
-    pub(crate) fn new(context: &'static Context, stream: &Stream) -> Result<Timing> {
+    /// Waits for the device, to compare its clock with the host's. `free` are events of an earlier profile.
+    pub(crate) fn new(context: &'static Context, stream: &Stream, mut free: Vec<Event>) -> Result<Timing> {
         context.make_current()?;
         let look = || -> Result<(u64, Event, u64)> {
             let event = Event::with_timing(context)?;
@@ -71,8 +90,24 @@ impl Timing {
             }
         }
         let generation = GENERATION.fetch_add(1, Relaxed) + 1;
+        while free.len() < AHEAD {
+            free.push(Event::with_timing(context)?);
+        }
         let (_, event, at) = best;
-        Ok(Timing { context, generation, free: Vec::new(), pending: VecDeque::new(), anchor: (event, at) })
+        let pending = VecDeque::with_capacity(PENDING + 1);
+        Ok(Timing { context, generation, free, pending, before: None, joined: false, ended: 0, anchor: (event, at) })
+    }
+
+    /// Something else is submitted to the working stream, or it waits for another one.
+    pub(crate) fn apart(&mut self) {
+        self.joined = false;
+    }
+
+    /// The events, for the next profile. Everything has been read.
+    pub(crate) fn into_events(mut self) -> Vec<Event> {
+        self.free.extend(self.before.take());
+        self.free.truncate(KEPT);
+        self.free
     }
 
     /// An event with a time.
@@ -87,22 +122,46 @@ impl Timing {
         Ok(event)
     }
 
-    /// Something is about to be submitted.
+    /// Something is about to be submitted to the working stream. While the device still has the last to do, this begins
+    /// where that ends: an event fewer, for host and device.
+    pub(crate) fn begin_working(&mut self, stream: &Stream) -> Result<Begun> {
+        let last = self.pending.back().filter(|last| self.joined && last.working).and_then(|last| last.marks.last());
+        if last.is_some_and(|(.., event)| matches!(event.is_done(), Ok(false))) {
+            return Ok(Begun(None, profile::now()));
+        }
+        self.begin(stream)
+    }
+
+    /// Something is about to be submitted to a stream.
     pub(crate) fn begin(&mut self, stream: &Stream) -> Result<Begun> {
-        Ok(Begun(self.mark(stream)?, profile::now()))
+        Ok(Begun(Some(self.mark(stream)?), profile::now()))
     }
 
     /// It has been submitted, and nothing of it was told apart.
-    pub(crate) fn end(&mut self, begun: Begun, note: Note, (kind, amount): (Kind, u64), stream: &Stream) -> Result<()> {
-        let mark = self.mark(stream)?;
-        self.keep(begun, note, vec![(kind, amount, mark)], None);
+    pub(crate) fn end(
+        &mut self,
+        begun: Begun,
+        note: Note,
+        (kind, amount): (Kind, u64),
+        (stream, working): (&Stream, bool),
+    ) -> Result<()> {
+        let mark = match self.mark(stream) {
+            Ok(mark) => mark,
+            Err(e) => {
+                self.joined = false;
+                return Err(e);
+            }
+        };
+        self.keep(begun, note, smallvec![(kind, amount, mark)], working, None);
         Ok(())
     }
 
     /// It has been submitted, with these events in it; by a graph that is of no use any more once it has run.
-    pub(crate) fn keep(&mut self, begun: Begun, note: Note, marks: Vec<(Kind, u64, Event)>, graph: Option<GraphExec>) {
+    pub(crate) fn keep(&mut self, begun: Begun, note: Note, marks: Marks, working: bool, graph: Option<GraphExec>) {
         let Begun(first, submitted) = begun;
-        self.pending.push_back(Pending { note, first, marks, submitted, _graph: graph });
+        // What could not be marked is not known to have ended.
+        self.joined = working && !marks.is_empty();
+        self.pending.push_back(Pending { note, first, marks, submitted, working, _graph: graph });
         if self.pending.len() > PENDING {
             for _ in 0..BATCH {
                 let last = self.pending.front().and_then(|p| p.marks.last());
@@ -116,7 +175,7 @@ impl Timing {
 
     /// As a graph's first node, recorded by the graph itself.
     pub(crate) fn within(first: Event) -> Begun {
-        Begun(first, profile::now())
+        Begun(Some(first), profile::now())
     }
 
     /// Reads everything; the device has nothing left to do.
@@ -127,29 +186,51 @@ impl Timing {
     }
 
     fn read_first(&mut self) {
-        let Some(Pending { note, first, marks, submitted, .. }) = self.pending.pop_front() else { return };
-        let mut events = Vec::with_capacity(marks.len());
+        let Some(Pending { note, first, mut marks, submitted, working, .. }) = self.pending.pop_front() else { return };
+        let before = self.before.take();
+        let (first, spare) = match first {
+            Some(first) => (first, before),
+            None => match before {
+                Some(before) => (before, None),
+                None => return,
+            },
+        };
+        self.free.extend(spare);
+        // One stream's spans follow one another, however their times are rounded.
+        let earliest = if working { submitted.max(self.ended) } else { submitted };
+        let last = self.told(note, &first, &marks, earliest);
+        if let (true, Some((.., end))) = (working, last) {
+            self.ended = end;
+        }
+        self.before = marks.pop().map(|(.., event)| event);
+        self.free.extend(marks.into_iter().map(|(.., event)| event));
+        match last {
+            Some((ms, at, _)) if ms > FAR => {
+                let (old, _) = std::mem::replace(&mut self.anchor, (first, at));
+                self.free.push(old);
+            }
+            _ => self.free.push(first),
+        }
+    }
+
+    /// Adds the events; when the first was, by the device since the anchor and by the host, and when the last was.
+    fn told(&self, note: Note, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
         let nanoseconds = |ms: f32| (f64::from(ms) * 1e6) as i64;
         // An event that failed leaves a gap, no more: the failure is told where the work is waited for.
-        let Ok(ms) = first.elapsed_ms(&self.anchor.0) else { return };
-        let start = self.anchor.1.saturating_add_signed(nanoseconds(ms)).max(submitted);
+        let since = first.elapsed_ms(&self.anchor.0).ok()?;
+        let at = self.anchor.1.saturating_add_signed(nanoseconds(since));
+        let start = at.max(earliest);
+        let mut events: SmallVec<[profile::Event; 1]> = SmallVec::with_capacity(marks.len());
         let mut from = 0;
-        for (kind, amount, event) in &marks {
-            let Ok(ms) = event.elapsed_ms(&first) else { break };
+        for (kind, amount, event) in marks {
+            let Ok(ms) = event.elapsed_ms(first) else { break };
             let to = nanoseconds(ms).max(from);
             let (at, length) = (start.saturating_add_signed(from), (to - from) as u64);
             events.push(profile::Event { kind: *kind, note, start: at, length, amount: *amount });
             from = to;
         }
         profile::add(&events);
-        self.free.extend(marks.into_iter().map(|(.., event)| event));
-        if ms > FAR {
-            let at = self.anchor.1.saturating_add_signed(nanoseconds(ms));
-            let (old, _) = std::mem::replace(&mut self.anchor, (first, at));
-            self.free.push(old);
-        } else {
-            self.free.push(first);
-        }
+        Some((since, at, start.saturating_add_signed(from)))
     }
 }
 

@@ -139,6 +139,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// Says that the process is about to end; tapes of ending threads are no longer run.
 pub fn end() {
     ENDING.store(true, Relaxed);
+    crate::auto::background::end();
 }
 
 impl Drop for Lease {
@@ -616,8 +617,23 @@ impl Engine {
         drop(state);
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
         if profile::on() && self.device.is_asynchronous() {
-            // The wait apart from the copy.
-            profile::timed(Kind::Wait, self.id, 0, || self.device.synchronize())?;
+            // The wait apart from the copy, and no longer than the copy would wait; what is there already costs a look.
+            profile::timed(Kind::Wait, self.id, 0, || match &early {
+                Some(mark) => {
+                    if mark.done()? {
+                        Ok(())
+                    } else {
+                        mark.wait()
+                    }
+                }
+                None => {
+                    if self.device.idle()? {
+                        Ok(())
+                    } else {
+                        self.device.synchronize()
+                    }
+                }
+            })?;
         }
         let from = buffer.address() + start;
         profile::timed(Kind::Download, self.id, to.len() as u64, || match early {

@@ -4,9 +4,10 @@ mod common;
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use common::Nowhere;
+use cuprous_core::profile::{self, Kind};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Fun, ReduceOp, Result, Scalar};
 use cuprous_plan::device::Mark;
@@ -18,16 +19,21 @@ struct Reads {
     early: AtomicUsize,
     late: AtomicUsize,
     next: AtomicUsize,
+    /// Work goes on beside the host, and is never done before somebody waits.
+    beside: AtomicBool,
+    /// Waits for a mark, and for everything.
+    waited: [AtomicUsize; 2],
 }
 
-struct There;
+struct There(Arc<Reads>);
 
 impl Mark for There {
     fn wait(&self) -> Result<()> {
+        self.0.waited[0].fetch_add(1, Relaxed);
         Ok(())
     }
     fn done(&self) -> Result<bool> {
-        Ok(true)
+        Ok(self.0.waited[0].load(Relaxed) > 0)
     }
     fn milliseconds_to(&self, _: &dyn Mark) -> Result<f64> {
         Ok(0.0)
@@ -37,14 +43,14 @@ impl Mark for There {
     }
 }
 
-struct Ran;
+struct Ran(Arc<Reads>);
 
 impl Executable for Ran {
     fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
         Ok(())
     }
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
-        Some(Arc::new(There))
+        Some(Arc::new(There(self.0.clone())))
     }
 }
 
@@ -69,10 +75,17 @@ impl Device for Shared {
         Ok(())
     }
     fn synchronize(&self) -> Result<()> {
+        self.0.waited[1].fetch_add(1, Relaxed);
         Ok(())
     }
+    fn idle(&self) -> Result<bool> {
+        Ok(self.0.waited[1].load(Relaxed) > 0)
+    }
+    fn is_asynchronous(&self) -> bool {
+        self.0.beside.load(Relaxed)
+    }
     fn compile(&self, _: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(Ran))
+        Ok(Box::new(Ran(self.0.clone())))
     }
     fn source(&self, _: &Program) -> Result<String> {
         Ok(String::new())
@@ -156,4 +169,29 @@ fn memory_that_others_know_is_waited_for() {
     assert_eq!(b.reads(), [0, 1]);
     b.engine.set_replay(Replay::Auto);
     drop(rest);
+}
+
+#[test]
+fn a_profile_waits_no_longer_than_what_it_measures() {
+    let b = bench(144);
+    b.reads.beside.store(true, Relaxed);
+    let (loss, rest) = b.loss_and_rest(1 << 24);
+    b.engine.flush().unwrap();
+    let waited = || [0, 1].map(|k: usize| b.reads.waited[k].load(Relaxed));
+    assert!(profile::begin());
+    // For the loss alone, and only while it is not there.
+    b.read(&loss);
+    assert_eq!((waited(), b.reads()), ([1, 0], [1, 0]));
+    b.read(&loss);
+    assert_eq!(waited(), [1, 0]);
+    // For everything, and only while there is something to wait for.
+    let row = rest.view(rest.layout.with(&[1], &[1], 0));
+    b.read(&row);
+    assert_eq!(waited(), [1, 1]);
+    b.read(&row);
+    assert_eq!(waited(), [1, 1]);
+    // Each read is told as a wait all the same.
+    let taken = profile::end().unwrap();
+    let waits = taken.events.iter().filter(|e| e.kind == Kind::Wait && e.note.device == 144).count();
+    assert_eq!(waits, 4);
 }
