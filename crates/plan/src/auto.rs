@@ -8,23 +8,33 @@
 //! have lost as much by staying: then the move has been paid for already (as one buys skis after having paid their price
 //! in rent). So nothing goes back and forth for a loss, work that repeats ends where it is faster, and both depend on what
 //! was recorded and on the rates, never on clocks.
+//!
+//! The GPU's compiler is slow. A program that has lost a little by staying is compiled beside the work that goes on; by the
+//! model's own time, which all programs together let pass, the wait that is left shrinks to nothing.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use cuprous_advisor::counted::Counted;
 use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{quantity, seconds};
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, CallOp, Error, Memory, Result, Scalar};
+use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
+use smallvec::SmallVec;
 
 use crate::cost;
 use crate::device::{Device, Executable, Mark};
 use crate::kernels::KernelRef;
 use crate::program::{Place, Program, Step};
+
+pub(crate) mod background;
+mod duals;
+
+use background::Making;
+use duals::{Dual, Table, lock};
 
 /// The host, and the GPU.
 const HOST: usize = 0;
@@ -32,9 +42,12 @@ const GPU: usize = 1;
 
 /// Seconds that a GPU's compiler takes for a kernel that it does not know yet.
 const COMPILE: f64 = 0.03;
+/// Seconds that a program loses by staying before it is compiled in the background: a processor's time, but nobody's wait.
+const WORTH_COMPILING: f64 = COMPILE / 16.0;
 /// Decisions that `explain()` still tells.
 const TOLD: usize = 32;
-const ALIGN: u64 = 256;
+/// Why a program runs where it does: no more is to be said.
+const FASTER: &str = "faster there";
 
 /// Two devices as one.
 pub struct AutoDevice(Arc<Inner>);
@@ -45,80 +58,10 @@ struct Inner {
     rates: [Rates; 2],
     table: Arc<Table>,
     journal: Mutex<VecDeque<Decision>>,
+    /// Nanoseconds that everything took by the model.
+    clock: AtomicU64,
     /// The GPU was given work since it was last waited for: waiting for one that has none takes it 5 µs.
     busy: AtomicBool,
-}
-
-/// Memory on either side or both.
-struct Dual {
-    base: u64,
-    bytes: usize,
-    places: Mutex<Places>,
-}
-
-#[derive(Default)]
-struct Places {
-    memory: [Option<Buffer>; 2],
-    /// Which sides hold the present contents. Neither does before the first write.
-    valid: [bool; 2],
-    /// The side to which it was brought, or where it was written, last. A write on the other side costs the way back.
-    home: usize,
-    /// Seconds that programs have lost by leaving it where it is.
-    owed: f64,
-    /// Where the program that wrote it keeps how many bytes of its results the host read.
-    writer: Option<Arc<AtomicU64>>,
-}
-
-/// Every dual, by its address. Addresses are never given anew.
-struct Table {
-    next: AtomicU64,
-    duals: Mutex<BTreeMap<u64, Arc<Dual>>>,
-}
-
-/// What the engine holds of a dual.
-struct Handle {
-    dual: Arc<Dual>,
-    table: Arc<Table>,
-}
-
-impl Memory for Handle {
-    fn address(&self) -> u64 {
-        self.dual.base
-    }
-    fn bytes(&self) -> usize {
-        self.dual.bytes
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        lock(&self.table.duals).remove(&self.dual.base);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
-}
-
-impl Table {
-    fn make(self: &Arc<Table>, bytes: usize) -> Buffer {
-        let room = (bytes as u64).next_multiple_of(ALIGN) + ALIGN;
-        let base = self.next.fetch_add(room, Relaxed);
-        let dual = Arc::new(Dual { base, bytes, places: Mutex::default() });
-        lock(&self.duals).insert(base, dual.clone());
-        Arc::new(Handle { dual, table: self.clone() })
-    }
-
-    /// The dual that an address lies in, and how far inside.
-    fn find(&self, address: u64) -> Result<(Arc<Dual>, u64)> {
-        let duals = lock(&self.duals);
-        let found = duals.range(..=address).next_back().filter(|(base, dual)| address - **base <= dual.bytes as u64);
-        found.map(|(base, dual)| (dual.clone(), address - base)).ok_or_else(|| {
-            Error::not_implemented(
-                "[auto] memory of others cannot be used on the device \"auto\"; copy it with cuprous.array first",
-            )
-        })
-    }
 }
 
 impl Inner {
@@ -167,9 +110,11 @@ impl Inner {
     }
 
     /// One side has been written.
-    fn written(dual: &Dual, side: usize, writer: Option<&Arc<AtomicU64>>) {
+    fn written(dual: &Dual, side: usize, writer: &Arc<AtomicU64>) {
         let mut places = lock(&dual.places);
-        places.writer = writer.cloned();
+        if places.writer.as_ref().is_none_or(|known| !Arc::ptr_eq(known, writer)) {
+            places.writer = Some(writer.clone());
+        }
         if places.home != side {
             (places.home, places.owed) = (side, 0.0);
         }
@@ -201,9 +146,10 @@ struct Decision {
 impl AutoDevice {
     /// A device of two. `host` keeps its memory where the process can read it; `rates` are theirs, the GPU's with copies.
     pub fn new(host: Arc<dyn Device>, gpu: Arc<dyn Device>, names: [String; 2], rates: [Rates; 2]) -> AutoDevice {
-        let table = Arc::new(Table { next: AtomicU64::new(1 << 40), duals: Mutex::default() });
+        let table = Arc::default();
         let journal = Mutex::default();
-        AutoDevice(Arc::new(Inner { sides: [host, gpu], names, rates, table, journal, busy: AtomicBool::new(false) }))
+        let (clock, busy) = (AtomicU64::new(0), AtomicBool::new(false));
+        AutoDevice(Arc::new(Inner { sides: [host, gpu], names, rates, table, journal, clock, busy }))
     }
 }
 
@@ -220,7 +166,8 @@ impl Device for AutoDevice {
         let made = self.0.table.make(from.len());
         let (dual, _) = self.0.table.find(made.address())?;
         lock(&dual.places).memory[HOST] = Some(self.0.sides[HOST].upload(from, true)?);
-        Inner::written(&dual, HOST, None);
+        let mut places = lock(&dual.places);
+        (places.home, places.valid) = (HOST, [true, false]);
         Ok(made)
     }
 
@@ -264,18 +211,25 @@ impl Device for AutoDevice {
         if more > 0 {
             let _ = write!(what, "; and {more} more");
         }
+        let touched = touched(program);
+        let is_leaf = |(buffer, touched): (&crate::program::BufferInfo, &[bool; 2])| {
+            matches!(buffer.place, Place::Leaf(_)) && *touched != [false, false]
+        };
+        let leaves: Vec<bool> = program.buffers.iter().zip(&touched).map(is_leaf).collect();
         Ok(Box::new(AutoProgram {
             auto: self.0.clone(),
             what,
             seconds: [HOST, GPU].map(|side| work.run(&self.0.rates[side])),
             able: [HOST, GPU].map(|side| knows(&self.0.sides[side])),
             made: [None, None],
+            making: None,
             owed: 0.0,
             why_not: String::new(),
             read: Arc::default(),
             submitted: false,
             kernels: program.steps.iter().any(|step| !matches!(step, Step::Call(_))),
-            touched: touched(program).into(),
+            leaves: leaves.into(),
+            touched: touched.into(),
             told: None,
             program: program.clone(),
         }))
@@ -301,7 +255,8 @@ impl Device for AutoDevice {
     }
 
     fn idle(&self) -> Result<bool> {
-        self.0.sides[GPU].idle()
+        // Nobody else is given work through this device.
+        if self.0.busy.load(Relaxed) { self.0.sides[GPU].idle() } else { Ok(true) }
     }
 
     fn wait_for(&self, stream: u64) -> Result<()> {
@@ -386,13 +341,17 @@ struct AutoProgram {
     /// It has kernels to compile.
     kernels: bool,
     /// Of each buffer: is it read, is it written?
-    touched: Arc<[[bool; 2]]>,
+    touched: Box<[[bool; 2]]>,
+    /// Of each: does it come from outside, and is it used?
+    leaves: Box<[bool]>,
     /// What the journal was told last: the side, the bytes that were moved, why, and how often.
     told: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
     /// What it takes on each side, by the model.
     seconds: [f64; 2],
     able: [bool; 2],
     made: [Option<Box<dyn Executable>>; 2],
+    /// It is being compiled for the GPU, since the model's clock said that.
+    making: Option<(Arc<Making>, u64)>,
     /// Seconds lost because it had not been compiled for the GPU.
     owed: f64,
     /// Why a side is out.
@@ -424,17 +383,22 @@ impl AutoProgram {
         let moves =
             [HOST, GPU].map(|side| self.auto.moving(HOST, bytes(side, HOST)) + self.auto.moving(GPU, bytes(side, GPU)));
         // A GPU's compiler is slow, and what it makes is kept.
-        let compile = if self.made[GPU].is_none() && self.kernels { COMPILE } else { 0.0 };
+        let compile = match (&self.made[GPU], &self.making) {
+            (Some(_), _) => 0.0,
+            _ if !self.kernels => 0.0,
+            (None, None) => COMPILE,
+            (None, Some((_, since))) => {
+                let passed = (self.auto.clock.load(Relaxed) - since) as f64 * 1e-9;
+                (COMPILE - passed).max(0.0)
+            }
+        };
         let extra = [moves[HOST], moves[GPU] + compile];
         for side in [HOST, GPU] {
             if !self.able[1 - side] {
                 return (side, format!("{} cannot{}", self.auto.names[1 - side], self.why_not).into());
             }
         }
-        // Results that the host read last time will be read again; the wait for them is in the program's time.
-        let gpu = &self.auto.rates[GPU];
-        let back = gpu.copies.map_or(0.0, |c| self.read.load(Relaxed) as f64 / c.down);
-        let alone = [self.seconds[HOST], self.seconds[GPU] + back];
+        let alone = [HOST, GPU].map(|side| self.total(side));
         let total = [HOST, GPU].map(|side| alone[side] + extra[side]);
         let near = if total[GPU] < total[HOST] { GPU } else { HOST };
         let far = 1 - near;
@@ -445,13 +409,17 @@ impl AutoProgram {
                 let mut places = lock(&dual.places);
                 places.owed = (places.owed + lost).max(0.0);
             }
-            return (near, "faster there".into());
+            return (near, FASTER.into());
         }
         // Faster where it does not run, were it not for moves: what is lost by that pays for them in time.
         let needed = extra[far] - extra[near].min(extra[far]);
         let own = if far == GPU { compile } else { 0.0 };
         let share = own / (own + moves[far]).max(1e-12);
         self.owed += lost * share;
+        if own > 0.0 && self.making.is_none() && self.owed >= WORTH_COMPILING {
+            let now = self.auto.clock.load(Relaxed);
+            self.making = Some((Making::start(&self.auto.sides[GPU], &self.program), now));
+        }
         let mut paid = if own > 0.0 { self.owed.min(own) } else { 0.0 };
         let all = (bytes(far, HOST) + bytes(far, GPU)).max(1.0);
         for (dual, _) in lacks(far) {
@@ -467,33 +435,94 @@ impl AutoProgram {
         let what = match (moves[far] > 0.0, own > 0.0) {
             (true, true) => "moving its data and compiling it would cost more so far",
             (true, false) => "moving its data would cost more so far",
+            _ if self.making.is_some() => "it is being compiled for the other meanwhile",
             _ => "compiling it would cost more so far",
         };
         (near, what.into())
     }
 
-    fn on(
-        &mut self,
-        side: usize,
-        bound: &[Bound],
-        touched: &[[bool; 2]],
-        scalars: &[Scalar],
-        replay: bool,
-    ) -> Result<usize> {
-        let mut moved = 0;
-        let mut addresses = Vec::with_capacity(bound.len());
-        // Held, so that memory that is replaced below lives until the program has been submitted.
-        let mut held = Vec::with_capacity(bound.len());
-        for (k, (dual, at)) in bound.iter().enumerate() {
-            let leaf = matches!(self.program.buffers[k].place, Place::Leaf(_));
-            if leaf && touched[k] != [false, false] {
-                moved += self.auto.bring(dual, side)?;
+    /// Runs where it ran last, if nothing has changed that could speak against it; the side. Most runs are such.
+    fn again(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<usize>> {
+        let (side, 0, Cow::Borrowed(FASTER), _) = self.told.as_ref()? else { return None };
+        let side = *side;
+        if self.total(side) > self.total(1 - side) {
+            return None;
+        }
+        // What the engine asks to be run it holds, and so the memory that the duals have.
+        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(buffers.len());
+        let open = self.auto.table.open();
+        for ((&address, touched), &leaf) in buffers.iter().zip(self.touched.iter()).zip(&self.leaves) {
+            let (dual, at) = open.find(address)?;
+            let mut places = lock(&dual.places);
+            if leaf {
+                let there = places.valid[side] || !places.valid[1 - side];
+                let taken = touched[1] && places.valid == [true, true] && places.home != side;
+                if !there || taken || places.owed != 0.0 {
+                    return None;
+                }
             }
-            let memory = self.auto.memory(dual, side)?;
+            let memory = match &mut places.memory[side] {
+                Some(memory) => memory,
+                none => none.insert(self.auto.sides[side].alloc(dual.bytes).ok()?),
+            };
+            addresses.push(memory.address() + at);
+        }
+        drop(open);
+        if side == GPU {
+            self.auto.busy.store(true, Relaxed);
+        }
+        self.submitted = true;
+        if let Err(e) = self.made[side].as_mut()?.run(&addresses, scalars, replay) {
+            return Some(Err(e));
+        }
+        let open = self.auto.table.open();
+        for (&address, touched) in buffers.iter().zip(self.touched.iter()) {
+            if let (true, Some((dual, _))) = (touched[1], open.find(address)) {
+                Inner::written(dual, side, &self.read);
+            }
+        }
+        drop(open);
+        if let Some((.., times)) = &self.told {
+            times.fetch_add(1, Relaxed);
+        }
+        Some(Ok(side))
+    }
+
+    /// Seconds on a side where its data are there. Results that the host read last time will be read again; the wait for
+    /// them is in the program's time.
+    fn total(&self, side: usize) -> f64 {
+        let back = |side: usize| {
+            let read = self.read.load(Relaxed);
+            let copies = if side == GPU && read > 0 { self.auto.rates[GPU].copies } else { None };
+            copies.map_or(0.0, |c| read as f64 / c.down)
+        };
+        self.seconds[side] + back(side)
+    }
+
+    fn on(&mut self, side: usize, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+        let mut moved = 0;
+        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bound.len());
+        // Held, so that memory that is replaced below lives until the program has been submitted.
+        let mut held: SmallVec<[Buffer; 8]> = SmallVec::with_capacity(bound.len());
+        for ((dual, at), &leaf) in bound.iter().zip(&self.leaves) {
+            let memory = match dual.there(side) {
+                Some(memory) => memory,
+                None => {
+                    if leaf {
+                        moved += self.auto.bring(dual, side)?;
+                    }
+                    self.auto.memory(dual, side)?
+                }
+            };
             addresses.push(memory.address() + at);
             held.push(memory);
         }
         if self.made[side].is_none() {
+            if side == GPU
+                && let Some((making, _)) = self.making.take()
+            {
+                making.wait();
+            }
             self.made[side] = Some(self.auto.sides[side].compile(&self.program)?);
         }
         if let Some(made) = &mut self.made[side] {
@@ -503,12 +532,62 @@ impl AutoProgram {
             }
             made.run(&addresses, scalars, replay)?;
         }
-        for ((dual, _), touched) in bound.iter().zip(touched) {
+        for ((dual, _), touched) in bound.iter().zip(self.touched.iter()) {
             if touched[1] {
-                Inner::written(dual, side, Some(&self.read));
+                Inner::written(dual, side, &self.read);
             }
         }
         Ok(moved)
+    }
+
+    fn bind(&self, buffers: &[u64]) -> Result<SmallVec<[Bound; 8]>> {
+        let bind = |&address: &u64| if address == 0 { Ok((Dual::nothing(), 0)) } else { self.auto.table.find(address) };
+        buffers.iter().map(bind).collect()
+    }
+
+    /// Runs where it is chosen to, and tells the journal.
+    fn decide(&mut self, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+        let mut leaves: Vec<(Arc<Dual>, bool)> = Vec::new();
+        for (k, (dual, _)) in bound.iter().enumerate().filter(|(k, _)| self.leaves[*k]) {
+            match leaves.iter_mut().find(|(known, _)| Arc::ptr_eq(known, dual)) {
+                Some((_, written)) => *written |= self.touched[k][1],
+                None => leaves.push((dual.clone(), self.touched[k][1])),
+            }
+        }
+        let (side, mut why) = self.choose(&leaves);
+        let mut chosen = side;
+        let moved = match self.on(side, bound, scalars, replay) {
+            // No room there, or a library that is not installed: the host can do it as well.
+            Err(e) if side == GPU && self.able[HOST] && !self.submitted => {
+                if e.kind != ErrorKind::Memory {
+                    self.able[GPU] = false;
+                    self.why_not = format!(": {}", e.message.lines().next().unwrap_or_default());
+                }
+                why =
+                    format!("{} failed: {}", self.auto.names[GPU], e.message.lines().next().unwrap_or_default()).into();
+                chosen = HOST;
+                self.on(HOST, bound, scalars, replay)?
+            }
+            done => done?,
+        };
+        if let Some((side, bytes, before, times)) = &self.told
+            && (*side, *bytes, before) == (chosen, moved, &why)
+        {
+            times.fetch_add(1, Relaxed);
+            return Ok(chosen);
+        }
+        let times = Arc::new(AtomicU64::new(1));
+        self.told = Some((chosen, moved, why.clone(), times.clone()));
+        self.auto.tell(Decision {
+            what: self.what.clone(),
+            side: chosen,
+            seconds: self.seconds,
+            moved,
+            moving: self.auto.moving(chosen, moved as f64),
+            why,
+            times,
+        });
+        Ok(chosen)
     }
 }
 
@@ -526,58 +605,12 @@ fn touched(program: &Program) -> Vec<[bool; 2]> {
 
 impl Executable for AutoProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
-        let touched = self.touched.clone();
-        let bound = buffers
-            .iter()
-            .map(|&address| if address == 0 { Ok(None) } else { self.auto.table.find(address).map(Some) })
-            .collect::<Result<Vec<Option<Bound>>>>()?;
-        let nothing = || (Arc::new(Dual { base: 0, bytes: 0, places: Mutex::default() }), 0);
-        let bound: Vec<Bound> = bound.into_iter().map(|b| b.unwrap_or_else(nothing)).collect();
-        let mut leaves: Vec<(Arc<Dual>, bool)> = Vec::new();
-        for (k, (dual, _)) in bound.iter().enumerate() {
-            let leaf = matches!(self.program.buffers[k].place, Place::Leaf(_)) && touched[k] != [false, false];
-            if !leaf {
-                continue;
-            }
-            match leaves.iter_mut().find(|(known, _)| Arc::ptr_eq(known, dual)) {
-                Some((_, written)) => *written |= touched[k][1],
-                None => leaves.push((dual.clone(), touched[k][1])),
-            }
-        }
-        let (side, mut why) = self.choose(&leaves);
         self.submitted = false;
-        let mut chosen = side;
-        let moved = match self.on(side, &bound, &touched, scalars, replay) {
-            // No room there, or a library that is not installed: the host can do it as well.
-            Err(e) if side == GPU && self.able[HOST] && !self.submitted => {
-                if e.kind != ErrorKind::Memory {
-                    self.able[GPU] = false;
-                    self.why_not = format!(": {}", e.message.lines().next().unwrap_or_default());
-                }
-                why =
-                    format!("{} failed: {}", self.auto.names[GPU], e.message.lines().next().unwrap_or_default()).into();
-                chosen = HOST;
-                self.on(HOST, &bound, &touched, scalars, replay)?
-            }
-            done => done?,
+        let side = match self.again(buffers, scalars, replay) {
+            Some(done) => done?,
+            None => self.decide(&self.bind(buffers)?, scalars, replay)?,
         };
-        if let Some((side, bytes, before, times)) = &self.told
-            && (*side, *bytes, before) == (chosen, moved, &why)
-        {
-            times.fetch_add(1, Relaxed);
-            return Ok(());
-        }
-        let times = Arc::new(AtomicU64::new(1));
-        self.told = Some((chosen, moved, why.clone(), times.clone()));
-        self.auto.tell(Decision {
-            what: self.what.clone(),
-            side: chosen,
-            seconds: self.seconds,
-            moved,
-            moving: self.auto.moving(chosen, moved as f64),
-            why,
-            times,
-        });
+        self.auto.clock.fetch_add((self.seconds[side] * 1e9) as u64, Relaxed);
         Ok(())
     }
 
