@@ -66,15 +66,20 @@ impl Counted {
         })
     }
 
-    /// Seconds of one run where the data are, without copies of what it was given: the host records while a GPU works,
-    /// and before a CPU does. What a program takes beyond its steps has the wait for its end in it.
+    /// Seconds of one run where the data are, without copies of what it was given. A CPU does what was recorded when that
+    /// is; a GPU works while the host records the next program, but not before the first is recorded. What a program takes
+    /// beyond its steps has the wait for its end in it.
     pub fn run(&self, rates: &Rates) -> f64 {
-        let program = |p: &Piece| {
+        let (mut host, mut device) = (0.0, 0.0_f64);
+        for p in &self.programs {
             let steps: f64 = p.steps.iter().map(|(_, load)| rates.span(load).total()).sum();
-            let recording = p.nodes * rates.record;
-            rates.program + if rates.copies.is_some() { steps.max(recording) } else { steps + recording }
-        };
-        self.programs.iter().map(program).sum::<f64>()
+            host += p.nodes * rates.record;
+            device = device.max(host) + steps;
+            if rates.copies.is_none() {
+                host = device;
+            }
+        }
+        self.programs.len() as f64 * rates.program + host.max(device)
     }
 
     /// What most of one run's time goes to.

@@ -77,6 +77,8 @@ pub struct Load {
     pub read: f64,
     /// Bytes to memory.
     pub written: f64,
+    /// Elements at places that are data, in memory that no cache holds: each brings a whole line.
+    pub scattered: f64,
     /// Bytes of all that it touches.
     pub footprint: f64,
     /// Kernels that a GPU starts.
@@ -91,6 +93,11 @@ impl Load {
         self.demands.iter().map(Demand::flops).sum()
     }
 
+    /// Bytes from memory, where lines are as long as most processors'.
+    pub fn fetched(&self) -> f64 {
+        self.read + self.scattered * LINE[0]
+    }
+
     /// The same on `factor` times the data.
     pub fn scaled(&self, factor: f64) -> Load {
         let grown = |d: &Demand| Demand { amount: d.amount * factor, ..d.clone() };
@@ -98,6 +105,7 @@ impl Load {
             demands: self.demands.iter().map(grown).collect(),
             read: self.read * factor,
             written: self.written * factor,
+            scattered: self.scattered * factor,
             footprint: self.footprint * factor,
             launches: self.launches,
             loops: self.loops,
@@ -144,6 +152,9 @@ pub struct Rates {
     pub program: f64,
     /// Seconds that recording an operation takes.
     pub record: f64,
+    /// Seconds until the threads that share larger work have begun and ended, on a CPU.
+    #[serde(default)]
+    pub share: f64,
     /// Threads that share larger work; 1 for GPUs, which are one.
     pub threads: f64,
     /// Bytes of memory; 0 where it does not matter.
@@ -161,6 +172,9 @@ fn known_function(what: &str) -> bool {
 
 /// Operations below which a CPU does not share work among threads.
 const SHARED: f64 = 65536.0;
+
+/// Bytes that come together from memory: a CPU's line, a GPU's sector.
+const LINE: [f64; 2] = [64.0, 32.0];
 
 /// Seconds that a kernel or call takes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -201,11 +215,15 @@ impl Rates {
 
     /// How long a kernel or call takes.
     pub fn span(&self, load: &Load) -> Span {
-        let alone = if self.threads > 1.0 && load.flops() < SHARED { self.threads } else { 1.0 };
+        let gpu = self.copies.is_some();
+        let small = load.flops() < SHARED;
+        let alone = if self.threads > 1.0 && small { self.threads } else { 1.0 };
+        let share = if gpu || small || self.threads <= 1.0 { 0.0 } else { self.share };
         Span {
             compute: load.demands.iter().map(|d| d.amount * alone / self.rate(d.what, d.group)).sum(),
-            memory: (load.read + load.written) / self.bandwidth(load.footprint),
-            launches: self.launch * if self.copies.is_some() { load.launches } else { load.loops },
+            memory: (load.read + load.written + load.scattered * LINE[usize::from(gpu)])
+                / self.bandwidth(load.footprint),
+            launches: if gpu { self.launch * load.launches } else { (self.launch + share) * load.loops },
         }
     }
 
@@ -233,6 +251,7 @@ impl Rates {
             launch: 0.0,
             program: 0.0,
             record: 3e-7,
+            share: 0.0,
             threads: 1.0,
             memory: 0.0,
             startup: 0.0,
@@ -312,6 +331,7 @@ impl Rates {
             launch: whole.launch,
             program: whole.program,
             record: whole.record,
+            share: whole.share,
             memory: whole.memory,
             startup: whole.startup,
             copies: whole.copies,

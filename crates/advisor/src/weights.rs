@@ -52,6 +52,8 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
     (&["crowded scatter"], 20.0, Vector),
     // Multiplications and additions, each counted.
     (&["dot", "convolve", "recurrence"], 1.0, Matrix),
+    // Products with a vector or a few: each element of the matrix is used once or a few times.
+    (&["thin dot"], 1.0, Vector),
     (&["correlate"], 1.0, Vector),
     (&["sparse dot"], 10.0, Vector),
     // 5 n log2 n for n points.

@@ -25,6 +25,7 @@ fn one(what: &'static str, group: Group, amount: f64, bytes: f64) -> Counted {
         demands: vec![Demand { what, group, amount }],
         read: bytes,
         written: 0.0,
+        scattered: 0.0,
         footprint: bytes,
         launches: 1.0,
         loops: 1.0,
@@ -125,4 +126,35 @@ fn waiting_for_columns_takes_a_gpu_time_and_a_cpu_none() {
     // 1.66 µs each: solve of 1024 and 4096 columns, float64, on an H200.
     assert!((more(&h200()) - 3.4e-3).abs() < 1e-4, "{}", more(&h200()));
     assert_eq!(more(&host()), 0.0);
+}
+
+#[test]
+fn the_first_program_is_recorded_before_a_gpu_has_work() {
+    let rates = Rates { record: 1e-6, program: 0.0, launch: 0.0, ..h200() };
+    let bandwidth = rates.bandwidth(1e9);
+    let mut counted = one("add", Group::F32, 1.0, 1e-5 * bandwidth);
+    counted.programs[0].nodes = 20.0;
+    let close = |got: f64, wanted: f64| assert!((got / wanted - 1.0).abs() < 1e-6, "{got} {wanted}");
+    close(counted.run(&rates), 3e-5);
+    // The second is recorded while the first runs; with 20 us to record, the GPU waits for the host.
+    counted.programs.push(counted.programs[0].clone());
+    close(counted.run(&rates), 5e-5);
+    counted.programs[1].nodes = 5.0;
+    close(counted.run(&rates), 4e-5);
+    // A CPU does one after the other.
+    let host = Rates { copies: None, ..rates };
+    close(counted.run(&host), 4.5e-5);
+}
+
+#[test]
+fn places_that_are_data_bring_a_line_each_and_threads_cost_their_start() {
+    let load = Load { scattered: 1e6, loops: 1.0, launches: 1.0, ..Load::default() };
+    let bytes = |r: Rates| (r.span(&load).memory * r.bandwidth(0.0)).round();
+    assert_eq!((bytes(host()), bytes(h200())), (64e6, 32e6));
+    assert_eq!(load.fetched(), 64e6);
+    let shares = Rates { share: 1e-5, ..host() };
+    let work = |amount: f64| Load { demands: vec![Demand { what: "add", group: Group::F32, amount }], ..load.clone() };
+    let extra = |amount: f64| shares.span(&work(amount)).launches - host().span(&work(amount)).launches;
+    assert_eq!(extra(1e3), 0.0);
+    assert!((extra(1e6) - 1e-5).abs() < 1e-12);
 }

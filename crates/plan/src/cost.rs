@@ -98,9 +98,14 @@ const NEAR: usize = 8 << 20;
 /// Places among which updates come so thick that they wait for one another; among more they do by as much less.
 pub(crate) const CROWD: f64 = 64.0;
 
-/// Bytes that move for so many elements at places that are data: a line for each, unless a cache holds the lines.
-fn at_random(count: f64, size: f64, buffer: usize) -> f64 {
-    if buffer > NEAR { count * LINE.max(size) } else { (count * LINE.min(4.0 * size)).min(buffer as f64) }
+/// So many elements at places that are data: each brings a line, unless a cache holds the lines. Gives the bytes of those
+/// that come from a cache.
+fn at_random(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
+    if buffer > NEAR {
+        load.scattered += count;
+        return 0.0;
+    }
+    (count * LINE.min(4.0 * size)).min(buffer as f64)
 }
 
 /// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
@@ -142,7 +147,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             }
             Inst::Gather { buf, .. } => {
                 demand(load, "gather", typed.dtype, count);
-                load.read += at_random(count, size, bytes_of(*buf));
+                let near = at_random(load, count, size, bytes_of(*buf));
+                load.read += near;
             }
             Inst::Scatter { buf, .. } => {
                 let crowded = (CROWD * size / (bytes_of(*buf) as f64).max(1.0)).min(1.0);
@@ -150,7 +156,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 if crowded < 1.0 {
                     demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
                 }
-                load.written += at_random(count, size, bytes_of(*buf));
+                let near = at_random(load, count, size, bytes_of(*buf));
+                load.written += near;
             }
             Inst::Map { fun, args } => {
                 let from = args.first().map_or(typed.dtype, |&a| kernel.body[a as usize].dtype);
@@ -210,6 +217,9 @@ fn call(call: &Call, load: &mut Load) {
     }
 }
 
+/// Rows or columns of a product that go through memory rather than through arithmetic.
+const THIN: f64 = 4.0;
+
 /// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
 /// result.
 fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
@@ -218,7 +228,12 @@ fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -
     let log = |n: f64| n.max(2.0).log2();
     let products = if a.dtype.is_complex() { 8.0 } else { 2.0 };
     match op {
-        CallOp::Dot => vec![("dot", out.dtype, products * size * row)],
+        CallOp::Dot => {
+            let columns = out.shape.last().map_or(1.0, |&n| n as f64);
+            let rows = n / row.max(1.0);
+            let what = if rows.min(columns) <= THIN { "thin dot" } else { "dot" };
+            vec![(what, out.dtype, products * size * row)]
+        }
         CallOp::Scan { .. } => vec![("scan", out.dtype, size)],
         CallOp::Sort | CallOp::ArgSort => vec![("sort", a.dtype, n * log(row))],
         CallOp::SearchSorted { .. } => vec![("search", a.dtype, size * log(n))],

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Bench, bench, bench_on};
+use cuprous_advisor::Load;
 use cuprous_advisor::counted::Counted;
 use cuprous_core::call::LinalgOp;
 use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
@@ -37,6 +38,19 @@ fn a_product_counts_two_operations_for_each_element_of_its_rows() {
     let got = b.counted(|| vec![b.engine.call(CallOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
     assert_eq!(got.sum(|l| l.flops()), 2.0 * 20.0 * 30.0 * 40.0);
     assert_eq!(got.sum(|l| l.read), 4.0 * (600.0 + 1200.0));
+}
+
+#[test]
+fn a_product_with_a_vector_is_work_of_its_own() {
+    let b = bench_on(10, true);
+    for (shapes, wanted) in
+        [([[30_000, 32], [32, 1]], "thin dot"), ([[2, 300], [300, 400]], "thin dot"), ([[500, 300], [300, 400]], "dot")]
+    {
+        let [x, y] = shapes.map(|shape| b.array(&shape));
+        let out = [shapes[0][0], shapes[1][1]];
+        let got = b.counted(|| vec![b.engine.call(CallOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
+        assert!(got.loads().any(|l| l.demands.iter().any(|d| d.what == wanted)), "{shapes:?}");
+    }
 }
 
 #[test]
@@ -116,7 +130,7 @@ fn a_small_product_counts_the_same_as_a_kernel_and_as_a_call() {
     let counts = [bench(8), bench_on(9, true)].map(|b| {
         let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
         let got = b.counted(|| vec![b.engine.dot(&x, &y).unwrap()]);
-        [got.sum(|l| l.flops()), got.sum(|l| l.read), got.sum(|l| l.written)]
+        [got.sum(|l| l.flops()), got.sum(Load::fetched), got.sum(|l| l.written)]
     });
     assert_eq!(counts[0], counts[1]);
     assert_eq!(counts[0], [2.0 * 20.0 * 30.0 * 40.0, 4.0 * (600.0 + 1200.0), 4.0 * 800.0]);
@@ -128,7 +142,7 @@ fn reads_at_random_move_a_line_each_unless_a_cache_holds_the_table() {
     let read = |table: i64| {
         let (x, index) = (b.array(&[table]), b.engine.empty(DType::I64, &[1000]).unwrap());
         let got = b.counted(|| vec![b.engine.gather(&x, &index).unwrap()]);
-        got.sum(|l| l.read)
+        got.sum(Load::fetched)
     };
     assert_eq!(read(10), 8000.0 + 40.0);
     assert_eq!(read(1 << 24), 8000.0 + 64.0 * 1000.0);

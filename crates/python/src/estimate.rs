@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_advisor::counted::{Counted, compare};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::{advice, rates::Rates};
+use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
 use cuprous_plan::aside::Taken;
@@ -130,7 +130,7 @@ impl Counting {
         let Taken { counted, ran, kernels } = self.state().taken.clone();
         let dict = PyDict::new(py);
         dict.set_item("flops", counted.sum(|l| l.flops()))?;
-        dict.set_item("read", counted.sum(|l| l.read))?;
+        dict.set_item("read", counted.sum(Load::fetched))?;
         dict.set_item("written", counted.sum(|l| l.written))?;
         dict.set_item("launches", counted.sum(|l| l.launches))?;
         dict.set_item("upload", counted.upload)?;
@@ -139,7 +139,7 @@ impl Counting {
         dict.set_item("kernels", kernels)?;
         let step = |(name, load): &(String, cuprous_advisor::Load)| {
             let work: Vec<(&str, f64)> = load.demands.iter().map(|d| (d.what, d.amount)).collect();
-            (name.clone(), load.flops(), load.read, load.written, work)
+            (name.clone(), load.flops(), load.fetched(), load.written, work)
         };
         let programs: Vec<_> =
             counted.programs.iter().map(|p| (p.nodes, p.steps.iter().map(step).collect::<Vec<_>>())).collect();

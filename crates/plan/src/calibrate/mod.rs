@@ -54,6 +54,7 @@ impl About {
             launch: 0.0,
             program: 0.0,
             record: self.record,
+            share: 0.0,
             threads: self.threads,
             memory: self.memory,
             startup: self.startup,
@@ -118,6 +119,9 @@ impl Bench<'_> {
         for (at, group) in Group::ALL.into_iter().enumerate() {
             progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()), rates);
             self.chains(rates, group)?;
+        }
+        if !self.gpu && about.threads > 1.0 {
+            rates.share = self.share(rates)?;
         }
         progress("folds", rates);
         self.folds(rates)?;
@@ -233,6 +237,23 @@ impl Bench<'_> {
         Ok(6.0 * n as f64 / (large - small).max(1e-9))
     }
 
+    /// Seconds that sharing work among threads takes, whatever it is.
+    fn share(&self, rates: &Rates) -> Result<f64> {
+        let n = 1 << 17;
+        let a = self.random(DType::F32, &[n], 1.0)?;
+        let taken = self.time(|| Ok(vec![self.with(Fun::Add, &a, 1.0)?]))?;
+        let bytes = 8.0 * n as f64;
+        let known = Load {
+            demands: vec![cuprous_advisor::Demand { what: "add", group: Group::F32, amount: n as f64 }],
+            read: bytes / 2.0,
+            written: bytes / 2.0,
+            footprint: bytes,
+            loops: 1.0,
+            ..Load::default()
+        };
+        Ok((taken - rates.program - rates.span(&known).total()).max(0.0))
+    }
+
     /// Functions of one dtype, by their chains.
     fn chains(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let n = self.chain();
@@ -313,8 +334,7 @@ impl Bench<'_> {
 
     fn folds(&self, rates: &mut Rates) -> Result<()> {
         if self.gpu {
-            // Memory bounds them.
-            return Ok(());
+            return self.large_folds(rates);
         }
         let n = 1 << 18;
         for group in Group::ALL {
@@ -333,6 +353,22 @@ impl Bench<'_> {
                 }
                 let fold = || Ok(vec![self.engine.fold(op, &columns, 1)?]);
                 self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// On a GPU memory bounds most of them: those of columns, and those with more than a number to keep, may wait for more.
+    fn large_folds(&self, rates: &mut Rates) -> Result<()> {
+        let side: i64 = if self.quick { 512 } else { 4096 };
+        for group in [Group::F32, Group::F64] {
+            let square = self.random(group.dtype(), &[side, side], 100.0)?;
+            let (area, bytes) =
+                (square.layout.size as f64, (square.layout.size as usize * group.dtype().size()) as f64);
+            for (what, op, axis) in
+                [("m2", ReduceOp::M2, 2), ("fold across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
+            {
+                self.put(rates, what, group, area, bytes, || Ok(vec![self.engine.fold(op, &square, axis)?]))?;
             }
         }
         Ok(())
@@ -394,6 +430,11 @@ impl Bench<'_> {
             if group == Group::F16 {
                 continue;
             }
+            let rows: i64 = 1 << (16 + 4 * k - if self.quick { 6 } else { 0 });
+            let (tall, few) = (self.random(dtype, &[rows, 32], 1.0)?, self.random(dtype, &[32, 1], 1.0)?);
+            let (flat, side) = (tall.view(tall.layout.permute(&[1, 0])), self.random(dtype, &[rows, 1], 1.0)?);
+            let products = || Ok(vec![self.engine.dot(&tall, &few)?, self.engine.dot(&flat, &side)?]);
+            self.put(rates, "thin dot", group, 128.0 * rows as f64, 0.0, products)?;
             self.floats(rates, group, dtype)?;
         }
         Ok(())
@@ -413,14 +454,17 @@ impl Bench<'_> {
                 continue;
             }
             let n = self.chain();
-            // A fold keeps the numbers from memory.
+            // A fold keeps the numbers from memory; a GPU's memory takes them in less time than they are drawn in, and folds
+            // of what is drawn are slow in ways of their own.
             let draw = || {
                 let made = self.engine.random(fun, &[n], 1, 7, None)?;
-                Ok(vec![self.engine.fold(ReduceOp::Max, &made, 1)?])
+                if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.fold(ReduceOp::Max, &made, 1)?]) }
             };
             let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
-            let seconds = self.beyond(rates, &[("max", own, n as f64)], 0.0, draw)?;
+            let folded = [("max", own, n as f64)];
+            let bytes = if self.gpu { (n as usize * of.dtype().size()) as f64 } else { 0.0 };
+            let seconds = self.beyond(rates, if self.gpu { &[] } else { &folded }, bytes, draw)?;
             rates.work.entry(fun.op().name.into()).or_default()[own as usize] = n as f64 / seconds;
         }
         let points: i64 = 1 << (18 + 4 * k);

@@ -201,7 +201,7 @@ fn pinned() -> Option<[f64; 2]> {
 }
 
 /// What people want to see first.
-const SHOWN: [&str; 16] = [
+const SHOWN: [&str; 19] = [
     "add",
     "divide",
     "sqrt",
@@ -212,6 +212,9 @@ const SHOWN: [&str; 16] = [
     "erf",
     "power",
     "dot",
+    "thin dot",
+    "fold across",
+    "m2 across",
     "fft",
     "factor",
     "sort",
@@ -231,10 +234,11 @@ fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
         writeln!(out, "  bandwidth     {}", rooms.join(", "))?;
         writeln!(
             out,
-            "  launches      a kernel {}, a program {}, recording an operation {}",
+            "  launches      a kernel {}, a program {}, recording an operation {}{}",
             seconds(rates.launch),
             seconds(rates.program),
-            seconds(rates.record)
+            seconds(rates.record),
+            if rates.share > 0.0 { format!(", sharing among threads {}", seconds(rates.share)) } else { String::new() }
         )?;
         if let Some(c) = &rates.copies {
             let rate = |x: f64| quantity(x, "B/s");
