@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+import cuprous.torch as torch
 from cuprous import cuda
 from cuprous._profile import ProfileRow
 from tests.conftest import DEVICE
@@ -386,3 +387,122 @@ def test_ranges_for_nvidias_tools(tmp_path: Path) -> None:
     for wrong in ("/no/such/library.so", str(Path(__file__)), ""):
         subprocess.run(line, env={**environment, "NVTX_INJECTION64_PATH": wrong}, check=True, timeout=300)
     assert heard.read_text().splitlines() == said
+
+
+def test_a_timeline_obeys_the_formats_rules(tmp_path: Path) -> None:
+    """What Perfetto asks of a trace: known kinds, sound times, slices of a track within one another, arrows."""
+    make, x = fresh(), cp.ones(50_000)
+    with cp.profile() as p:
+
+        def work() -> None:
+            for _ in range(20):
+                with torch.profiler.record_function("outer"), torch.profiler.record_function("inner"):
+                    float(make(x).sum())
+            cp.synchronize()
+
+        others = [threading.Thread(target=work) for _ in range(2)]
+        for thread in others:
+            thread.start()
+        work()
+        for thread in others:
+            thread.join()
+    p.save(tmp_path / "trace.json")
+    # NaN and infinities are no JSON.
+    trace = json.loads((tmp_path / "trace.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+    events = trace["traceEvents"]
+    arrow = {"pid", "tid", "ts", "id", "name", "cat"}
+    needed = {"X": {"pid", "tid", "ts", "dur", "name"}, "C": {"pid", "ts", "name", "args"},
+              "M": {"pid", "name", "args"}, "s": arrow, "f": arrow}  # fmt: skip
+    tracks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    arrows: dict[str, list[Any]] = {"s": [], "f": []}
+    for e in events:
+        assert needed[e["ph"]] <= set(e), e
+        assert all(e.get(key, 0) >= 0 for key in ("ts", "dur"))
+        if e["ph"] == "X":
+            begin = round(e["ts"] * 1000)
+            tracks.setdefault((e["pid"], e["tid"]), []).append((begin, begin + round(e["dur"] * 1000)))
+        elif e["ph"] == "C":
+            assert all(type(value) is int for value in e["args"].values())
+        elif e["ph"] in arrows:
+            arrows[e["ph"]].append(e["id"])
+    assert set(tracks) == named and len(tracks) >= 3
+    for track, slices in tracks.items():
+        around: list[int] = []
+        for begin, end in sorted(slices, key=lambda s: (s[0], -s[1])):
+            while around and around[-1] <= begin:
+                around.pop()
+            assert not around or end <= around[-1], f"two slices of {track} overlap, and neither is within the other"
+            around.append(end)
+    assert sorted(arrows["s"]) == sorted(arrows["f"]) and len(arrows["s"]) == len(set(arrows["s"]))
+
+
+def test_names_for_nvidias_tools(tmp_path: Path) -> None:
+    """CuPy's and PyTorch's names for ranges and marks; without a tool they say what NVTX says then."""
+    heard = tmp_path / "heard.txt"
+    script = """if True:
+        import cuprous.torch as torch
+        from cuprous.cuda import nvtx
+        from cuprous.cupyx.profiler import time_range
+        said = [torch.cuda.nvtx.range_push("a"), torch.cuda.nvtx.range_pop(), torch.cuda.nvtx.range_start("r")]
+        torch.cuda.nvtx.range_end(said[-1])
+        torch.cuda.nvtx.mark("m")
+        with torch.cuda.nvtx.range("step {} of {n}", 3, n=4):
+            nvtx.RangePush("coloured", 11)
+            nvtx.RangePop()
+        nvtx.RangePush("plain")
+        nvtx.RangePop()
+        nvtx.Mark("dot", 2)
+        nvtx.MarkC("dot", 0xff123456)
+        nvtx.RangeEnd(nvtx.RangeStart("any thread", 0xff00ff00))
+        @time_range(color_id=0)
+        def work():
+            pass
+        work()
+        with time_range("red", argb_color=0xffff0000, sync=True):
+            pass
+        print(said)
+    """
+    line = [sys.executable, "-c", script]
+    run = functools.partial(subprocess.run, line, check=True, timeout=300, capture_output=True, text=True)
+    tool = compiled("nvtx.c", "nvtx.so") / "nvtx.so"
+    done = run(env={**os.environ, "NVTX_INJECTION64_PATH": str(tool), "STAND_IN_NVTX": str(heard)})
+    assert done.stdout.strip() == "[0, 0, 7]"
+    said = [line for line in heard.read_text().splitlines() if not line.startswith("push cuprous ")]
+    assert [line for line in said if line != "pop "] == [
+        "push a", "start r", "end 7", "mark m", "push step 3 of 4", "push ff007fff coloured", "push plain",
+        "mark ff7f00ff dot", "mark ff123456 dot", "start ff00ff00 any thread", "end 8", "push ff00ff00 work",
+        "push ffff0000 red",
+    ]  # fmt: skip
+    assert said.count("pop ") == sum(line.startswith("push") for line in said)
+    assert run(env={**os.environ, "NVTX_INJECTION64_PATH": ""}).stdout.strip() == "[-2, -2, 0]"
+
+
+def test_cupyx_benchmark() -> None:
+    from cuprous.cupyx import profiler
+
+    x = cp.ones(100)
+    calls: list[float] = []
+
+    def scaled(a: cp.ndarray, by: float = 2.0) -> cp.ndarray:
+        calls.append(by)
+        return a * by
+
+    got = profiler.benchmark(scaled, (x,), {"by": 3.0}, n_repeat=5, n_warmup=2)
+    assert (len(calls), calls[0], got.cpu_times.shape, got.gpu_times.shape[1]) == (7, 3.0, (5,), 5)
+    assert (got.cpu_times > 0).all() and str(got).startswith("scaled ") and "+/-" in str(got)
+    once = profiler.benchmark(scaled, (x,), n_repeat=100, n_warmup=0, max_duration=0.0, name="one")
+    assert (len(once.cpu_times), once.to_str()[:4]) == (1, "one ")
+    bad: list[dict[str, Any]] = [{"args": [x]}, {"kwargs": 3}, {"n_repeat": 1.5}, {"n_repeat": 0}, {"name": 3},
+                                 {"devices": [0]}, {"max_duration": "1"}]  # fmt: skip
+    for wrong in bad:
+        with pytest.raises(ValueError, match="benchmark"):
+            profiler.benchmark(scaled, **wrong)
+    with pytest.raises(NotImplementedError, match="GPU 0"):
+        profiler.benchmark(scaled, devices=(1,))
+    with pytest.raises(ValueError, match="only one"):
+        profiler.time_range("a", 1, 2)
+    with pytest.raises(ValueError, match="message"), profiler.time_range():
+        pass
+    with profiler.profile():
+        pass

@@ -370,11 +370,20 @@ def profile_on() -> bool:
 def profile_now() -> int:
     """The profile's clock, for the beginning of a part."""
 
-def nvtx_push(name: str) -> bool:
-    """Begins a range for NVIDIA's tools; does one listen?"""
+def nvtx_push(name: str, color: int | None = None) -> int | None:
+    """Begins a range for NVIDIA's tools; how deep it lies, none where no tool listens."""
 
-def nvtx_pop() -> None:
-    """Ends the range that was begun last."""
+def nvtx_pop() -> int | None:
+    """Ends the range that was begun last; how deep it lay."""
+
+def nvtx_mark(name: str, color: int | None = None) -> None:
+    """Something took place."""
+
+def nvtx_start(name: str, color: int | None = None) -> int | None:
+    """Begins a range that any thread may end, by the number that this gives."""
+
+def nvtx_end(range: int) -> None:
+    """Ends it."""
 
 def profile_part(name: str, start: int) -> None:
     """A part of the program, named by the user, that began at `start` ends now."""

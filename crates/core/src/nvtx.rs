@@ -3,13 +3,19 @@
 //! A tool names a library of its own in `NVTX_INJECTION64_PATH`, to which we show a table of functions that it fills in.
 //! Without that variable nothing is loaded, and a range costs one load.
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Modules of functions, counted from 1, with their sizes; only the first one's are called.
 const SIZES: [usize; 7] = [0, 16, 9, 15, 7, 16, 7];
 const CORE: usize = 1;
+const MARK_EX: usize = 1;
+const MARK: usize = 2;
+const START_EX: usize = 4;
+const START: usize = 5;
+const END: usize = 7;
+const PUSH_EX: usize = 8;
 const PUSH: usize = 9;
 const POP: usize = 11;
 const MOST: usize = 17;
@@ -71,13 +77,58 @@ extern "C" fn export_table(id: u32) -> *const c_void {
 
 type ExportTable = extern "C" fn(u32) -> *const c_void;
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
+type PushEx = unsafe extern "C" fn(*const Attributes) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
+type Mark = unsafe extern "C" fn(*const c_char);
+type MarkEx = unsafe extern "C" fn(*const Attributes);
+type Start = unsafe extern "C" fn(*const c_char) -> u64;
+type StartEx = unsafe extern "C" fn(*const Attributes) -> u64;
+type End = unsafe extern "C" fn(u64);
 
-/// What a tool filled in.
+/// A name with a colour.
+#[repr(C)]
+struct Attributes {
+    version: u16,
+    size: u16,
+    category: u32,
+    color_type: i32,
+    color: u32,
+    payload_type: i32,
+    reserved: i32,
+    payload: u64,
+    message_type: i32,
+    message: *const c_char,
+}
+
+impl Attributes {
+    /// While the name lives.
+    fn new(name: &CStr, color: u32) -> Attributes {
+        Attributes {
+            version: 3,
+            size: size_of::<Attributes>() as u16,
+            category: 0,
+            color_type: 1,
+            color,
+            payload_type: 0,
+            reserved: 0,
+            payload: 0,
+            message_type: 1,
+            message: name.as_ptr(),
+        }
+    }
+}
+
+/// What a tool filled in; it must have the first two.
 #[derive(Clone, Copy)]
 struct Tool {
     push: Push,
     pop: Pop,
+    push_ex: Option<PushEx>,
+    mark: Option<Mark>,
+    mark_ex: Option<MarkEx>,
+    start: Option<Start>,
+    start_ex: Option<StartEx>,
+    end: Option<End>,
 }
 
 #[cfg(unix)]
@@ -104,9 +155,17 @@ fn load() -> Option<Tool> {
         if push.is_null() || pop.is_null() {
             return None;
         }
+        let filled = |k: usize| FUNCTIONS[CORE].0[k].load(Relaxed);
         Some(Tool {
             push: std::mem::transmute::<*mut c_void, Push>(push),
             pop: std::mem::transmute::<*mut c_void, Pop>(pop),
+            // Null is none.
+            push_ex: std::mem::transmute::<*mut c_void, Option<PushEx>>(filled(PUSH_EX)),
+            mark: std::mem::transmute::<*mut c_void, Option<Mark>>(filled(MARK)),
+            mark_ex: std::mem::transmute::<*mut c_void, Option<MarkEx>>(filled(MARK_EX)),
+            start: std::mem::transmute::<*mut c_void, Option<Start>>(filled(START)),
+            start_ex: std::mem::transmute::<*mut c_void, Option<StartEx>>(filled(START_EX)),
+            end: std::mem::transmute::<*mut c_void, Option<End>>(filled(END)),
         })
     }
 }
@@ -135,10 +194,18 @@ pub fn range(name: impl FnOnce() -> String) -> Option<Range> {
 
 #[cold]
 fn begin(tool: Tool, name: String) -> Range {
-    let name = CString::new(name.replace('\0', " ")).unwrap_or_default();
+    let name = text(&name);
     // SAFETY: the tool's function, and a string that it copies.
     unsafe { (tool.push)(name.as_ptr()) };
     Range(tool)
+}
+
+fn text(name: &str) -> CString {
+    CString::new(name.replace('\0', " ")).unwrap_or_default()
+}
+
+fn tool() -> Option<Tool> {
+    *TOOL.get_or_init(load)
 }
 
 impl Drop for Range {
@@ -148,14 +215,49 @@ impl Drop for Range {
     }
 }
 
-/// Begins a range that [`pop`] ends; does a tool listen?
-pub fn push(name: &str) -> bool {
-    range(|| name.to_owned()).map(std::mem::forget).is_some()
+/// Begins a range that [`pop`] ends, with a colour (0xAARRGGBB) or without; how deep it lies, if a tool listens.
+pub fn push(name: &str, color: Option<u32>) -> Option<i32> {
+    let (tool, name) = (tool()?, text(name));
+    // SAFETY: the tool's function, and a name that it copies.
+    Some(match (tool.push_ex, color) {
+        (Some(push), Some(color)) => unsafe { push(&Attributes::new(&name, color)) },
+        _ => unsafe { (tool.push)(name.as_ptr()) },
+    })
 }
 
-/// Ends the range of the calling thread that was begun last.
-pub fn pop() {
-    if let Some(Some(tool)) = TOOL.get() {
-        drop(Range(*tool));
+/// Ends the range of the calling thread that was begun last; how deep it lay.
+pub fn pop() -> Option<i32> {
+    // SAFETY: the tool's function.
+    tool().map(|tool| unsafe { (tool.pop)() })
+}
+
+/// Something took place.
+pub fn mark(name: &str, color: Option<u32>) {
+    let Some(tool) = tool() else { return };
+    let name = text(name);
+    // SAFETY: as in `push`.
+    match (tool.mark_ex, color, tool.mark) {
+        (Some(mark), Some(color), _) => unsafe { mark(&Attributes::new(&name, color)) },
+        (.., Some(mark)) => unsafe { mark(name.as_ptr()) },
+        _ => {}
+    }
+}
+
+/// Begins a range that any thread may end, by the number that this gives, if a tool listens.
+pub fn start(name: &str, color: Option<u32>) -> Option<u64> {
+    let (tool, name) = (tool()?, text(name));
+    // SAFETY: as in `push`.
+    match (tool.start_ex, color, tool.start) {
+        (Some(start), Some(color), _) => Some(unsafe { start(&Attributes::new(&name, color)) }),
+        (.., Some(start)) => Some(unsafe { start(name.as_ptr()) }),
+        _ => None,
+    }
+}
+
+/// Ends a range that [`start`] began.
+pub fn end(range: u64) {
+    if let Some(end) = tool().and_then(|tool| tool.end) {
+        // SAFETY: the tool's function.
+        unsafe { end(range) };
     }
 }

@@ -109,7 +109,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
         estimate: device_side profiles;
-        profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop;
+        profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop nvtx_mark nvtx_start nvtx_end;
     }
     Ok(())
 }

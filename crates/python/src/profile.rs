@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cuprous_core::nvtx;
 use cuprous_core::profile::{self, Kind};
 use cuprous_watch::profile::{Report, Row};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -78,16 +79,37 @@ pub(crate) fn profile_part(name: &str, start: u64) {
     }
 }
 
-/// Begins a range for NVIDIA's tools; does one listen?
+/// Begins a range for NVIDIA's tools; how deep it lies, none where no tool listens.
 #[pyfunction]
-pub(crate) fn nvtx_push(name: &str) -> bool {
-    cuprous_core::nvtx::push(name)
+#[pyo3(signature = (name, color=None))]
+pub(crate) fn nvtx_push(name: &str, color: Option<u32>) -> Option<i32> {
+    nvtx::push(name, color)
 }
 
-/// Ends the range that was begun last.
+/// Ends the range that was begun last; how deep it lay.
 #[pyfunction]
-pub(crate) fn nvtx_pop() {
-    cuprous_core::nvtx::pop();
+pub(crate) fn nvtx_pop() -> Option<i32> {
+    nvtx::pop()
+}
+
+/// Something took place.
+#[pyfunction]
+#[pyo3(signature = (name, color=None))]
+pub(crate) fn nvtx_mark(name: &str, color: Option<u32>) {
+    nvtx::mark(name, color);
+}
+
+/// Begins a range that any thread may end, by the number that this gives.
+#[pyfunction]
+#[pyo3(signature = (name, color=None))]
+pub(crate) fn nvtx_start(name: &str, color: Option<u32>) -> Option<u64> {
+    nvtx::start(name, color)
+}
+
+/// Ends it.
+#[pyfunction]
+pub(crate) fn nvtx_end(range: u64) {
+    nvtx::end(range);
 }
 
 fn row<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {

@@ -59,6 +59,7 @@ _LAZY = {
     "cg": "",
     "config": "",
     "libdevice": "",
+    "nvtx": "",
     "random": "",
     **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),
     **dict.fromkeys(

@@ -10,10 +10,10 @@ from cuprous._indexing import scatter_add, scatter_max, scatter_min
 
 def __getattr__(name: str) -> Any:
     """Submodules, imported when somebody asks."""
-    if name in ("jit", "scipy"):
+    if name in ("jit", "profiler", "scipy"):
         import importlib
 
-        return importlib.import_module("cuprous.scipy" if name == "scipy" else "cuprous.cupyx.jit")
+        return importlib.import_module("cuprous.scipy" if name == "scipy" else f"cuprous.cupyx.{name}")
     raise AttributeError(f"module 'cuprous.cupyx' has no attribute {name!r}")
 
 

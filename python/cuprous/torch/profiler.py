@@ -98,7 +98,7 @@ class record_function:
         if self._start is not None and _core.profile_on():
             _core.flush()
             _core.profile_part(self.name, self._start)
-        if self._range:
+        if self._range is not None:
             _core.nvtx_pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from cuprous._core import OutOfMemoryError
 from cuprous.torch import _creation, _words
-from cuprous.torch.cuda import _device, _memory, _streams, amp
+from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
 from cuprous.torch.cuda._streams import *  # noqa: F403
@@ -48,6 +48,6 @@ for _name, _of in _words.LEGACY.items():
 
 __all__ = [
     *_device.__all__, *_memory.__all__, *_streams.__all__, "OutOfMemoryError", "amp", "get_rng_state",
-    "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
+    "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "nvtx", "seed", "seed_all", "set_rng_state",
     "set_rng_state_all",
 ]  # fmt: skip
