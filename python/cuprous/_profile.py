@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple
 
 from cuprous import _core
 
 
-class ProfileRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    device_time: float
+    launches: int
+    bytes_in: int
+    copies_in: int
+    bytes_out: int
+    copies_out: int
+    hidden_syncs: int
+    syncs: int
+    copy_time: float
+    wait_time: float
+    planned: int
+    replayed: int
+    plan_time: float
+    run_time: float
+    memory_peak: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRow(_Sums):
     """A line of the program. Times are in seconds.
 
     `device_time` is shared out: a kernel that computes the operations of several lines counts for each of them in
@@ -20,44 +40,15 @@ class ProfileRow(NamedTuple):
     file: str
     line: int
     function: str
-    device_time: float
-    launches: int
-    bytes_in: int
-    copies_in: int
-    bytes_out: int
-    copies_out: int
-    hidden_syncs: int
-    syncs: int
-    copy_time: float
-    wait_time: float
-    planned: int
-    replayed: int
-    plan_time: float
-    run_time: float
-    memory_peak: int
     reasons: list[str]
 
 
-class ProfileTotal(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileTotal(_Sums):
     """All lines together. `wall` is from beginning to end, `python` what of it the host spent in nothing else."""
 
     wall: float
     python: float
-    device_time: float
-    launches: int
-    bytes_in: int
-    copies_in: int
-    bytes_out: int
-    copies_out: int
-    hidden_syncs: int
-    syncs: int
-    copy_time: float
-    wait_time: float
-    planned: int
-    replayed: int
-    plan_time: float
-    run_time: float
-    memory_peak: int
 
 
 class profile:

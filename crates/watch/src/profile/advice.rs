@@ -56,39 +56,34 @@ fn reads_values(row: &Row, report: &Report) -> Said {
 }
 
 fn copies_out(row: &Row, report: &Report) -> Said {
-    let n = row.copies_out;
-    (row.bytes_out > n * VALUE).then(|| {
-        let cost = row.copy_time;
-        let text = format!(
-            "{} copies {} to the host {} ({}). Compute on the device what is needed of it, and copy the result.",
-            row.name(),
-            bytes(row.bytes_out / n),
-            each(n, row.bytes_out),
-            share(cost, report),
-        );
-        (cost, text)
-    })
+    let cure = |_| "Compute on the device what is needed of it, and copy the result.";
+    let data = row.bytes_out > row.copies_out * VALUE;
+    data.then(|| copies(row, report, (row.copies_out, row.bytes_out), "host", cure))
 }
 
 fn copies_in(row: &Row, report: &Report) -> Said {
-    let n = row.copies_in;
-    (row.bytes_in > 0).then(|| {
-        let cost = row.copy_time;
-        let text = format!(
-            "{} copies {} to the device {} ({}). {}",
-            row.name(),
-            bytes(row.bytes_in / n),
-            each(n, row.bytes_in),
-            share(cost, report),
-            if n >= OFTEN {
-                "If it is the same data, move it once, before the loop; else let the copies run beside the work: \
-                 pin_memory() and non_blocking=True."
-            } else {
-                "Create it on the device, or keep it there for all that follows."
-            }
-        );
-        (cost, text)
-    })
+    let cure = |n| {
+        if n >= OFTEN {
+            "If it is the same data, move it once, before the loop; else let the copies run beside the work: \
+             pin_memory() and non_blocking=True."
+        } else {
+            "Create it on the device, or keep it there for all that follows."
+        }
+    };
+    (row.bytes_in > 0).then(|| copies(row, report, (row.copies_in, row.bytes_in), "device", cure))
+}
+
+fn copies(row: &Row, report: &Report, (n, all): (u64, u64), to: &str, cure: fn(u64) -> &'static str) -> (u64, String) {
+    let cost = row.copy_time;
+    let text = format!(
+        "{} copies {} to the {to} {} ({}). {}",
+        row.name(),
+        bytes(all / n.max(1)),
+        each(n, all),
+        share(cost, report),
+        cure(n),
+    );
+    (cost, text)
 }
 
 fn each(n: u64, all: u64) -> String {
