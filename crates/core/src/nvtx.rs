@@ -218,10 +218,12 @@ impl Drop for Range {
 /// Begins a range that [`pop`] ends, with a colour (0xAARRGGBB) or without; how deep it lies, if a tool listens.
 pub fn push(name: &str, color: Option<u32>) -> Option<i32> {
     let (tool, name) = (tool()?, text(name));
-    // SAFETY: the tool's function, and a name that it copies.
-    Some(match (tool.push_ex, color) {
-        (Some(push), Some(color)) => unsafe { push(&Attributes::new(&name, color)) },
-        _ => unsafe { (tool.push)(name.as_ptr()) },
+    // SAFETY: the tool's functions, and a name that they copy.
+    Some(unsafe {
+        match (tool.push_ex, color) {
+            (Some(push), Some(color)) => push(&Attributes::new(&name, color)),
+            _ => (tool.push)(name.as_ptr()),
+        }
     })
 }
 
@@ -236,10 +238,12 @@ pub fn mark(name: &str, color: Option<u32>) {
     let Some(tool) = tool() else { return };
     let name = text(name);
     // SAFETY: as in `push`.
-    match (tool.mark_ex, color, tool.mark) {
-        (Some(mark), Some(color), _) => unsafe { mark(&Attributes::new(&name, color)) },
-        (.., Some(mark)) => unsafe { mark(name.as_ptr()) },
-        _ => {}
+    unsafe {
+        match (tool.mark_ex, color, tool.mark) {
+            (Some(mark), Some(color), _) => mark(&Attributes::new(&name, color)),
+            (.., Some(mark)) => mark(name.as_ptr()),
+            _ => {}
+        }
     }
 }
 
@@ -247,10 +251,12 @@ pub fn mark(name: &str, color: Option<u32>) {
 pub fn start(name: &str, color: Option<u32>) -> Option<u64> {
     let (tool, name) = (tool()?, text(name));
     // SAFETY: as in `push`.
-    match (tool.start_ex, color, tool.start) {
-        (Some(start), Some(color), _) => Some(unsafe { start(&Attributes::new(&name, color)) }),
-        (.., Some(start)) => Some(unsafe { start(name.as_ptr()) }),
-        _ => None,
+    unsafe {
+        match (tool.start_ex, color, tool.start) {
+            (Some(start), Some(color), _) => Some(start(&Attributes::new(&name, color))),
+            (.., Some(start)) => Some(start(name.as_ptr())),
+            _ => None,
+        }
     }
 }
 
