@@ -175,11 +175,11 @@ class _Watch:
                 yield Kernel(kernel.__name__, place, repr(types), source, body, tuple(flags), launch)
         for kernel in self.modules:
             if kernel.code is not None:
-                from cuprous._raw_kernels import _include_options, _translated
+                from cuprous._cuda_headers import include_options, translated
 
-                flags = [*kernel.options, *_include_options()]
+                flags = [*kernel.options, *include_options()]
                 launch = self.launches.get(id(kernel))
-                source = _translated(kernel.code, kernel._module.translate_cucomplex)
+                source = translated(kernel.code, kernel._module.translate_cucomplex)
                 yield Kernel(kernel.name, "CUDA C++", "", source, "", tuple(flags), launch)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cuprous._raw_kernels import _COMPLEX, RawModule
+from cuprous._cuda_headers import COMPLEX
+from cuprous._raw_kernels import RawModule
 from cuprous.pycuda.driver import CompileError, Function, Module
 
 #: PyCUDA's name: options that all modules get.
@@ -14,7 +15,7 @@ DEFAULT_NVCC_FLAGS: list[str] = []
 _HOST_HEADERS = "assert|cstdio|cstdlib|cmath|cuda|cuda_runtime|float|limits|math|stdio|stdlib|string"
 _COMPLEX_HEADER = (
     'extern "C++" {'
-    + _COMPLEX.replace("\n", " ")
+    + COMPLEX.replace("\n", " ")
     + " namespace pycuda { template <class T> using complex = ::complex<T>; } }"
 )
 
