@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 import cuprous as cp
 from cuprous import cuda
-from cuprous.cuda import config
+from cuprous.cuda import _link, config
 
 from .test_host_words import NVRTC
 from .test_raw import ON_GPU
@@ -72,10 +74,11 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
     with pytest.raises(cuda.errors.LinkerError) as missing:
         cuda.jit("void()", link=["nonexistent.a"])(lambda: None)
     assert "nonexistent.a not found" in missing.value.args
-    file = tmp_path / "code.cubin"
-    file.write_bytes(b"")
-    with pytest.raises(NotImplementedError, match="only CUDA C"):
-        cuda.jit(link=[file])(lambda: None)
+    halved = cuda.declare_device("halved", "float16(float16)", link=cuda.Cubin(b""))
+    with pytest.raises(NotImplementedError, match="halved takes or gives float16"):
+        cuda.jit(lambda r: halved(r[0]))
+    with pytest.raises(TypeError, match="setup_callback must be callable"):
+        cuda.CUSource("", setup_callback=1)
     f = cuda.declare_device("f", "int32(float32[:])")
     assert f.sig == cuda.int32(cuda.float32[:]) or f.sig.args == (cuda.float32[:],)
     with pytest.raises(NotImplementedError, match=r"array.* is not supported"):
@@ -84,6 +87,96 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         cuda.declare_device("f", (cuda.int32,))
     with pytest.raises(RuntimeError, match="kernels can call it"):
         cuda.declare_device("f", "int32()")()
+
+
+def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
+    source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
+    file = tmp_path / "twice.ptx"
+    file.write_text("// stands for PTX")
+    twice = cuda.declare_device("twice", "int32(int32)", link=file)
+    thrice = cuda.declare_device("thrice", "float64(float64)", abi="c")
+
+    @cuda.jit(device=True)
+    def both(x):
+        return twice(x) + thrice(x)
+
+    @cuda.jit(link=[cuda.Cubin(b"stands for code", name="thrice")])
+    def kernel(r):
+        r[0] = both(4)
+
+    code = kernel.cuda_code([cuda.float64[::1].key], True, True)
+    assert 'extern "C" __device__ int twice(int*, int);' in code
+    assert 'extern "C" __device__ double thrice(double);' in code
+    # What CUDA C++ defines is declared by it.
+    mixed = cuda.jit(link=[cuda.CUSource(source), cuda.Fatbin(b"")])(kernel.py_func)
+    assert "twice(int*, int);" not in mixed.cuda_code([cuda.float64[::1].key], True, True)
+    if not ON_GPU:  # compiled where something compiles here, and refused by the CPU
+        with pytest.raises(NotImplementedError, match=r"is CUDA C.*GPU"):
+            kernel[1, 1](np.zeros(1))
+
+
+@pytest.mark.skipif(not ON_GPU, reason="device code runs on GPUs")
+@pytest.mark.parametrize("kind", ["ptx", "cubin"])
+def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
+    from cuprous import _nvrtc
+    from cuprous._raw_kernels import _target
+
+    target = _target() if kind != "ptx" else _target().replace("sm_", "compute_")
+    source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
+    code = _nvrtc.compile_source(source, "twice", target, ["--relocatable-device-code=true"]).code
+    file = tmp_path / f"twice.{kind}"
+    file.write_bytes(code)
+    twice = cuda.declare_device("twice", "int32(int32)")
+
+    @cuda.jit(link=[file], max_registers=64)
+    def kernel(r, x):
+        r[0] = twice(x)
+
+    r = np.zeros(1, np.int64)
+    kernel[1, 1](r, 21)
+    assert r[0] == 42
+    broken = cuda.jit(link=[cuda.Cubin(b"no code")])(kernel.py_func)
+    with pytest.raises(RuntimeError, match="cannot be linked"):
+        broken[1, 1](r, 21)
+
+
+def test_callbacks_of_modules() -> None:
+    told: list[tuple[str, int]] = []
+    source = cuda.CUSource(
+        "__device__ int number = 0;",
+        setup_callback=lambda module: told.append(("setup", module.handle)),
+        teardown_callback=lambda module: told.append(("teardown", int(module))),
+    )
+
+    @cuda.jit(link=[source])
+    def kernel(x):
+        pass
+
+    if ON_GPU:
+        kernel[1, 1](1)
+        kernel[1, 1](2)
+        kernel[1, 1](2.5)
+        assert [what for what, _ in told] == ["setup", "setup"]
+        cuda.current_context().reset()
+        assert [what for what, _ in told[2:]] == ["teardown", "teardown"]
+        kernel[1, 1](1)
+        assert len(told) == 5
+        del kernel
+        assert len(told) == 6
+        return
+    kernel[1, 1](1)  # the CPU loads no modules
+    assert told == []
+    reference = weakref.ref(kernel)
+    loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
+    loaded(7)
+    loaded(9)
+    assert told == [("setup", 7), ("setup", 9)]
+    cuda.current_context().reset()
+    assert sorted(told[2:]) == [("teardown", 7), ("teardown", 9)]
+    loaded(8)
+    del kernel, loaded
+    gc.collect()
+    assert told[-1] == ("teardown", 8)
 
 
 def add(x, y):

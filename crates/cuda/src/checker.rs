@@ -101,6 +101,10 @@ impl Checker {
         options: &cuprous_kernel::Options,
     ) -> cuprous_core::Result<()> {
         let unit = user::generate(module, options);
+        if !options.objects.is_empty() {
+            // What it calls is elsewhere: code that is still to be linked.
+            return self.check_source(&unit.source(), &unit.name, &["--relocatable-device-code=true".into()]);
+        }
         // What is linked stands before the prelude: the whole is one text.
         let (prelude, code) =
             if unit.linked.is_empty() { (unit.prelude, unit.code) } else { (Vec::new(), unit.source()) };

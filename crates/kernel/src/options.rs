@@ -1,6 +1,7 @@
 //! How a kernel is compiled: what `cuda.jit` was told.
 
 use crate::fault::Checks;
+use crate::linked::Object;
 
 /// The options that change code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub struct Options {
     pub checks: Checks,
     /// CUDA C++ that it calls functions of.
     pub linked: String,
+    /// Device code that it is linked with.
+    pub objects: Vec<Object>,
 }
 
 impl Default for Options {
@@ -31,6 +34,7 @@ impl Default for Options {
             lineinfo: false,
             checks: Checks { report: true, ..Checks::default() },
             linked: String::new(),
+            objects: Vec::new(),
         }
     }
 }

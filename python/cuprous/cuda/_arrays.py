@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -277,7 +278,9 @@ class Context:
         yield
 
     def reset(self) -> None:
-        """Lets go of cached programs and memory."""
+        """Lets go of cached programs and memory, and of modules that somebody is told of (`setup_callback`)."""
+        if "cuprous.cuda._link" in sys.modules:
+            sys.modules["cuprous.cuda._link"].tear_down()
         close()
 
 

@@ -11,6 +11,7 @@ use cuprous_kernel::{ArrayTy, Module, Options, Order, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
@@ -68,6 +69,10 @@ pub(crate) struct Kernel {
     signatures: Mutex<Vec<Vec<Ty>>>,
     /// Whether those are of a function that kernels call.
     device: bool,
+    /// Called with the driver's handle of each module that is loaded for it.
+    on_load: Option<Py<PyAny>>,
+    /// Held while a module is compiled that somebody is told of, so that there is one for each list of types.
+    compiling: Mutex<()>,
 }
 
 /// A kernel with the shape of its launch.
@@ -232,9 +237,24 @@ impl Kernel {
             None => args.iter().map(Arg::ty).collect(),
         };
         let exact = key_of_all(&types);
+        let Some(on_load) = &self.on_load else {
+            let overload = match self.find(&exact, engine.id) {
+                Some(found) => found,
+                None => self.compile(py, engine, types)?,
+            };
+            return Ok(self.add(overload, exact, key));
+        };
+        // Its globals are set before anybody launches it.
+        let _one_at_a_time = self.compiling.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
         let overload = match self.find(&exact, engine.id) {
             Some(found) => found,
-            None => self.compile(py, engine, types)?,
+            None => {
+                let new = self.compile(py, engine, types)?;
+                if let Some(handle) = new.code.module() {
+                    on_load.call1(py, (handle,))?;
+                }
+                new
+            }
         };
         Ok(self.add(overload, exact, key))
     }
@@ -522,7 +542,7 @@ fn show(types: &[Ty]) -> String {
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new()))]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new(), objects = Vec::new(), on_load = None))]
     #[allow(clippy::too_many_arguments, reason = "the options of cuda.jit")]
     fn new(
         function: Py<PyAny>,
@@ -535,17 +555,22 @@ impl Kernel {
         checks: (bool, bool, bool),
         device: bool,
         linked: String,
-    ) -> Kernel {
+        objects: Vec<super::raw::GivenObject>,
+        on_load: Option<Py<PyAny>>,
+    ) -> PyResult<Kernel> {
+        let objects = objects.into_iter().map(super::raw::object).collect::<PyResult<_>>()?;
         let (report, bounds, values) = checks;
         let checks = Checks { report, bounds, values };
-        Kernel {
+        Ok(Kernel {
             function,
-            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked },
+            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, objects },
             params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
             overloads: Mutex::default(),
             signatures: Mutex::default(),
             device,
-        }
+            on_load,
+            compiling: Mutex::default(),
+        })
     }
 
     /// The Python function.
@@ -591,9 +616,17 @@ impl Kernel {
         let engine = devices::default_engine().or_raise()?;
         let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
+        if let (Some(on_load), Some(handle)) = (&self.on_load, overload.code.module()) {
+            on_load.call1(py, (handle,))?;
+        }
         self.add(overload, key.clone(), key);
         self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
         Ok(())
+    }
+
+    /// Lets go of what it was compiled to: the next launch compiles, or reads from disk, and loads again.
+    fn forget(&self) {
+        self.lock().clear();
     }
 
     /// The types that it is compiled for.
