@@ -413,7 +413,7 @@ _METHODS: dict[str, Any] = {
     "copy_to_host": _interop.copy_to_host, "copy_to_device": _interop.copy_to_device,
     "split": _interop.split_at, "bind": _interop.bind, "getitem": _interop.getitem, "setitem": _interop.setitem,
     "get_ipc_handle": _interop.get_ipc_handle,
-    "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
+    "__array__": _interop.to_numpy_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,
     "__reduce__": _interop.reduce, "__reduce_ex__": _interop.reduce,

@@ -35,7 +35,7 @@ def _check(what: str, backend: str, jitify: bool | None) -> None:
     warnings.warn(said, DeprecationWarning, stacklevel=3)
 
 
-def _target() -> str:
+def target() -> str:
     """What code is compiled for."""
     from cuprous import _nvrtc
     from cuprous.cuda import Device
@@ -98,6 +98,8 @@ class RawModule:
         self.translate_cucomplex = translate_cucomplex
         self.name_expressions = tuple(name_expressions or ())
         self.jitify = bool(jitify)
+        #: Device code that is there already.
+        self._binary: bytes | None = None
         self._lowered: dict[str, str] = {}
         self._modules: dict[str, _core.NativeModule] = {}
 
@@ -115,6 +117,8 @@ class RawModule:
 
     def _make(self, name: str, device: str) -> _core.NativeModule:
         options = [*self.options, *include_options()]
+        if self._binary is not None:
+            return _core.NativeModule(self._binary, True, name, [])
         if self.file_path is None:
             code = self.code or ""
         else:
@@ -129,7 +133,7 @@ class RawModule:
             options.append(f"--include-path={os.path.dirname(os.path.abspath(self.file_path))}")
         code = with_headers_noted(translated(code, self.translate_cucomplex), options[: len(self.options)])
         if device != "cpu" and self._by_hand:
-            compiled = self._compiled(code, name, options, _target())
+            compiled = self._compiled(code, name, options, target())
             self._lowered = compiled.names
             return _core.NativeModule(compiled.code, True, name, options)
         # What only a GPU's own run of the compiler decides is not looked at where there is none.

@@ -119,9 +119,9 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["ptx", "cubin"])
 def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
     from cuprous import _nvrtc
-    from cuprous._raw_kernels import _target
+    from cuprous._raw_kernels import target as own_target
 
-    target = _target() if kind != "ptx" else _target().replace("sm_", "compute_")
+    target = own_target() if kind != "ptx" else own_target().replace("sm_", "compute_")
     source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
     code = _nvrtc.compile_source(source, "twice", target, ["--relocatable-device-code=true"]).code
     file = tmp_path / f"twice.{kind}"
@@ -206,8 +206,29 @@ def test_functions_that_are_not_compiled_for_others() -> None:
         cuda.compile(add, (cuda.int32,) * 2, device=False, abi="c")
     with pytest.raises(NotImplementedError, match="Unsupported ABI: fastcall"):
         cuda.compile_ptx(add, (cuda.int32,) * 2, abi="fastcall")
-    with pytest.raises(NotImplementedError, match="numbers are"):
-        cuda.compile(add, (cuda.float32[:], cuda.int32))
+    with pytest.raises(NotImplementedError, match="numbers and arrays are"):
+        cuda.compile(add, (cuda.types.UniTuple(cuda.int32, 2), cuda.int32))
+    with pytest.raises(ValueError, match="Can only designate forced inlining in LTO-IR"):
+        cuda.compile(add, (cuda.int32,) * 2, forceinline=True)
+
+
+@NVRTC
+def test_arrays_of_functions_for_others_come_in_parts() -> None:
+    def scaled(x, factor, y):
+        i = cuda.grid(1)
+        if i < y.shape[0]:
+            y[i] = x[i, 0] * factor
+
+    types = (cuda.float32[:, :], cuda.float64, cuda.float32[::1])
+    # Numba's order: meminfo, parent, items, itemsize, data, extents, strides.
+    for options, parts in (({"device": False}, 9 + 1 + 7), ({"abi": "c"}, 17), ({"abi": "numba"}, 18)):
+        ptx, returns = cuda.compile(scaled, types, cc=(9, 0), **{"device": True, **options})
+        assert returns == cuda.types.none
+        assert f"scaled_param_{parts - 1}" in ptx and f"scaled_param_{parts}" not in ptx
+    code = [cuda.compile(scaled, types, output="ltoir", forceinline=force)[0] for force in (False, True)]
+    assert code[0] != code[1]
+    with pytest.raises(TypeError, match="void return type"):
+        cuda.compile(lambda x: x[0], (cuda.int32[::1],), device=False)
 
 
 def test_handles_are_of_memory_on_gpus() -> None:

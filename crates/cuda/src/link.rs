@@ -170,7 +170,9 @@ impl Linker<'_> {
 /// Links with nvJitLink, which needs no GPU and no driver.
 pub(crate) fn by_nvjitlink(how: &How<'_>, code: &[u8], objects: &[Object]) -> Result<Vec<u8>> {
     let api = sys::nvjitlink()?;
-    let mut told = vec![c_string(&format!("-arch={}", how.target)), c_string("-lto")];
+    let mut told = vec![c_string(&format!("-arch={}", how.target))];
+    // Without such code the option is an error.
+    told.extend(objects.iter().any(|o| o.kind == ObjectKind::Ltoir).then(|| c_string("-lto")));
     told.extend(how.max_registers.map(|most| c_string(&format!("-maxrregcount={most}"))));
     let mut pointers: Vec<*const c_char> = told.iter().map(|option: &CString| CStr::as_ptr(option)).collect();
     let mut raw: nvJitLinkHandle = null_mut();

@@ -96,6 +96,14 @@ class Dispatcher(_core.Kernel):
         self.compile_for([t.key for t in args], not self.device)
         self._declared.append(tuple(args))
 
+    def recompile(self) -> None:
+        """Forgets what it was compiled to: globals that it uses are looked at anew. For types that it was declared
+        with it is compiled at once.
+        """
+        self.forget()
+        for args in self._declared:
+            self.compile_for([t.key for t in args], not self.device)
+
     def specialize(self, *args: Any) -> Dispatcher:
         """The kernel for these types of arguments (types, or values that have them) and no others.
 

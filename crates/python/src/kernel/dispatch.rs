@@ -132,22 +132,30 @@ impl Kernel {
             return Ok(None);
         }
         let have: Vec<Ty> = args.iter().map(Arg::ty).collect();
-        // What loses least: nothing, then no kind, then anything.
+        // What loses least: nothing, then no kind, then a kind, then a value. A signature is better where fewer do.
         let loss = |wanted: &[Ty]| -> Option<usize> {
             if wanted.len() != have.len() {
                 return None;
             }
             let each = have.iter().zip(wanted).map(|(have, want)| match (have, want) {
                 _ if have == want => Some(0),
-                (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => Some(1),
-                (Ty::Scalar(a), Ty::Scalar(b)) if a.kind() == b.kind() => Some(2),
-                _ => have.converts_to(want).then_some(4),
+                (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => {
+                    Some(if a.kind() == b.kind() { 1 } else { 2 })
+                }
+                (Ty::Scalar(a), Ty::Scalar(b)) if a.kind() == b.kind() => Some(LOSSY),
+                _ => have.converts_to(want).then_some(2 * LOSSY),
             });
             each.sum()
         };
         let best = signatures.iter().filter_map(|s| Some((loss(s)?, s))).min_by_key(|(loss, _)| *loss);
         match best {
-            Some((_, types)) => Ok(Some(types.clone())),
+            Some((least, types)) => {
+                let mut equal = signatures.iter().filter(|s| *s != types && loss(s) == Some(least));
+                match equal.next() {
+                    Some(other) if least >= LOSSY => Err(ambiguous(&have, &[types, other])),
+                    _ => Ok(Some(types.clone())),
+                }
+            }
             None => {
                 let list: Vec<String> = have.iter().map(Ty::to_string).collect();
                 Err(PyTypeError::new_err(format!(
@@ -156,6 +164,13 @@ impl Kernel {
                     signatures.iter().map(|s| show(s)).collect::<Vec<_>>().join(" and ")
                 )))
             }
+        }
+    }
+
+    fn declare(&self, types: Vec<Ty>) {
+        let mut all = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
+        if !all.contains(&types) {
+            all.push(types);
         }
     }
 
@@ -535,6 +550,19 @@ fn arrays_in(ty: &Ty, f: &mut dyn FnMut(&ArrayTy)) {
     }
 }
 
+/// What a value that may not fit costs, among the costs of conversions.
+const LOSSY: usize = 4;
+
+#[cold]
+fn ambiguous(have: &[Ty], best: &[&Vec<Ty>]) -> PyErr {
+    let best: Vec<String> = best.iter().map(|types| show(types)).collect();
+    PyTypeError::new_err(format!(
+        "Ambiguous overloading for argument type(s) {}: {} lose as much; add a signature, or convert the arguments",
+        show(have),
+        best.join(" and ")
+    ))
+}
+
 fn show(types: &[Ty]) -> String {
     format!("({})", types.iter().map(Ty::to_string).collect::<Vec<_>>().join(", "))
 }
@@ -610,7 +638,7 @@ impl Kernel {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
         if !kernel {
             self.module(py, &types, false)?;
-            self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
+            self.declare(types);
             return Ok(());
         }
         let engine = devices::default_engine().or_raise()?;
@@ -620,7 +648,7 @@ impl Kernel {
             on_load.call1(py, (handle,))?;
         }
         self.add(overload, key.clone(), key);
-        self.signatures.lock().unwrap_or_else(|e| e.into_inner()).push(types);
+        self.declare(types);
         Ok(())
     }
 
