@@ -87,11 +87,18 @@ __device__ inline cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, c
 
 @functools.cache
 def _folders() -> tuple[Path, ...]:
-    """Where NVIDIA's wheels keep headers; CCCL's (`<cub/…>`, `<thrust/…>`, `<cuda/std/…>`) lie in one of their own."""
-    from cuprous._nvrtc import wheel_roots
+    """Where NVIDIA's wheels keep headers, and for those that no wheel has a toolkit; CCCL's (`<cub/…>`, `<thrust/…>`,
+    `<cuda/std/…>`) lie in a folder of their own.
+    """
+    from cuprous._nvrtc import toolkits, wheel_roots
 
-    folders = [folder for root in wheel_roots() for folder in sorted(root.glob("*/include"))]
-    return tuple(found for folder in folders for found in (folder, folder / "cccl") if found.is_dir())
+    wheels = [folder for root in wheel_roots() for folder in sorted(root.glob("*/include"))]
+    found = [one for folder in wheels for one in (folder, folder / "cccl") if one.is_dir()]
+    others = [one for home in toolkits() for one in (home / "include", home / "include" / "cccl")]
+    for header in ("cuda_fp16.h", "cuda/std/version"):
+        if not any((folder / header).is_file() for folder in found):
+            found += [folder for folder in others if (folder / header).is_file()][:1]
+    return tuple(found)
 
 
 def include_options() -> tuple[str, ...]:

@@ -11,10 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cuprous import _core
-from cuprous._nvrtc import Compiled, excerpt, wheel_roots
+from cuprous._nvrtc import Compiled, excerpt, toolkits, wheel_roots
 
 #: Options that ask for code which is still to be linked.
 SEPARATE = frozenset(("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"))
+
+
+def _wheels() -> list[Path]:
+    """The folders of wheels, the newest CUDA first."""
+    return [folder for root in wheel_roots() for folder in sorted(root.glob("c*"), reverse=True)]
 
 
 def find_nvcc() -> list[str]:
@@ -25,11 +30,10 @@ def find_nvcc() -> list[str]:
     """
     if os.environ.get("NVCC"):
         return shlex.split(os.environ["NVCC"])
-    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    wheels = [folder for root in wheel_roots() for folder in sorted(root.glob("c*"), reverse=True)]
+    *named, usual = toolkits()
     on_path = shutil.which("nvcc")
     places = [Path(on_path)] if on_path else []
-    places += [home / "bin" / "nvcc" for home in (*homes, *wheels, Path("/usr/local/cuda"))]
+    places += [home / "bin" / "nvcc" for home in (*named, *_wheels(), usual)]
     for place in places:
         if os.access(place, os.X_OK) and place.is_file():
             return [str(place)]
@@ -45,9 +49,7 @@ def device_runtime() -> Path:
     Raises:
         RuntimeError: if it is not installed; it says what to install.
     """
-    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    roots = [*homes, *(f for root in wheel_roots() for f in sorted(root.glob("c*"))), Path("/usr/local/cuda")]
-    for root in roots:
+    for root in (*_wheels(), *toolkits()):
         for folder in ("lib", "lib64"):
             if (root / folder / "libcudadevrt.a").is_file():
                 return root / folder / "libcudadevrt.a"

@@ -35,6 +35,12 @@ def wheel_roots() -> list[Path]:
     return [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
 
 
+def toolkits() -> list[Path]:
+    """Where toolkits are: CUDA_HOME, CUDA_PATH, the usual place."""
+    named = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    return [*named, Path("/usr/local/cuda")]
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     pattern = "*/bin/**/nvrtc64_*.dll" if sys.platform == "win32" else "*/lib/libnvrtc.so.*"

@@ -136,8 +136,9 @@ class RawModule:
             compiled = self._compiled(code, name, options, target())
             self._lowered = compiled.names
             return _core.NativeModule(compiled.code, True, name, options)
-        # What only a GPU's own run of the compiler decides is not looked at where there is none.
-        return _core.NativeModule(code.encode(), device == "cpu" and self._by_hand, name, options)
+        # Where there is no GPU and something compiles all the same, it does so the engine's way.
+        apart = self.jitify or self.backend == "nvcc" or self._separate
+        return _core.NativeModule(code.encode(), device == "cpu" and apart, name, options)
 
     @property
     def _separate(self) -> bool:
@@ -213,7 +214,8 @@ class RawModule:
         """
         kernel = RawKernel.__new__(RawKernel)
         kernel._set(self, name)
-        kernel.kernel  # noqa: B018
+        if _core.get_device() != "cpu":  # which has none, and says so at the launch
+            kernel.kernel  # noqa: B018
         return kernel
 
     def get_global(self, name: str) -> Any:

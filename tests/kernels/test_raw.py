@@ -183,7 +183,7 @@ def test_arguments_of_modules() -> None:
     with pytest.raises(ValueError, match="nvrtc"):
         cp.RawModule(code="", backend="nvcc", name_expressions=["f<int>"])
     with pytest.raises(FileNotFoundError, match="CUDA_ERROR_FILE_NOT_FOUND"):
-        cp.RawModule(path="no_such_file.cubin").get_function("k")
+        cp.RawModule(path="no_such_file.cubin").compile()
     with pytest.warns(DeprecationWarning, match="Avoid passing jitify=False"):
         cp.RawKernel("", "k", jitify=False)
     with pytest.warns(DeprecationWarning, match="jitify=True is deprecated"):
