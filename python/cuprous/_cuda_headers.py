@@ -160,6 +160,11 @@ def with_headers_noted(code: str, options: Sequence[str]) -> str:
     return f"{code}\n// headers {noted.hexdigest()}\n"
 
 
+def has_standard() -> bool:
+    """Whether headers of the standard library are here for devices: `<cuda/std/…>`."""
+    return any((folder / "cuda" / "std").is_dir() for folder in _folders())
+
+
 #: Headers of C that hold nothing a kernel lacks.
 _HOSTS_ONLY = frozenset(("assert", "float", "limits", "math", "stdio", "stdlib", "string", "time"))
 

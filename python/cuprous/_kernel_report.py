@@ -167,6 +167,7 @@ class _Watch:
             flags.append(f"--fmad={str(options.get('fma', True)).lower()}")
             if options.get("max_registers"):
                 flags.append(f"--maxrregcount={options['max_registers']}")
+            flags += options.get("extra", ())
             code = kernel.py_func.__code__
             place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
             for keys, types in zip(kernel.compiled_types(), kernel.signatures, strict=True):

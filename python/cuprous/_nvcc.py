@@ -82,8 +82,8 @@ def compile_source(source: str, name: str, target: str, options: Sequence[str] =
     parts = [part.encode() for part in ("nvcc", stamp, shlex.join(nvcc), target, source, *options)]
     kept = _core.kept_code(parts)
     if kept is not None:
-        log, _, code = kept.partition(b"\0")
-        return Compiled(code, log.decode(), {})
+        said, _, code = kept.partition(b"\0")
+        return Compiled(code, said.decode(), {})
     separate = SEPARATE.intersection(options)
     plain = [option for option in options if option not in SEPARATE]
     arch = f"-gencode=arch={target.replace('sm_', 'compute_')},code={target}"

@@ -138,7 +138,10 @@ def compile_source(
         log = _text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0\n").decode(errors="replace")
         if failed:
             what = f"[{name}] the source does not compile ({_described(failed)})"
-            raise RuntimeError(f"{what}\n{log}\n{excerpt(source, log, name)}".rstrip())
+            from cuprous import _core
+
+            shown = excerpt(source, log, name) or _core.missing_header(log) or ""
+            raise RuntimeError(f"{what}\n{log}\n{shown}".rstrip())
         names = {}
         for expression in expressions:
             lowered = ctypes.c_char_p()

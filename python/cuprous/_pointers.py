@@ -35,7 +35,8 @@ class MemoryPointer:
     @property
     def device(self) -> Any:
         """The device that the memory is on."""
-        return self._array.device
+        device: Any = self._array.device  # type: ignore[attr-defined]
+        return device
 
     def _bytes(self, size: int) -> ndarray:
         return bytes_at(self.ptr, size, self._array, self._array.device_name)

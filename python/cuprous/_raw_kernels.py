@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from cuprous import _core
-from cuprous._cuda_headers import include_options, stand_in, translated, with_headers_noted
+from cuprous._cuda_headers import has_standard, include_options, stand_in, translated, with_headers_noted
 
 
 class _FileNotFound(FileNotFoundError, RuntimeError):
@@ -186,6 +186,8 @@ class RawModule:
                 if not self.jitify or missing is None or missing[1] in headers:
                     raise
                 headers[missing[1]], known = stand_in(missing[1])
+                if not known and "." not in missing[1] and not has_standard():
+                    raise RuntimeError(f"{error}\n<cuda/std/…> stands for it: pip install nvidia-cuda-cccl") from None
                 if not known:
                     warnings.warn(f"[{name}] {missing[1]} was not found and counts as empty", stacklevel=2)
 

@@ -8,12 +8,13 @@ import warnings
 import weakref
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import cuda
+from cuprous import _cuda_headers, cuda
 from cuprous.cuda import _link, config
 
 from .test_host_words import NVRTC
@@ -87,6 +88,36 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         cuda.declare_device("f", (cuda.int32,))
     with pytest.raises(RuntimeError, match="kernels can call it"):
         cuda.declare_device("f", "int32()")()
+
+
+@NVRTC
+def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "include"
+    folder.mkdir()
+    (folder / "factor.h").write_text("#define FACTOR 3\n")
+    (tmp_path / "near.h").write_text("#include <factor.h>\n")
+    file = tmp_path / "times.cu"
+    file.write_text('#include "near.h"\nextern "C" __device__ int times(int x) { return FACTOR * x; }\n')
+    monkeypatch.setattr(config, "CUDA_NVRTC_EXTRA_SEARCH_PATHS", str(folder))
+    times = cuda.declare_device("times", "int32(int32)", link=file, abi="c")
+
+    @cuda.jit
+    def kernel(r):
+        r[0] = times(5)
+
+    assert ", 15;" in cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.int32[::1],), (9, 0))
+    r = np.zeros(1, np.int32)
+    if ON_GPU:
+        kernel[1, 1](r)
+        assert r[0] == 15
+    else:
+        with pytest.raises(NotImplementedError, match="times is CUDA C"):
+            kernel[1, 1](r)
+    absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
+    with mock.patch.object(_cuda_headers, "_folders", lambda: ()):
+        other = cuda.jit(link=absent)(lambda r: None)
+    with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
+        cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (9, 0))
 
 
 def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
@@ -198,6 +229,7 @@ def test_code_of_functions_for_others() -> None:
     [code], returns = cuda.compile_all(add, (cuda.int16, cuda.int16), output="ptx")
     assert returns == cuda.int64
     bounded, _ = cuda.compile_ptx(lambda: None, "void()", launch_bounds=(128, 2, 4), cc=(9, 0))
+    assert ".maxntid 64" in cuda.compile_ptx(lambda: None, "void()", launch_bounds=64, cc=(9, 0))[0]
     assert all(word in bounded for word in (".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4"))
 
 

@@ -40,6 +40,9 @@ pub(crate) fn compile_options(target: &str, options: &Options) -> CompileOptions
     if options.lineinfo {
         all.extra.push("-lineinfo".into());
     }
+    // What it is compiled with may use anything.
+    all.plain = !options.linked.is_empty();
+    all.extra.extend_from_slice(&options.extra);
     all
 }
 

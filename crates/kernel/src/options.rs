@@ -20,6 +20,8 @@ pub struct Options {
     pub checks: Checks,
     /// CUDA C++ that it calls functions of.
     pub linked: String,
+    /// Further options of the CUDA compiler, such as where the headers are that this includes.
+    pub extra: Vec<String>,
     /// Device code that it is linked with.
     pub objects: Vec<Object>,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
             lineinfo: false,
             checks: Checks { report: true, ..Checks::default() },
             linked: String::new(),
+            extra: Vec::new(),
             objects: Vec::new(),
         }
     }

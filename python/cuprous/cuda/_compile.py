@@ -24,6 +24,7 @@ def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags:
 
     source = kernel.cuda_code([t.key for t in args], True, True)
     name = str(kernel.py_func.__name__)
+    flags = [*flags, *kernel._options.get("extra", ())]
     return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
 
 
@@ -77,7 +78,9 @@ def _function(pyfunc: Any, args: Any, wanted: types.Type | None, options: Any, a
     given = ", ".join(text for p in all_params for text in p.declared)
     call = f"{own}({', '.join(p.name for p in all_params)})"
     if abi == "kernel":
-        bounds = [str(int(n or 0)) for n in options["launch_bounds"] or ()]
+        given_bounds = options["launch_bounds"] or ()
+        given_bounds = (given_bounds,) if isinstance(given_bounds, int) else given_bounds
+        bounds = [str(int(n or 0)) for n in given_bounds]
         limits = f"__launch_bounds__({', '.join(bounds)}) " if bounds else ""
         text = f'extern "C" __global__ void {limits}{name}({given}) {{ {before}{call}; }}'
     elif abi == "c":

@@ -257,7 +257,7 @@ def _linked(function: Any, link: Any) -> dict[str, Any]:
     from cuprous.cuda import _link
 
     found = _link.linked(function, link)
-    named = {"linked": found.source, "objects": found.objects, "callbacks": found.callbacks}
+    named = {"linked": found.source, "extra": found.extra, "objects": found.objects, "callbacks": found.callbacks}
     return {name: value for name, value in named.items() if value}
 
 

@@ -75,6 +75,8 @@ class Linked(NamedTuple):
 
     #: CUDA C++, compiled with the kernel.
     source: str
+    #: Where the headers are that it includes, as options of the compiler.
+    extra: list[str]
     #: Device code: endings, names, contents.
     objects: list[tuple[str, str, bytes]]
     #: What is called when modules come and go.
@@ -124,7 +126,17 @@ def linked(function: Any, link: Any) -> Linked:
         text = "\n".join([*(one.prototype() for one in declared if one.name not in names), text])
     coded = [item for item in items if isinstance(item, LinkableCode)]
     callbacks = [(item.setup_callback, item.teardown_callback) for item in coded]
-    return Linked(text, objects, [both for both in callbacks if any(both)])
+    extra: list[str] = []
+    if "#include" in text:
+        from cuprous._cuda_headers import include_options, with_headers_noted
+        from cuprous.cuda import config
+
+        folders = [os.path.dirname(os.path.abspath(f)) for f in items if isinstance(f, (str, os.PathLike))]
+        folders += [folder for folder in config.CUDA_NVRTC_EXTRA_SEARCH_PATHS.split(":") if folder]
+        extra = [f"--include-path={folder}" for folder in dict.fromkeys(folders)]
+        text = with_headers_noted(text, extra)
+        extra += include_options()
+    return Linked(text, extra, objects, [both for both in callbacks if any(both)])
 
 
 class LoadedModule:

@@ -134,6 +134,12 @@ pub(super) fn object((ending, name, data): GivenObject) -> PyResult<Object> {
     }
 }
 
+/// What to do about a header of NVIDIA's that a compiler's log misses.
+#[pyfunction]
+pub(crate) fn missing_header(log: &str) -> Option<String> {
+    cuprous_cuda::nvrtc::missing_header(log)
+}
+
 /// Relocatable device code, linked with other device code for the default device.
 #[pyfunction]
 pub(crate) fn link_code<'py>(

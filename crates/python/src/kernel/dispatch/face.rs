@@ -33,7 +33,7 @@ pub(in crate::kernel) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyRes
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new(), objects = Vec::new(), on_load = None))]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new(), extra = Vec::new(), objects = Vec::new(), on_load = None))]
     #[allow(clippy::too_many_arguments, reason = "the options of cuda.jit")]
     pub(super) fn new(
         function: Py<PyAny>,
@@ -46,6 +46,7 @@ impl Kernel {
         checks: (bool, bool, bool),
         device: bool,
         linked: String,
+        extra: Vec<String>,
         objects: Vec<crate::kernel::raw::GivenObject>,
         on_load: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
@@ -54,7 +55,7 @@ impl Kernel {
         let checks = Checks { report, bounds, values };
         Ok(Kernel {
             function,
-            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, objects },
+            options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, extra, objects },
             params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
             overloads: Mutex::default(),
             signatures: Mutex::default(),
