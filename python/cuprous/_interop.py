@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -15,8 +16,32 @@ class ImplicitConversionError(TypeError):
     """An array would be copied to the host without being asked to."""
 
 
-def refuse_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
-    """`__array__`: always refused."""
+#: Arrays that Numba's words made, by their ids: NumPy may copy them to the host by itself, as Numba has it.
+_copied_freely: dict[int, weakref.ref[ndarray]] = {}
+
+
+def allow_copies(array: ndarray) -> ndarray:
+    """Lets `numpy.asarray` copy an array and its views to the host, which is refused for all others as CuPy does."""
+    key = id(array)
+    _copied_freely[key] = weakref.ref(array, lambda _: _copied_freely.pop(key, None))
+    return array
+
+
+def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
+    """`__array__`: a copy where the array comes from `cuda.to_device` and its like.
+
+    Raises:
+        ImplicitConversionError: for all other arrays.
+        ValueError: for `copy=False`.
+    """
+    root = self
+    while root.base is not None:
+        root = root.base
+    if id(root) in _copied_freely:
+        if copy is False:
+            raise ValueError("`copy=False` is not supported. A copy is always created.")
+        host = asnumpy(self)
+        return host if dtype is None else host.astype(dtype, copy=False)
     raise ImplicitConversionError(
         "Implicit conversion to a NumPy array is not allowed. "
         "Please use `.get()` to construct a NumPy array explicitly."

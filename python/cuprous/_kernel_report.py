@@ -167,6 +167,7 @@ class _Watch:
             flags.append(f"--fmad={str(options.get('fma', True)).lower()}")
             if options.get("max_registers"):
                 flags.append(f"--maxrregcount={options['max_registers']}")
+            flags += options.get("extra", ())
             code = kernel.py_func.__code__
             place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
             for keys, types in zip(kernel.compiled_types(), kernel.signatures, strict=True):
@@ -175,11 +176,11 @@ class _Watch:
                 yield Kernel(kernel.__name__, place, repr(types), source, body, tuple(flags), launch)
         for kernel in self.modules:
             if kernel.code is not None:
-                from cuprous._raw_kernels import _include_options, _translated
+                from cuprous._cuda_headers import include_options, translated
 
-                flags = [*kernel.options, *_include_options()]
+                flags = [*kernel.options, *include_options()]
                 launch = self.launches.get(id(kernel))
-                source = _translated(kernel.code, kernel._module.translate_cucomplex)
+                source = translated(kernel.code, kernel._module.translate_cucomplex)
                 yield Kernel(kernel.name, "CUDA C++", "", source, "", tuple(flags), launch)
 
 

@@ -18,6 +18,7 @@ from cuprous import (
     _interop,
     _joining,
     _manipulation,
+    _pointers,
     _printing,
     _products,
     _reductions,
@@ -331,26 +332,6 @@ _FLAGS = {
 _FLAG_BITS = {0x1: "c_contiguous", 0x2: "f_contiguous", 0x4: "owndata", 0x100: "aligned", 0x400: "writeable"}
 
 
-class MemoryPointer:
-    """Where an array's first element is: `array.data.ptr`."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: ndarray) -> None:
-        self._array = array
-
-    @property
-    def ptr(self) -> int:
-        """The address."""
-        return self._array.address()
-
-    def __int__(self) -> int:
-        return self.ptr
-
-    def __repr__(self) -> str:
-        return f"<MemoryPointer {self.ptr:#x} on {self._array.device_name}>"
-
-
 class FlatIterator:
     """`array.flat`: the elements in C order, to read, write and iterate over."""
 
@@ -432,7 +413,7 @@ _METHODS: dict[str, Any] = {
     "copy_to_host": _interop.copy_to_host, "copy_to_device": _interop.copy_to_device,
     "split": _interop.split_at, "bind": _interop.bind, "getitem": _interop.getitem, "setitem": _interop.setitem,
     "get_ipc_handle": _interop.get_ipc_handle,
-    "__array__": _interop.refuse_array, "__array_ufunc__": _interop.array_ufunc,
+    "__array__": _interop.to_numpy_array, "__array_ufunc__": _interop.array_ufunc,
     "__array_function__": _interop.array_function, "__array_namespace__": array_namespace,
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,
     "__reduce__": _interop.reduce, "__reduce_ex__": _interop.reduce,
@@ -449,7 +430,7 @@ _PROPERTIES: dict[str, property] = {
     "mT": property(_manipulation.matrix_transpose, doc="A view with the last two axes exchanged."),
     "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
     "flags": property(Flags, doc="Contiguity, ownership and what else NumPy's flags say."),
-    "data": property(MemoryPointer, doc="Where the first element is (`.ptr`)."),
+    "data": property(_pointers.MemoryPointer, doc="Where the first element is (`.ptr`)."),
     "is_c_contiguous": _truth("is_c_contiguous", "Whether elements lie row after row, without gaps."),
     "is_f_contiguous": _truth("is_f_contiguous", "Whether elements lie column after column, without gaps."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
@@ -462,10 +443,15 @@ _PROPERTIES: dict[str, property] = {
 def construct(
     cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
 ) -> ndarray:
-    """`cp.ndarray(shape, dtype)`: a new array with arbitrary contents."""
-    if memptr is not None or strides is not None:
-        raise NotImplementedError("[ndarray] memptr= and strides= are not supported; use views")
-    return _creation.empty(shape, dtype, order or "C")
+    """`cp.ndarray(shape, dtype)`: a new array with arbitrary contents; with `memptr` (what has `.ptr`, such as
+    `cuda.alloc` gives) one of that memory, with `strides` in bytes.
+    """
+    if memptr is None and strides is None:
+        return _creation.empty(shape, dtype, order or "C")
+    if memptr is None:
+        raise NotImplementedError("[ndarray] strides= without memptr= is not supported; use views")
+    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    return _pointers.at(memptr, shape, _dtypes.name_of(dtype), strides, order or "C")
 
 
 def attach() -> None:

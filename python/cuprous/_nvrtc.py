@@ -9,7 +9,7 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,12 @@ def wheel_roots() -> list[Path]:
         return [Path(root) for root in given.split(os.pathsep)]
     spec = importlib.util.find_spec("nvidia")
     return [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
+
+
+def toolkits() -> list[Path]:
+    """Where toolkits are: CUDA_HOME, CUDA_PATH, the usual place."""
+    named = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    return [*named, Path("/usr/local/cuda")]
 
 
 @functools.cache
@@ -98,6 +104,7 @@ def compile_source(
     options: Sequence[str] = (),
     expressions: Sequence[str] = (),
     kind: str | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
 
@@ -107,6 +114,7 @@ def compile_source(
         target: what to compile for.
         options: further options of the compiler.
         kind: "PTX", "CUBIN" or "LTOIR" (link-time code); what the target says if it is None.
+        headers: what files of these names hold that the source includes.
         expressions: names such as `sum<float>` that are wanted as the linker knows them; templates are instantiated.
 
     Raises:
@@ -119,7 +127,10 @@ def compile_source(
     arguments = [f"--gpu-architecture={target}", "-default-device", *lto, *defaults, *options]
     encoded = (ctypes.c_char_p * len(arguments))(*(a.encode() for a in arguments))
     program = ctypes.c_void_p()
-    _call("nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), 0, None, None)
+    given = headers or {}
+    texts = (ctypes.c_char_p * len(given))(*(text.encode() for text in given.values()))
+    names_of = (ctypes.c_char_p * len(given))(*(file.encode() for file in given))
+    _call("nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), len(given), texts, names_of)
     try:
         for expression in expressions:
             _call("nvrtcAddNameExpression", program, expression.encode())
@@ -127,7 +138,10 @@ def compile_source(
         log = _text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0\n").decode(errors="replace")
         if failed:
             what = f"[{name}] the source does not compile ({_described(failed)})"
-            raise RuntimeError(f"{what}\n{log}\n{_excerpt(source, log, name)}".rstrip())
+            from cuprous import _core
+
+            shown = excerpt(source, log, name) or _core.missing_header(log) or ""
+            raise RuntimeError(f"{what}\n{log}\n{shown}".rstrip())
         names = {}
         for expression in expressions:
             lowered = ctypes.c_char_p()
@@ -139,7 +153,7 @@ def compile_source(
         _call("nvrtcDestroyProgram", ctypes.byref(program))
 
 
-def _excerpt(source: str, log: str, name: str) -> str:
+def excerpt(source: str, log: str, name: str) -> str:
     """The lines around the first error, with their numbers."""
     import re
 

@@ -2,125 +2,73 @@
 
 from __future__ import annotations
 
-import functools
+import errno
+import json
+import os
+import warnings
 from typing import Any
 
 from cuprous import _core
-
-#: CuPy's header of complex numbers, as far as kernels written for it use it.
-_COMPLEX = """
-template <class T> struct alignas(2 * sizeof(T)) complex {
-    T re, im;
-    __host__ __device__ complex(T r = 0, T i = 0) : re(r), im(i) {}
-    template <class U> __host__ __device__ complex(const complex<U>& o) : re(o.re), im(o.im) {}
-    __host__ __device__ T real() const { return re; }
-    __host__ __device__ T imag() const { return im; }
-    __host__ __device__ void real(T r) { re = r; }
-    __host__ __device__ void imag(T i) { im = i; }
-    __host__ __device__ complex& operator+=(complex o) { re += o.re; im += o.im; return *this; }
-    __host__ __device__ complex& operator-=(complex o) { re -= o.re; im -= o.im; return *this; }
-    __host__ __device__ complex& operator*=(complex o) {
-        return *this = complex(re * o.re - im * o.im, re * o.im + im * o.re);
-    }
-    __host__ __device__ complex& operator/=(complex o) {
-        T n = o.re * o.re + o.im * o.im;
-        return *this = complex((re * o.re + im * o.im) / n, (im * o.re - re * o.im) / n);
-    }
-    friend __host__ __device__ complex operator+(complex a, complex b) { return a += b; }
-    friend __host__ __device__ complex operator-(complex a, complex b) { return a -= b; }
-    friend __host__ __device__ complex operator*(complex a, complex b) { return a *= b; }
-    friend __host__ __device__ complex operator/(complex a, complex b) { return a /= b; }
-    friend __host__ __device__ complex operator-(complex a) { return complex(-a.re, -a.im); }
-    friend __host__ __device__ bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
-    friend __host__ __device__ bool operator!=(complex a, complex b) { return !(a == b); }
-};
-template <class T> __device__ T real(complex<T> a) { return a.re; }
-template <class T> __device__ T imag(complex<T> a) { return a.im; }
-template <class T> __device__ complex<T> conj(complex<T> a) { return complex<T>(a.re, -a.im); }
-template <class T> __device__ T norm(complex<T> a) { return a.re * a.re + a.im * a.im; }
-template <class T> __device__ T abs(complex<T> a) { return hypot(a.re, a.im); }
-template <class T> __device__ T arg(complex<T> a) { return atan2(a.im, a.re); }
-template <class T> __device__ complex<T> polar(T r, T phi) { return complex<T>(r * cos(phi), r * sin(phi)); }
-template <class T> __device__ complex<T> exp(complex<T> a) { return polar(exp(a.re), a.im); }
-"""
-
-#: CUDA's own complex numbers as CuPy's: types, and functions on them.
-_CUDA_COMPLEX = """
-typedef complex<float> cuFloatComplex;
-typedef complex<float> cuComplex;
-typedef complex<double> cuDoubleComplex;
-__device__ inline float cuCrealf(cuFloatComplex z) { return z.real(); }
-__device__ inline float cuCimagf(cuFloatComplex z) { return z.imag(); }
-__device__ inline double cuCreal(cuDoubleComplex z) { return z.real(); }
-__device__ inline double cuCimag(cuDoubleComplex z) { return z.imag(); }
-__device__ inline cuFloatComplex make_cuFloatComplex(float r, float i) { return cuFloatComplex(r, i); }
-__device__ inline cuFloatComplex make_cuComplex(float r, float i) { return cuFloatComplex(r, i); }
-__device__ inline cuDoubleComplex make_cuDoubleComplex(double r, double i) { return cuDoubleComplex(r, i); }
-__device__ inline cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex z) { return cuDoubleComplex(z); }
-__device__ inline cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex z) { return cuFloatComplex(z); }
-__device__ inline cuFloatComplex cuConjf(cuFloatComplex z) { return conj(z); }
-__device__ inline cuDoubleComplex cuConj(cuDoubleComplex z) { return conj(z); }
-__device__ inline cuFloatComplex cuCaddf(cuFloatComplex a, cuFloatComplex b) { return a + b; }
-__device__ inline cuDoubleComplex cuCadd(cuDoubleComplex a, cuDoubleComplex b) { return a + b; }
-__device__ inline cuFloatComplex cuCsubf(cuFloatComplex a, cuFloatComplex b) { return a - b; }
-__device__ inline cuDoubleComplex cuCsub(cuDoubleComplex a, cuDoubleComplex b) { return a - b; }
-__device__ inline cuFloatComplex cuCmulf(cuFloatComplex a, cuFloatComplex b) { return a * b; }
-__device__ inline cuDoubleComplex cuCmul(cuDoubleComplex a, cuDoubleComplex b) { return a * b; }
-__device__ inline cuFloatComplex cuCdivf(cuFloatComplex a, cuFloatComplex b) { return a / b; }
-__device__ inline cuDoubleComplex cuCdiv(cuDoubleComplex a, cuDoubleComplex b) { return a / b; }
-__device__ inline float cuCabsf(cuFloatComplex z) { return abs(z); }
-__device__ inline double cuCabs(cuDoubleComplex z) { return abs(z); }
-__device__ inline cuFloatComplex cuCfmaf(cuFloatComplex a, cuFloatComplex b, cuFloatComplex c) { return a * b + c; }
-__device__ inline cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, cuDoubleComplex c) { return a * b + c; }
-"""
+from cuprous._cuda_headers import has_standard, include_options, stand_in, translated, with_headers_noted
 
 
-@functools.cache
-def _include_options() -> tuple[str, ...]:
-    """Where NVIDIA's wheels keep headers."""
-    import importlib.util
-    from pathlib import Path
+class _FileNotFound(FileNotFoundError, RuntimeError):
+    """As Python says it, and as the driver does."""
 
-    spec = importlib.util.find_spec("nvidia")
-    roots = list(spec.submodule_search_locations or []) if spec else []
-    folders = [folder for root in roots for folder in Path(root).glob("*/include")]
-    return tuple(f"--include-path={folder}" for folder in sorted(folders))
+    def __str__(self) -> str:
+        return f"CUDA_ERROR_FILE_NOT_FOUND: file not found: {self.filename}"
 
 
-def _translated(code: str, cuda_complex: bool = False) -> str:
-    """The source with CuPy's headers written out, and where it is asked for CUDA's header of complex numbers too."""
-    if cuda_complex:
-        for line in ("#include <cuComplex.h>", '#include "cuComplex.h"'):
-            both = "#include <cupy/complex.cuh>\n" + _CUDA_COMPLEX
-            code = code.replace(line, both, 1).replace(line, "")
-    for name in ("cupy/complex.cuh", "cuComplex_bridge.h"):
-        for line in (f"#include <{name}>", f'#include "{name}"'):
-            code = code.replace(line, _COMPLEX, 1).replace(line, "")
-    return code
+def _check(what: str, backend: str, jitify: bool | None) -> None:
+    if backend not in ("nvrtc", "nvcc", "auto"):
+        raise ValueError(f"[{what}] backend={backend!r} is none of nvrtc and nvcc")
+    if jitify is None:
+        return
+    if jitify and backend == "nvcc":
+        raise ValueError("jitify can only be used with the NVRTC backend")
+    said = (
+        "jitify=True is deprecated: NVIDIA's headers are found without it, and it is needed only for the standard"
+        " library's (<type_traits>), for which <cuda/std/type_traits> stands"
+        if jitify
+        else "The jitify argument is deprecated and changes nothing. Avoid passing jitify=False"
+    )
+    warnings.warn(said, DeprecationWarning, stacklevel=3)
 
 
-def _check(what: str, backend: str, **unsupported: Any) -> None:
-    if backend not in ("nvrtc", "auto"):
-        raise NotImplementedError(f"[{what}] backend={backend!r} is not supported; NVRTC compiles here")
-    for name, given in unsupported.items():
-        if given:
-            raise NotImplementedError(f"[{what}] {name}= is not supported; leave it out")
+def target() -> str:
+    """What code is compiled for."""
+    from cuprous import _nvrtc
+    from cuprous.cuda import Device
+
+    own = int(Device().compute_capability)
+    # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
+    return f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
 
 
 class RawModule:
     """A module of CUDA C++ (`code`), or a file of source or device code (`path`).
 
+    NVIDIA's headers are found where its wheels are: `<cuda_fp16.h>` and `<cooperative_groups.h>` in
+    `nvidia-cuda-runtime`, `<cub/…>`, `<thrust/…>` and `<cuda/std/…>` in `nvidia-cuda-cccl`.
+
     Args:
         code: the source.
-        path: a file with source (`.cu`) or device code (`.cubin`, `.fatbin`).
-        options: options for the compiler.
+        path: a file with source (`.cu`) or device code (`.cubin`, `.fatbin`, `.ptx`).
+        options: options for the compiler. `-dc` compiles separately and links with the device's runtime, so that
+            kernels may launch kernels.
+        backend: "nvrtc", or "nvcc", which is looked for on PATH, in CUDA_HOME and among NVIDIA's wheels.
+        translate_cucomplex: CUDA's complex numbers become CuPy's.
         name_expressions: names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates
             are instantiated for them.
         enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
+        jitify: headers of the standard library (`<type_traits>`) are those of `<cuda/std/…>`, and headers that are not
+            found count as empty, with a warning.
 
     Raises:
-        NotImplementedError: for `jitify`, other backends, and where the device is a CPU.
-        RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error.
+        NotImplementedError: where the device is a CPU.
+        RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error; if
+            the compiler asked for is not installed, with what to install.
+        ValueError: for another backend, and `name_expressions` with nvcc.
     """
 
     def __init__(
@@ -133,13 +81,15 @@ class RawModule:
         translate_cucomplex: bool = False,
         enable_cooperative_groups: bool = False,
         name_expressions: Any = None,
-        jitify: bool = False,
+        jitify: bool | None = None,
     ) -> None:
         if (code is None) == (path is None):
             raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
         if name_expressions and path is not None:
             raise TypeError("name_expressions= needs code=: a file's names are what they are")
-        _check("RawModule", backend, jitify=jitify)
+        _check("RawModule", backend, jitify)
+        if name_expressions and backend == "nvcc":
+            raise ValueError("name_expressions= needs the nvrtc backend: nvcc does not say how the linker knows them")
         self.enable_cooperative_groups = enable_cooperative_groups
         self.code = code
         self.file_path = path
@@ -147,38 +97,99 @@ class RawModule:
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
         self.name_expressions = tuple(name_expressions or ())
+        self.jitify = bool(jitify)
+        #: Device code that is there already.
+        self._binary: bytes | None = None
         self._lowered: dict[str, str] = {}
-        self._module: _core.NativeModule | None = None
+        self._modules: dict[str, _core.NativeModule] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was compiled is this process's: where it is unpickled it is compiled, or read from disk, again.
+        return {**self.__dict__, "_lowered": {}, "_modules": {}}
 
     def _native(self, name: str = "RawModule") -> _core.NativeModule:
-        if self._module is None:
-            binary, code = False, b""
-            if self.file_path is not None:
+        """The module on the default device."""
+        device = _core.get_device()
+        found = self._modules.get(device)
+        if found is None:
+            found = self._modules[device] = self._make(name, device)
+        return found
+
+    def _make(self, name: str, device: str) -> _core.NativeModule:
+        options = [*self.options, *include_options()]
+        if self._binary is not None:
+            return _core.NativeModule(self._binary, True, name, [])
+        if self.file_path is None:
+            code = self.code or ""
+        else:
+            try:
                 with open(self.file_path, "rb") as file:
-                    code = file.read()
-                binary = not self.file_path.endswith((".cu", ".cuh", ".cpp"))
-            else:
-                code = (self.code or "").encode()
-            if not binary:
-                code = _translated(code.decode(), self.translate_cucomplex).encode()
-            options = [*self.options, *_include_options()]
-            if self.name_expressions and _core.get_device() != "cpu":
-                code, binary = self._named(code.decode(), name, options), True
-            self._module = _core.NativeModule(code, binary, name, options)
-        return self._module
+                    data = file.read()
+            except FileNotFoundError:
+                raise _FileNotFound(errno.ENOENT, os.strerror(errno.ENOENT), self.file_path) from None
+            if not self.file_path.endswith((".cu", ".cuh", ".cpp")):
+                return _core.NativeModule(data, True, name, options)
+            code = data.decode()
+            options.append(f"--include-path={os.path.dirname(os.path.abspath(self.file_path))}")
+        code = with_headers_noted(translated(code, self.translate_cucomplex), options[: len(self.options)])
+        if device != "cpu" and self._by_hand:
+            compiled = self._compiled(code, name, options, target())
+            self._lowered = compiled.names
+            return _core.NativeModule(compiled.code, True, name, options)
+        # Where there is no GPU and something compiles all the same, it does so the engine's way.
+        apart = self.jitify or self.backend == "nvcc" or self._separate
+        return _core.NativeModule(code.encode(), device == "cpu" and apart, name, options)
 
-    def _named(self, code: str, name: str, options: list[str], target: str | None = None) -> bytes:
-        """Device code, with the names asked for noted as the linker knows them."""
+    @property
+    def _separate(self) -> bool:
+        from cuprous._nvcc import SEPARATE
+
+        return not SEPARATE.isdisjoint(self.options)
+
+    @property
+    def _by_hand(self) -> bool:
+        """Whether more is asked for than the engine's own way from source to device code."""
+        return bool(self.name_expressions or self.jitify or self.backend == "nvcc" or self._separate)
+
+    def _compiled(self, code: str, name: str, options: list[str], target: str) -> Any:
+        """Device code for a target, what the compiler said, and the names asked for as the linker knows them."""
+        from cuprous import _nvcc, _nvrtc
+
+        if self.backend == "nvcc":
+            return _nvcc.compile_source(code, name, target, options)
+        asked = [f"{_nvrtc.version()}", target, str(self.jitify), code, *options, "names", *self.name_expressions]
+        parts = [part.encode() for part in asked]
+        kept = _core.kept_code(parts)
+        if kept is not None:
+            facts, _, rest = kept.partition(b"\0")
+            return _nvrtc.Compiled(rest, *json.loads(facts))
+        compiled = self._by_nvrtc(code, name, options, target)
+        if self._separate and target.startswith("sm_"):
+            library = _nvcc.device_runtime()
+            whole = _core.link_code(compiled.code, [("a", library.name, library.read_bytes())], name)
+            compiled = compiled._replace(code=whole)
+        facts = json.dumps((compiled.log, compiled.names)).encode()
+        _core.keep_code(parts, facts + b"\0" + compiled.code)
+        return compiled
+
+    def _by_nvrtc(self, code: str, name: str, options: list[str], target: str) -> Any:
+        import re
+
         from cuprous import _nvrtc
-        from cuprous.cuda import Device
 
-        if target is None:
-            own = int(Device().compute_capability)
-            # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
-            target = f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
-        compiled = _nvrtc.compile_source(code, name, target, options, self.name_expressions)
-        self._lowered = compiled.names
-        return compiled.code
+        headers: dict[str, str] = {}
+        while True:
+            try:
+                return _nvrtc.compile_source(code, name, target, options, self.name_expressions, headers=headers)
+            except RuntimeError as error:
+                missing = re.search(r'cannot open source file "([^"]+)"', str(error))
+                if not self.jitify or missing is None or missing[1] in headers:
+                    raise
+                headers[missing[1]], known = stand_in(missing[1])
+                if not known and "." not in missing[1] and not has_standard():
+                    raise RuntimeError(f"{error}\n<cuda/std/…> stands for it: pip install nvidia-cuda-cccl") from None
+                if not known:
+                    warnings.warn(f"[{name}] {missing[1]} was not found and counts as empty", stacklevel=2)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now instead of at the first use; what the compiler says goes to `log_stream` if it is given."""
@@ -188,19 +199,25 @@ class RawModule:
 
     def _log(self) -> str:
         """What the compiler says of the source."""
-        from cuprous import _nvrtc
         from cuprous.cuda import Device, is_available
 
         own = int(Device().compute_capability) if is_available() else 90
-        code = _translated(self.code or "", self.translate_cucomplex)
-        return _nvrtc.compile_source(
-            code, "RawModule", f"compute_{own}", [*self.options, *_include_options()], self.name_expressions
-        ).log
+        code = translated(self.code or "", self.translate_cucomplex)
+        options = [*self.options, *include_options()]
+        target = f"sm_{own}" if self.backend == "nvcc" else f"compute_{own}"
+        log: str = self._compiled(code, "RawModule", options, target).log
+        return log
 
     def get_function(self, name: str) -> RawKernel:
-        """A kernel of the module."""
+        """A kernel of the module.
+
+        Raises:
+            RuntimeError: if it has none of the name.
+        """
         kernel = RawKernel.__new__(RawKernel)
         kernel._set(self, name)
+        if _core.get_device() != "cpu":  # which has none, and says so at the launch
+            kernel.kernel  # noqa: B018
         return kernel
 
     def get_global(self, name: str) -> Any:
@@ -227,12 +244,12 @@ class RawKernel:
     Args:
         code: the source; it declares the kernel `extern "C" __global__`.
         name: its name.
-        options: options for the compiler.
+        options, backend, translate_cucomplex, jitify: as for `RawModule`.
         enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
 
     Raises:
-        NotImplementedError: for other backends and `jitify`, and where the device is a CPU.
-        RuntimeError: if the source does not compile.
+        NotImplementedError: where the device is a CPU.
+        RuntimeError: if the source does not compile, or the compiler asked for is not installed.
     """
 
     def __init__(
@@ -244,12 +261,14 @@ class RawKernel:
         translate_cucomplex: bool = False,
         *,
         enable_cooperative_groups: bool = False,
-        jitify: bool = False,
+        jitify: bool | None = None,
     ) -> None:
+        _check("RawKernel", backend, jitify)
         module = RawModule(
             code, options=options, backend=backend, translate_cucomplex=translate_cucomplex,
-            enable_cooperative_groups=enable_cooperative_groups, jitify=jitify,
+            enable_cooperative_groups=enable_cooperative_groups,
         )  # fmt: skip
+        module.jitify = bool(jitify)
         self._set(module, name)
 
     def _set(self, module: RawModule, name: str) -> None:
@@ -259,19 +278,25 @@ class RawKernel:
         self.options = module.options
         self.file_path = module.file_path
         self.enable_cooperative_groups = module.enable_cooperative_groups
-        self._kernel: _core.NativeKernel | None = None
+        self.backend = module.backend
+        self._kernels: dict[str, _core.NativeKernel] = {}
         #: Accepted: a launch asks for as much as it was given.
         self.max_dynamic_shared_size_bytes = 48 << 10
         #: Accepted: the driver divides memory between cache and blocks.
         self.preferred_shared_memory_carveout = -1
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kernels": {}}
+
     @property
     def kernel(self) -> _core.NativeKernel:
-        """The compiled kernel."""
-        if self._kernel is None:
+        """The compiled kernel of the default device."""
+        device = _core.get_device()
+        found = self._kernels.get(device)
+        if found is None:
             module = self._module._native(self.name)
-            self._kernel = module.kernel(self._module._lowered.get(self.name, self.name))
-        return self._kernel
+            found = self._kernels[device] = module.kernel(self._module._lowered.get(self.name, self.name))
+        return found
 
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now instead of at the first launch; what the compiler says goes to `log_stream` if it is given."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
-from cuprous._raw_kernels import _COMPLEX, RawKernel
+from cuprous._cuda_headers import COMPLEX
+from cuprous._raw_kernels import RawKernel
 
 
 class _Names(dict[str, str]):
@@ -163,7 +164,7 @@ def _geometry(array: ndarray) -> bytes:
 
 def source(preamble: str, dtypes: list[str]) -> str:
     half = "#include <cuda_fp16.h>\n" if "float16" in dtypes else ""
-    return half + (_COMPLEX if "complex" in preamble + " ".join(dtypes) else "") + _PRELUDE
+    return half + (COMPLEX if "complex" in preamble + " ".join(dtypes) else "") + _PRELUDE
 
 
 class ElementwiseKernel(Typed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -87,8 +88,6 @@ def test_ptx_of_a_kernel() -> None:
     assert returns == cuda.types.none
     lined, _ = cuda.compile(step.py_func, (cuda.float32[::1],) * 2, device=False, lineinfo=True, fastmath=True)
     assert ".loc" in lined
-    with pytest.raises(NotImplementedError, match="numbers are"):
-        cuda.compile(step.py_func, "void(float32[:], float32[:])")
     with pytest.raises(NotImplementedError, match="exe"):
         cuda.compile(step.py_func, "void(float32[:], float32[:])", output="exe")
     with pytest.raises(TypeError, match="void return type"):
@@ -117,8 +116,9 @@ def test_names_of_templates() -> None:
         code="template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }",
         name_expressions=["twice<float>", "twice<int>"],
     )
-    assert module._named(module.code, "twice", [], "sm_90")[:4] == b"\x7fELF"
-    assert module._lowered["twice<float>"] != module._lowered["twice<int>"]
+    made = module._compiled(module.code, "twice", [], "sm_90")
+    assert made.code[:4] == b"\x7fELF"
+    assert made.names["twice<float>"] != made.names["twice<int>"]
     x = cp.arange(4, dtype=cp.int32)
     if cp.get_device() == "cpu":
         with pytest.raises(NotImplementedError, match="runs on a GPU only"):
@@ -127,7 +127,7 @@ def test_names_of_templates() -> None:
         module.get_function("twice<int>")((1,), (4,), (x,))
         assert x.tolist() == [0, 2, 4, 6]
     with pytest.raises(RuntimeError, match=r"(?s)missing.*>    1 \|"):
-        cp.RawModule(code="int x = missing;", name_expressions=["k"])._named("int x = missing;", "k", [], "sm_90")
+        cp.RawModule(code="", name_expressions=["k"])._compiled("int x = missing;", "k", [], "sm_90")
     with pytest.raises(TypeError, match="name_expressions"):
         cp.RawModule(path="a.cubin", name_expressions=["k"])
 
@@ -156,3 +156,49 @@ def test_cupyx_jit() -> None:
         jit.shared_memory(cp.float32, 3)
     with pytest.raises(NotImplementedError, match="mode"):
         jit.rawkernel(mode="numpy")
+
+
+def test_numpy_copies_arrays_of_numbas_words() -> None:
+    host = np.arange(6.0).reshape(2, 3)
+    on_device = cuda.to_device(host)
+    np.testing.assert_array_equal(np.asarray(on_device), host)
+    np.testing.assert_array_equal(np.array(on_device[1:, ::2], dtype=np.int8), host[1:, ::2])
+    assert np.asarray(cuda.device_array((2, 2), np.int16)).dtype == np.int16
+    with pytest.raises(ValueError, match="`copy=False` is not"):
+        np.array(on_device, copy=False)
+    for refused in (cp.asarray(host), on_device + 1):
+        with pytest.raises(cp.ImplicitConversionError):
+            np.asarray(refused)
+
+
+def test_signatures_that_lose_as_much() -> None:
+    def add(r, x, y):
+        r[0] = x + y
+
+    kernel = cuda.jit(["(float64[::1], float32, float64)", "(float64[::1], float64, float32)"])(add)
+    r = np.zeros(1)
+    with pytest.raises(TypeError, match=r"Ambiguous overloading .*float32, float64\) and .*float64, float32\)"):
+        kernel[1, 1](r, 1.5, 2.5)
+    kernel[1, 1](r, np.float32(1.5), 2.5)
+    assert r[0] == 4
+    wider = cuda.jit(["(float64[::1], float64, float64)", "(float64[::1], int64, int64)"])(add)
+    wider[1, 1](r, np.int32(1), np.int32(2))
+    assert wider.get_regs_per_thread() is not None and r[0] == 3
+
+
+FACTOR = 2
+
+
+def test_globals_are_looked_at_anew() -> None:
+    @cuda.jit
+    def kernel(r):
+        r[0] = FACTOR
+
+    r = np.zeros(1)
+    kernel[1, 1](r)
+    with mock.patch.dict(globals(), FACTOR=5):
+        kernel[1, 1](r)
+        assert r[0] == 2
+        kernel.recompile()
+        kernel[1, 1](r)
+    assert r[0] == 5

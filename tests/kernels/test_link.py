@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import cuda
-from cuprous.cuda import config
+from cuprous import _cuda_headers, cuda
+from cuprous.cuda import _link, config
 
 from .test_host_words import NVRTC
 from .test_raw import ON_GPU
@@ -72,10 +75,11 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
     with pytest.raises(cuda.errors.LinkerError) as missing:
         cuda.jit("void()", link=["nonexistent.a"])(lambda: None)
     assert "nonexistent.a not found" in missing.value.args
-    file = tmp_path / "code.cubin"
-    file.write_bytes(b"")
-    with pytest.raises(NotImplementedError, match="only CUDA C"):
-        cuda.jit(link=[file])(lambda: None)
+    halved = cuda.declare_device("halved", "float16(float16)", link=cuda.Cubin(b""))
+    with pytest.raises(NotImplementedError, match="halved takes or gives float16"):
+        cuda.jit(lambda r: halved(r[0]))
+    with pytest.raises(TypeError, match="setup_callback must be callable"):
+        cuda.CUSource("", setup_callback=1)
     f = cuda.declare_device("f", "int32(float32[:])")
     assert f.sig == cuda.int32(cuda.float32[:]) or f.sig.args == (cuda.float32[:],)
     with pytest.raises(NotImplementedError, match=r"array.* is not supported"):
@@ -84,6 +88,126 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         cuda.declare_device("f", (cuda.int32,))
     with pytest.raises(RuntimeError, match="kernels can call it"):
         cuda.declare_device("f", "int32()")()
+
+
+@NVRTC
+def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "include"
+    folder.mkdir()
+    (folder / "factor.h").write_text("#define FACTOR 3\n")
+    (tmp_path / "near.h").write_text("#include <factor.h>\n")
+    file = tmp_path / "times.cu"
+    file.write_text('#include "near.h"\nextern "C" __device__ int times(int x) { return FACTOR * x; }\n')
+    monkeypatch.setattr(config, "CUDA_NVRTC_EXTRA_SEARCH_PATHS", str(folder))
+    times = cuda.declare_device("times", "int32(int32)", link=file, abi="c")
+
+    @cuda.jit
+    def kernel(r):
+        r[0] = times(5)
+
+    assert ", 15;" in cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.int32[::1],), (9, 0))
+    r = np.zeros(1, np.int32)
+    if ON_GPU:
+        kernel[1, 1](r)
+        assert r[0] == 15
+    else:
+        with pytest.raises(NotImplementedError, match="times is CUDA C"):
+            kernel[1, 1](r)
+    absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
+    with mock.patch.object(_cuda_headers, "_folders", lambda: ()):
+        other = cuda.jit(link=absent)(lambda r: None)
+    with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
+        cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (9, 0))
+
+
+def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
+    source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
+    file = tmp_path / "twice.ptx"
+    file.write_text("// stands for PTX")
+    twice = cuda.declare_device("twice", "int32(int32)", link=file)
+    thrice = cuda.declare_device("thrice", "float64(float64)", abi="c")
+
+    @cuda.jit(device=True)
+    def both(x):
+        return twice(x) + thrice(x)
+
+    @cuda.jit(link=[cuda.Cubin(b"stands for code", name="thrice")])
+    def kernel(r):
+        r[0] = both(4)
+
+    code = kernel.cuda_code([cuda.float64[::1].key], True, True)
+    assert 'extern "C" __device__ int twice(int*, int);' in code
+    assert 'extern "C" __device__ double thrice(double);' in code
+    # What CUDA C++ defines is declared by it.
+    mixed = cuda.jit(link=[cuda.CUSource(source), cuda.Fatbin(b"")])(kernel.py_func)
+    assert "twice(int*, int);" not in mixed.cuda_code([cuda.float64[::1].key], True, True)
+    if not ON_GPU:  # compiled where something compiles here, and refused by the CPU
+        with pytest.raises(NotImplementedError, match=r"is CUDA C.*GPU"):
+            kernel[1, 1](np.zeros(1))
+
+
+@pytest.mark.skipif(not ON_GPU, reason="device code runs on GPUs")
+@pytest.mark.parametrize("kind", ["ptx", "cubin"])
+def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
+    from cuprous import _nvrtc
+    from cuprous._raw_kernels import target as own_target
+
+    target = own_target() if kind != "ptx" else own_target().replace("sm_", "compute_")
+    source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
+    code = _nvrtc.compile_source(source, "twice", target, ["--relocatable-device-code=true"]).code
+    file = tmp_path / f"twice.{kind}"
+    file.write_bytes(code)
+    twice = cuda.declare_device("twice", "int32(int32)")
+
+    @cuda.jit(link=[file], max_registers=64)
+    def kernel(r, x):
+        r[0] = twice(x)
+
+    r = np.zeros(1, np.int64)
+    kernel[1, 1](r, 21)
+    assert r[0] == 42
+    broken = cuda.jit(link=[cuda.Cubin(b"no code")])(kernel.py_func)
+    with pytest.raises(RuntimeError, match="cannot be linked"):
+        broken[1, 1](r, 21)
+
+
+def test_callbacks_of_modules() -> None:
+    told: list[tuple[str, int]] = []
+    source = cuda.CUSource(
+        "__device__ int number = 0;",
+        setup_callback=lambda module: told.append(("setup", module.handle)),
+        teardown_callback=lambda module: told.append(("teardown", int(module))),
+    )
+
+    @cuda.jit(link=[source])
+    def kernel(x):
+        pass
+
+    if ON_GPU:
+        kernel[1, 1](1)
+        kernel[1, 1](2)
+        kernel[1, 1](2.5)
+        assert [what for what, _ in told] == ["setup", "setup"]
+        cuda.current_context().reset()
+        assert [what for what, _ in told[2:]] == ["teardown", "teardown"]
+        kernel[1, 1](1)
+        assert len(told) == 5
+        del kernel
+        assert len(told) == 6
+        return
+    kernel[1, 1](1)  # the CPU loads no modules
+    assert told == []
+    reference = weakref.ref(kernel)
+    loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
+    loaded(7)
+    loaded(9)
+    assert told == [("setup", 7), ("setup", 9)]
+    cuda.current_context().reset()
+    assert sorted(told[2:]) == [("teardown", 7), ("teardown", 9)]
+    loaded(8)
+    del kernel, loaded
+    gc.collect()
+    assert told[-1] == ("teardown", 8)
 
 
 def add(x, y):
@@ -105,6 +229,7 @@ def test_code_of_functions_for_others() -> None:
     [code], returns = cuda.compile_all(add, (cuda.int16, cuda.int16), output="ptx")
     assert returns == cuda.int64
     bounded, _ = cuda.compile_ptx(lambda: None, "void()", launch_bounds=(128, 2, 4), cc=(9, 0))
+    assert ".maxntid 64" in cuda.compile_ptx(lambda: None, "void()", launch_bounds=64, cc=(9, 0))[0]
     assert all(word in bounded for word in (".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4"))
 
 
@@ -113,8 +238,29 @@ def test_functions_that_are_not_compiled_for_others() -> None:
         cuda.compile(add, (cuda.int32,) * 2, device=False, abi="c")
     with pytest.raises(NotImplementedError, match="Unsupported ABI: fastcall"):
         cuda.compile_ptx(add, (cuda.int32,) * 2, abi="fastcall")
-    with pytest.raises(NotImplementedError, match="numbers are"):
-        cuda.compile(add, (cuda.float32[:], cuda.int32))
+    with pytest.raises(NotImplementedError, match="numbers and arrays are"):
+        cuda.compile(add, (cuda.types.UniTuple(cuda.int32, 2), cuda.int32))
+    with pytest.raises(ValueError, match="Can only designate forced inlining in LTO-IR"):
+        cuda.compile(add, (cuda.int32,) * 2, forceinline=True)
+
+
+@NVRTC
+def test_arrays_of_functions_for_others_come_in_parts() -> None:
+    def scaled(x, factor, y):
+        i = cuda.grid(1)
+        if i < y.shape[0]:
+            y[i] = x[i, 0] * factor
+
+    types = (cuda.float32[:, :], cuda.float64, cuda.float32[::1])
+    # Numba's order: meminfo, parent, items, itemsize, data, extents, strides.
+    for options, parts in (({"device": False}, 9 + 1 + 7), ({"abi": "c"}, 17), ({"abi": "numba"}, 18)):
+        ptx, returns = cuda.compile(scaled, types, cc=(9, 0), **{"device": True, **options})
+        assert returns == cuda.types.none
+        assert f"scaled_param_{parts - 1}" in ptx and f"scaled_param_{parts}" not in ptx
+    code = [cuda.compile(scaled, types, output="ltoir", forceinline=force)[0] for force in (False, True)]
+    assert code[0] != code[1]
+    with pytest.raises(TypeError, match="void return type"):
+        cuda.compile(lambda x: x[0], (cuda.int32[::1],), device=False)
 
 
 def test_handles_are_of_memory_on_gpus() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous.pycuda import autoinit, autoprimaryctx, characterize, cumath, curandom, gpuarray, tools
+from cuprous.pycuda import autoinit, autoprimaryctx, characterize, compiler, cumath, curandom, gpuarray, tools
 from cuprous.pycuda import driver as drv
 from cuprous.pycuda.compiler import SourceModule, translated
 from cuprous.pycuda.elementwise import ElementwiseKernel
@@ -313,3 +313,34 @@ def test_tools() -> None:
     record = tools.OccupancyRecord(data, 256, shared_mem=40 << 10, registers=32)
     assert record.limited_by in ("smem", "warps")
     assert cp.get_device() in ("cpu", "cuda:0")
+
+
+def test_bins_of_pools() -> None:
+    pool = tools.DeviceMemoryPool()
+    for size in (*range(70), 1000, 2**20 - 1, 2**20, 2**31 - 1):
+        most = pool.alloc_size(pool.bin_number(size))
+        assert size <= most <= max(1, 1.25 * size) and pool.bin_number(most) == pool.bin_number(size)
+
+
+@NVRTC
+def test_modules_of_several_parts() -> None:
+    module = compiler.DynamicModule(arch="sm_90" if not ON_GPU else None)
+    inner = "__device__ int twice(int x) { return 2 * x; }"
+    outer = "__device__ int twice(int); __global__ void k(int* x) { x[threadIdx.x] = twice(threadIdx.x); }"
+    for source in (inner, outer):
+        module.add_source(source, ["-rdc=true", "-lcudadevrt", "-O3"])
+    with pytest.raises(compiler.CompileError, match="missing"):
+        module.add_source("__device__ int f() { return missing; }")
+    with pytest.raises(NotImplementedError, match="input_type='lto'"):
+        module.add_data(b"", "lto")
+    with pytest.raises(NotImplementedError, match="cublas_device"):
+        module.add_stdlib("cublas_device")
+    with pytest.raises(drv.LogicError, match="nothing was added"):
+        compiler.DynamicModule().link()
+    if not ON_GPU:
+        with pytest.raises(NotImplementedError, match="linked for GPUs only"):
+            module.link()
+        return
+    x = gpuarray.zeros(4, np.int32)
+    module.link().get_function("k")(x, block=(4, 1, 1))
+    np.testing.assert_array_equal(x.get(), [0, 2, 4, 6])

@@ -5,15 +5,26 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import _cuda_headers, _nvcc
+from cuprous._cuda_headers import stand_in, with_headers_noted
+from cuprous._raw_kernels import RawModule
+
+from .test_host_words import NVRTC
 
 ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
 COMPILES = ON_GPU or bool(os.environ.get("CUPROUS_CHECK_CUDA"))
+
+
+EMPTY = 'extern "C" __global__ void empty() {}'
 
 
 @contextlib.contextmanager
@@ -164,9 +175,139 @@ def test_errors_of_the_compiler_show_the_line() -> None:
     assert "x[0] = missing;" in str(caught.value)
 
 
-def test_what_is_not_supported_is_refused() -> None:
-    for arguments in ({"jitify": True}, {"backend": "nvcc"}):
-        with pytest.raises(NotImplementedError, match=next(iter(arguments))):
-            cp.RawKernel("", "k", **arguments)
+def test_arguments_of_modules() -> None:
     with pytest.raises(TypeError, match="Exactly one"):
         cp.RawModule()
+    with pytest.raises(ValueError, match="backend='clang'"):
+        cp.RawKernel("", "k", backend="clang")
+    with pytest.raises(ValueError, match="nvrtc"):
+        cp.RawModule(code="", backend="nvcc", name_expressions=["f<int>"])
+    with pytest.raises(FileNotFoundError, match="CUDA_ERROR_FILE_NOT_FOUND"):
+        cp.RawModule(path="no_such_file.cubin").compile()
+    with pytest.warns(DeprecationWarning, match="Avoid passing jitify=False"):
+        cp.RawKernel("", "k", jitify=False)
+    with pytest.warns(DeprecationWarning, match="jitify=True is deprecated"):
+        cp.RawModule(code="", jitify=True)
+    with pytest.raises(ValueError, match="jitify"):
+        cp.RawModule(code="", jitify=True, backend="nvcc")
+
+
+def test_kernels_are_pickled() -> None:
+    module = cp.RawModule(code=EMPTY, options=("-DX=1",), enable_cooperative_groups=True)
+    again = pickle.loads(pickle.dumps(module))
+    assert (again.code, again.options, again.enable_cooperative_groups) == (module.code, module.options, True)
+    kernel = cp.RawKernel(EMPTY, "empty", ("-DX=1",))
+    with on_gpu():
+        kernel((1,), (1,), ())
+    again = pickle.loads(pickle.dumps(kernel))
+    assert (again.name, again.code) == ("empty", EMPTY)
+    with on_gpu():
+        again((1,), (1,), ())
+
+
+def test_changed_headers_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "outer.h").write_text('#include "inner.h"\n')
+    (tmp_path / "inner.h").write_text("#define NUMBER 1\n")
+    source, options = '#include <outer.h>\n#include "absent.h"\n', (f"-I{tmp_path}", "-DX")
+    first = with_headers_noted(source, options)
+    assert first.startswith(source)
+    assert with_headers_noted(source, ("-I", str(tmp_path))) == first
+    (tmp_path / "inner.h").write_text("#define NUMBER 2\n")
+    assert with_headers_noted(source, (f"--include-path={tmp_path}",)) != first
+    assert with_headers_noted(source, ("-DX",)) == source
+
+
+@NVRTC
+def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
+    std = tmp_path / "cuda" / "std"
+    std.mkdir(parents=True)
+    for name in ("type_traits", "cstdint"):
+        (std / name).write_text(
+            "namespace cuda { namespace std { template <class T> struct plain { typedef T type; }; } }"
+        )
+    with mock.patch.object(_cuda_headers, "_folders", lambda: (tmp_path,)):
+        assert "<cuda/std/cstdint>" in stand_in("stdint.h")[0]
+        assert stand_in("stdio.h") == ("", True) and stand_in("mine.h") == ("", False)
+        code = "#include <type_traits>\n#include <mine.h>\n"
+        code += "template <class T> __global__ void k(typename std::plain<T>::type* x) {}"
+        with pytest.warns(DeprecationWarning):
+            module = cp.RawModule(code=code, jitify=True, name_expressions=["k<int>"])
+            plain = cp.RawModule(code=code, jitify=False, name_expressions=["k<int>"])
+        options = [f"--include-path={tmp_path}"]
+        with pytest.warns(UserWarning, match=r"mine\.h was not found"):
+            made = module._by_nvrtc(code, "k", options, "compute_90")
+        assert made.names["k<int>"] in made.code.decode(errors="replace")
+        with pytest.raises(RuntimeError, match="cannot open source file"):
+            plain._by_nvrtc(code, "k", options, "compute_90")
+
+
+@NVRTC
+def test_names_of_templates_are_kept() -> None:
+    module = cp.RawModule(code="template <class T> __global__ void k(T* x) {}", name_expressions=["k<float>"])
+    made = module._compiled(module.code, "k", [], "compute_90")
+    with mock.patch.object(RawModule, "_by_nvrtc", side_effect=AssertionError):
+        assert module._compiled(module.code, "k", [], "compute_90") == made
+    assert made.names["k<float>"] in made.code.decode(errors="replace")
+
+
+def test_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NVCC", "CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CUPROUS_NVIDIA_ROOTS", str(tmp_path))
+    program = tmp_path / "bin" / "nvcc"
+    program.parent.mkdir()
+    if not os.path.exists("/usr/local/cuda/bin/nvcc"):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(RuntimeError, match="pip install"):
+            _nvcc.find_nvcc()
+    # As nvcc does: a warning, then the code where it was asked for.
+    program.write_text(
+        "#!/bin/sh\n"
+        'for f; do case $f in *broken.cu) echo "$f(2): error: no"; exit 2;; esac; done\n'
+        'echo "warning #177" >&2\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && printf %s "$0" >"$2"; shift; done\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", os.environ["PATH"] + ":/usr/bin:/bin")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert _nvcc.find_nvcc() == [str(program)]
+    monkeypatch.setenv("NVCC", f"{program} --threads 2")
+    assert _nvcc.find_nvcc() == [str(program), "--threads", "2"]
+    source = f"// {tmp_path}\nbroken"
+    for options in ((), ("-dc",)):
+        made = _nvcc.compile_source(source, "k", "sm_90", options)
+        assert made.code == str(program).encode() and made.log == "warning #177"
+    with pytest.raises(RuntimeError, match=r"nvcc refuses the source[\s\S]*>    2 \| broken"):
+        _nvcc.compile_source(f"{source}\n", "broken", "sm_90")
+
+
+@pytest.mark.skipif(not ON_GPU, reason="kernels launch kernels on GPUs")
+def test_kernels_launch_kernels() -> None:
+    try:
+        _nvcc.device_runtime()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    code = r"""
+    extern "C" __global__ void inner(float* x) { x[threadIdx.x] = 1; }
+    extern "C" __global__ void outer(float* x) { inner<<<1, 16>>>(x + 16 * threadIdx.x); }"""
+    x = cp.zeros(64, cp.float32)
+    cp.RawKernel(code, "outer", ("-dc",))((1,), (4,), (x,))
+    assert float(x.sum()) == 64
+
+
+def test_memory_by_its_address() -> None:
+    memory = cp.cuda.alloc(80)
+    memory.copy_from(np.arange(10.0), 80)
+    rows = cp.ndarray((2, 5), cp.float64, memory)
+    np.testing.assert_array_equal(rows.get(), np.arange(10.0).reshape(2, 5))
+    np.testing.assert_array_equal(cp.ndarray((5, 2), "f8", memory, order="F").get(), rows.get().T)
+    np.testing.assert_array_equal(cp.ndarray(4, "f8", memory + 16, strides=(16,)).get(), [2, 4, 6, 8])
+    other = cp.cuda.memory.alloc(80)
+    other.copy_from(rows.data, 80)
+    other.memset(0, 40)
+    back = np.ones(10)
+    other.copy_to_host(back.ctypes.data, 80)
+    np.testing.assert_array_equal(back, [0, 0, 0, 0, 0, 5, 6, 7, 8, 9])
+    with pytest.raises(ValueError, match="8 bytes at the host"):
+        other.copy_from(np.zeros(1), 16)
+    with pytest.raises(NotImplementedError, match="strides"):
+        cp.ndarray(4, "f8", strides=(16,))

@@ -165,8 +165,9 @@ def test_records_on_a_device() -> None:
     np.testing.assert_array_equal(on_device.copy_to_host(), out.copy_to_host())
     with pytest.raises(ValueError, match="shapes"):
         on_device.copy_to_device(host[:2])
-    with pytest.raises(TypeError, match="Implicit conversion"):
-        np.asarray(on_device)
+    np.testing.assert_array_equal(np.asarray(on_device), out.copy_to_host())
+    with pytest.raises(ValueError, match="copy=False"):
+        on_device.__array__(copy=False)
     with pytest.raises(TypeError, match="cannot be an argument"):
         step[1, 1](on_device[0]["v"], out)
 

@@ -42,6 +42,10 @@ const DRIVER: Library = Library {
         "cuModuleUnload",
         "cuModuleGetFunction",
         "cuModuleGetGlobal_v2",
+        "cuLinkCreate_v2",
+        "cuLinkAddData_v2",
+        "cuLinkComplete",
+        "cuLinkDestroy",
         "cuFuncGetAttribute",
         "cuFuncSetAttribute",
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
@@ -105,6 +109,40 @@ const NVRTC: Library = Library {
         "nvrtcGetCUBIN",
         "nvrtcGetProgramLogSize",
         "nvrtcGetProgramLog",
+    ],
+    types: &[],
+};
+
+const NVJITLINK: Library = Library {
+    file: "nvjitlink",
+    name: "NvJitLinkApi",
+    // The header's functions are inline and call symbols that have a version in their names; all versions of the
+    // library have these as well.
+    source: "#define nvJitLinkCreate hidden0\n#define nvJitLinkDestroy hidden1\n#define nvJitLinkAddData hidden2\n\
+             #define nvJitLinkComplete hidden3\n#define nvJitLinkGetLinkedCubinSize hidden4\n\
+             #define nvJitLinkGetLinkedCubin hidden5\n#define nvJitLinkGetErrorLogSize hidden6\n\
+             #define nvJitLinkGetErrorLog hidden7\n#include <nvJitLink.h>\n\
+             #undef nvJitLinkCreate\n#undef nvJitLinkDestroy\n#undef nvJitLinkAddData\n#undef nvJitLinkComplete\n\
+             #undef nvJitLinkGetLinkedCubinSize\n#undef nvJitLinkGetLinkedCubin\n#undef nvJitLinkGetErrorLogSize\n\
+             #undef nvJitLinkGetErrorLog\n\
+             nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle *handle, uint32_t count, const char **options);\n\
+             nvJitLinkResult nvJitLinkDestroy(nvJitLinkHandle *handle);\n\
+             nvJitLinkResult nvJitLinkAddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,\n\
+             size_t size, const char *name);\n\
+             nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle handle);\n\
+             nvJitLinkResult nvJitLinkGetLinkedCubinSize(nvJitLinkHandle handle, size_t *size);\n\
+             nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle handle, void *cubin);\n\
+             nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle handle, size_t *size);\n\
+             nvJitLinkResult nvJitLinkGetErrorLog(nvJitLinkHandle handle, char *log);\n",
+    functions: &[
+        "nvJitLinkCreate",
+        "nvJitLinkDestroy",
+        "nvJitLinkAddData",
+        "nvJitLinkComplete",
+        "nvJitLinkGetLinkedCubinSize",
+        "nvJitLinkGetLinkedCubin",
+        "nvJitLinkGetErrorLogSize",
+        "nvJitLinkGetErrorLog",
     ],
     types: &[],
 };
@@ -267,7 +305,20 @@ const CUDNN: Library = Library {
 };
 
 /// Enums that grow with each CUDA release: the members we use.
-const KEPT_MEMBERS: [(&str, &[&str]); 9] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 10] = [
+    (
+        "CU_JIT_",
+        &[
+            "INPUT_CUBIN",
+            "INPUT_PTX",
+            "INPUT_FATBINARY",
+            "INPUT_OBJECT",
+            "INPUT_LIBRARY",
+            "ERROR_LOG_BUFFER",
+            "ERROR_LOG_BUFFER_SIZE_BYTES",
+            "MAX_REGISTERS",
+        ],
+    ),
     (
         "CUDA_ERROR_",
         &[
@@ -473,7 +524,7 @@ impl ParseCallbacks for HideUnused {
 /// Writes one file for each library, or for one of them.
 pub(crate) fn generate(include: &[String], only: Option<&str>, out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    let all = [DRIVER, NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
+    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
     for library in all.into_iter().filter(|library| only.is_none_or(|name| library.file == name)) {
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;

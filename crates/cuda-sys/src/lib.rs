@@ -1,4 +1,4 @@
-//! Bindings to the CUDA driver, NVRTC, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that finds these
+//! Bindings to the CUDA driver, NVRTC, nvJitLink, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that finds these
 //! libraries at run time.
 //!
 //! Nothing is linked: each library is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a
@@ -8,7 +8,8 @@
 mod loader;
 
 pub use loader::{
-    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, nvrtc, nvrtc_file, set_roots,
+    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, nvjitlink, nvrtc,
+    nvrtc_file, set_roots,
 };
 
 macro_rules! generated {
@@ -38,6 +39,10 @@ generated!(
 generated!(
     /// The run-time compiler (`nvrtc.h`).
     nvrtc
+);
+generated!(
+    /// The linker of device code (`nvJitLink.h`).
+    nvjitlink
 );
 generated!(
     /// Matrix products (`cublasLt.h`).

@@ -14,6 +14,7 @@ use crate::cufft::CufftApi;
 use crate::cusolver::CusolverApi;
 use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
+use crate::nvjitlink::NvJitLinkApi;
 use crate::nvrtc::NvrtcApi;
 
 /// One library: its files by CUDA major version, and where pip puts them.
@@ -35,6 +36,13 @@ const NVRTC: Library = Library {
     files: &[
         (13, "libnvrtc.so.13", "cu13/lib", "nvidia-cuda-nvrtc>=13,<14"),
         (12, "libnvrtc.so.12", "cuda_nvrtc/lib", "nvidia-cuda-nvrtc-cu12"),
+    ],
+};
+const NVJITLINK: Library = Library {
+    name: "nvJitLink",
+    files: &[
+        (13, "libnvJitLink.so.13", "cu13/lib", "nvidia-nvjitlink>=13,<14"),
+        (12, "libnvJitLink.so.12", "nvjitlink/lib", "nvidia-nvjitlink-cu12"),
     ],
 };
 const CUBLASLT: Library = Library {
@@ -141,6 +149,13 @@ pub fn nvrtc_file() -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.components().count() > 1 && path.exists())
 }
 
+/// The linker of link-time code. Needs no driver and no GPU.
+pub fn nvjitlink() -> Result<&'static NvJitLinkApi, MissingLibrary> {
+    static LOADED: Once<NvJitLinkApi> = Once::new();
+    // SAFETY: the file is nvJitLink by its name; opening it expects nothing of us.
+    LOADED.get_or_load(|| NVJITLINK.open(|path| unsafe { NvJitLinkApi::new(path) }))
+}
+
 /// Matrix products.
 pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
@@ -178,7 +193,7 @@ pub fn cudnn() -> Result<&'static CudnnApi, MissingLibrary> {
 
 /// The line for the shell that installs the library of that name for a driver of that CUDA major version.
 pub fn cure_for(name: &str, driver_major: u32) -> Option<String> {
-    let all = [NVRTC, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
+    let all = [NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
     all.iter().find(|library| library.name == name).map(|library| library.cure(driver_major))
 }
 

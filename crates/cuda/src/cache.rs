@@ -55,6 +55,17 @@ impl CacheKey {
         CacheKey(hash.finalize().into())
     }
 
+    /// The key of what is made of such parts, in this order.
+    #[must_use]
+    pub fn of(parts: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        CacheKey(hash.finalize().into())
+    }
+
     /// The file's name.
     fn file_name(&self) -> String {
         let mut name: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -101,10 +101,15 @@ impl Checker {
         options: &cuprous_kernel::Options,
     ) -> cuprous_core::Result<()> {
         let unit = user::generate(module, options);
-        // What is linked stands before the prelude: the whole is one text.
-        let (prelude, code) =
-            if unit.linked.is_empty() { (unit.prelude, unit.code) } else { (Vec::new(), unit.source()) };
-        let name = unit.name;
+        if !options.objects.is_empty() || !unit.linked.is_empty() {
+            let mut told = options.extra.clone();
+            if !options.objects.is_empty() {
+                // What it calls is elsewhere: code that is still to be linked.
+                told.push("--relocatable-device-code=true".into());
+            }
+            return self.check_source(&unit.source(), &unit.name, &told);
+        }
+        let (name, prelude, code) = (unit.name, unit.prelude, unit.code);
         let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
         // What users write reaches every corner of the assembler: each kernel goes on to it.
         self.add(|target| target.starts_with("sm_"), |_| Ok(vec![stage.clone()])).map_err(translate)

@@ -21,6 +21,7 @@ use crate::cusolver::Cusolver;
 use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
+use crate::link;
 use crate::pool::{DeviceSegments, Pool};
 use crate::staging::{APART, Arrivals, Pinned, Staging};
 use crate::timing::{Begun, Timing};
@@ -505,6 +506,15 @@ impl Device for CudaDevice {
         options: &[String],
     ) -> cuprous_core::Result<Arc<dyn RawModule>> {
         Ok(Arc::new(CudaModule::new(&self.0, code, binary, name, options).map_err(translate)?))
+    }
+
+    fn link(
+        &self,
+        code: &[u8],
+        objects: &[cuprous_kernel::linked::Object],
+        name: &str,
+    ) -> cuprous_core::Result<Arc<[u8]>> {
+        link::link(&self.0, code, objects, name, None).map_err(translate)
     }
 
     fn trim(&self) {

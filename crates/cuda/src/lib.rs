@@ -13,6 +13,7 @@ mod device;
 pub mod driver;
 pub mod error;
 pub mod graph;
+mod link;
 pub mod nvrtc;
 pub mod pool;
 mod routines;

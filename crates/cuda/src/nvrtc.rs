@@ -240,7 +240,8 @@ fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Co
     let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
     let log = program.log().unwrap_or_default();
     if status != nvrtcResult::NVRTC_SUCCESS {
-        let excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered(source, line));
+        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered(source, line));
+        excerpt.extend(missing_header(&log));
         return Err(CudaError::Compile { name: name.into(), status: status_text(api, status), log, excerpt });
     }
     let cubin = if options.is_virtual() { Vec::new() } else { program.cubin()? };
@@ -265,6 +266,21 @@ fn without_least_blocks(source: &str) -> Option<String> {
         }
     }
     any.then_some(roomy)
+}
+
+/// NVIDIA's headers by how their names begin, and the wheel that has them.
+const HEADERS: [(&[&str], &str); 3] = [
+    (&["cub/", "thrust/", "cuda/", "nv/"], "nvidia-cuda-cccl"),
+    (&["curand"], "nvidia-curand"),
+    (&["cuda", "cooperative_groups", "mma.h", "math_constants.h", "vector_", "device_", "crt/"], "nvidia-cuda-runtime"),
+];
+
+/// What to do about a header of NVIDIA's that is not there.
+pub fn missing_header(log: &str) -> Option<String> {
+    let (_, rest) = log.split_once("cannot open source file \"")?;
+    let name = rest.split_once('"')?.0;
+    let (_, wheel) = HEADERS.iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start)))?;
+    Some(format!("{name} is a header of NVIDIA's that is not installed: pip install {wheel}\n"))
 }
 
 /// The line of the first `name(LINE): error` in a log.
@@ -336,6 +352,16 @@ pub(crate) mod tests {
         assert_eq!(pick_arch(&archs, (8, 9)).as_deref(), Some("sm_86"));
         assert_eq!(pick_arch(&archs, (10, 3)).as_deref(), Some("sm_100"));
         assert_eq!(pick_arch(&archs, (7, 0)), None);
+    }
+
+    #[test]
+    fn missing_headers_name_their_wheel() {
+        let of =
+            |name: &str| missing_header(&format!("k(1): catastrophic error: cannot open source file \"{name}\"\n"));
+        for (name, wheel) in [("cub/cub.cuh", "cccl"), ("cuda_fp16.h", "runtime"), ("curand_kernel.h", "curand")] {
+            assert!(of(name).is_some_and(|text| text.contains(wheel)), "{name}");
+        }
+        assert_eq!(of("mine.h"), None);
     }
 
     /// Twelve doubles that live across divisions, in 32 registers.

@@ -15,6 +15,7 @@ use crate::compile;
 use crate::device::{Counters, Gpu};
 use crate::driver::{Function, FunctionInfo, LaunchShape, Module, memcpy_dtoh_async, memset_async};
 use crate::error::{CudaError, Result, translate};
+use crate::link;
 use crate::nvrtc::CompileOptions;
 
 /// A function of a loaded module.
@@ -39,6 +40,9 @@ pub(crate) fn compile_options(target: &str, options: &Options) -> CompileOptions
     if options.lineinfo {
         all.extra.push("-lineinfo".into());
     }
+    // What it is compiled with may use anything.
+    all.plain = !options.linked.is_empty();
+    all.extra.extend_from_slice(&options.extra);
     all
 }
 
@@ -176,7 +180,15 @@ impl CudaKernel {
     pub(crate) fn new(gpu: &Arc<Gpu>, ir: &Ir, options: &Options) -> Result<CudaKernel> {
         gpu.context.make_current()?;
         let code = generate(ir, options);
-        let cubin = compile::cubin(gpu, &code.source(), &code.name, &compile_options(&gpu.target, options))?;
+        let mut told = compile_options(&gpu.target, options);
+        let whole = options.objects.is_empty();
+        if !whole {
+            told.extra.push("--relocatable-device-code=true".into());
+        }
+        let mut cubin = compile::cubin(gpu, &code.source(), &code.name, &told)?;
+        if !whole {
+            cubin = link::link(gpu, &cubin, &options.objects, &code.name, options.max_registers)?;
+        }
         let module = Arc::new(Module::load(gpu.context, &cubin)?);
         let kernel = ir.kernel();
         let types: Vec<Ty> = kernel.vars[..kernel.params].iter().map(|v| v.ty.clone()).collect();
@@ -220,6 +232,10 @@ impl UserKernel for CudaKernel {
             true => self.loaded.fault().map_err(translate),
             false => Ok(None),
         }
+    }
+
+    fn module(&self) -> Option<u64> {
+        Some(self.loaded.module.handle())
     }
 
     fn source(&self) -> String {

@@ -1,11 +1,55 @@
-//! Functions of CUDA C++ that kernels call: rows of the table of builtins, made as Python declares them.
+//! Functions of CUDA C++ that kernels call: rows of the table of builtins, made as Python declares them; device code
+//! that kernels are linked with.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use cuprous_core::DType;
 
 use crate::table::{Row, Slot};
+
+/// What device code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// Text for the driver's assembler.
+    Ptx,
+    /// Code for one GPU.
+    Cubin,
+    /// Code for several GPUs.
+    Fatbin,
+    /// A file of the host with device code in it.
+    Object,
+    /// Several of those.
+    Archive,
+    /// Code for link-time optimization.
+    Ltoir,
+}
+
+impl ObjectKind {
+    /// By the ending of a file's name.
+    pub fn of(ending: &str) -> Option<ObjectKind> {
+        Some(match ending {
+            "ptx" => ObjectKind::Ptx,
+            "cubin" => ObjectKind::Cubin,
+            "fatbin" => ObjectKind::Fatbin,
+            "o" | "obj" => ObjectKind::Object,
+            "a" | "lib" => ObjectKind::Archive,
+            "ltoir" => ObjectKind::Ltoir,
+            _ => return None,
+        })
+    }
+}
+
+/// Device code that a kernel or module is linked with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// What messages call it.
+    pub name: String,
+    /// The code.
+    pub data: Arc<[u8]>,
+}
 
 static KNOWN: LazyLock<Mutex<HashMap<String, &'static Row>>> = LazyLock::new(Mutex::default);
 /// How a call looks where the function gives its result through its first argument, as Numba's device functions do.

@@ -1,6 +1,7 @@
 //! How a kernel is compiled: what `cuda.jit` was told.
 
 use crate::fault::Checks;
+use crate::linked::Object;
 
 /// The options that change code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,10 @@ pub struct Options {
     pub checks: Checks,
     /// CUDA C++ that it calls functions of.
     pub linked: String,
+    /// Further options of the CUDA compiler, such as where the headers are that this includes.
+    pub extra: Vec<String>,
+    /// Device code that it is linked with.
+    pub objects: Vec<Object>,
 }
 
 impl Default for Options {
@@ -31,6 +36,8 @@ impl Default for Options {
             lineinfo: false,
             checks: Checks { report: true, ..Checks::default() },
             linked: String::new(),
+            extra: Vec::new(),
+            objects: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
+use cuprous_kernel::linked::Object;
 
 use crate::kernels::{KernelRef, RawModule};
 use crate::program::Program;
@@ -84,6 +85,15 @@ pub trait Device: Send + Sync {
         let _ = (code, binary, options);
         Err(Error::not_implemented(format!(
             "[{name}] CUDA C++ runs on a GPU only, and the device is {}; kernels written in Python (cuda.jit) run here too",
+            self.name()
+        )))
+    }
+
+    /// Links relocatable device code with other device code.
+    fn link(&self, code: &[u8], objects: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        let _ = (code, objects);
+        Err(Error::not_implemented(format!(
+            "[{name}] device code is linked for GPUs only, and the device is {}",
             self.name()
         )))
     }

@@ -93,6 +93,11 @@ pub trait UserKernel: Any + Send + Sync {
         Ok(None)
     }
 
+    /// The driver's handle of the module that it is in, where there is one.
+    fn module(&self) -> Option<u64> {
+        None
+    }
+
     /// The code as people read it.
     fn source(&self) -> String;
 }

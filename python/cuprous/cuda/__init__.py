@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous._core import OutOfMemoryError
 from cuprous._device import MemoryPool, PinnedMemoryPool
+from cuprous._pointers import MemoryPointer, alloc
 from cuprous.cuda import _intrinsics, errors, memory, runtime, types
 from cuprous.cuda._arrays import (
     as_cuda_array,
@@ -106,12 +107,12 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Device", "Event", "ExternalStream", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "Reduce", "Stream",
-    "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context", "default_stream",
-    "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event", "event_elapsed_time",
-    "external_stream", "fp16", "from_cuda_array_interface", "get_current_device", "get_current_stream", "get_device_id",
-    "get_device_properties", "get_elapsed_time", "gpus", "gridDim", "is_available", "is_cuda_array", "jit", "laneid",
-    "legacy_default_stream", "list_devices", "local", "memory", "per_thread_default_stream", "pinned", "pinned_array",
-    "pinned_array_like", "reduce", "runtime", "select_device", "shared", "stream", "synchronize", "threadIdx",
-    "to_device", "types", "warpsize",
+    "Device", "Event", "ExternalStream", "MemoryPointer", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool",
+    "Reduce", "Stream", "alloc", "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context",
+    "default_stream", "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event",
+    "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface", "get_current_device",
+    "get_current_stream", "get_device_id", "get_device_properties", "get_elapsed_time", "gpus", "gridDim",
+    "is_available", "is_cuda_array", "jit", "laneid", "legacy_default_stream", "list_devices", "local", "memory",
+    "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "reduce", "runtime", "select_device",
+    "shared", "stream", "synchronize", "threadIdx", "to_device", "types", "warpsize",
 ]  # fmt: skip

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core
 from cuprous._args import ndarray
+from cuprous._interop import allow_copies
 from cuprous.cuda._device import Device, get_device_id
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
@@ -27,7 +29,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         from cuprous.cuda import _records
 
         return _records.copied(obj)
-    return convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
+    made = convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
+    return made if made is obj else allow_copies(made)
 
 
 def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
@@ -44,7 +47,7 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
         from cuprous.cuda import _records
 
         return _records.empty(shape, dtype)
-    return empty(tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape, dtype, order)
+    return allow_copies(empty(tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape, dtype, order))
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
@@ -277,7 +280,9 @@ class Context:
         yield
 
     def reset(self) -> None:
-        """Lets go of cached programs and memory."""
+        """Lets go of cached programs and memory, and of modules that somebody is told of (`setup_callback`)."""
+        if "cuprous.cuda._link" in sys.modules:
+            sys.modules["cuprous.cuda._link"].tear_down()
         close()
 
 

@@ -24,6 +24,7 @@ def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags:
 
     source = kernel.cuda_code([t.key for t in args], True, True)
     name = str(kernel.py_func.__name__)
+    flags = [*flags, *kernel._options.get("extra", ())]
     return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
 
 
@@ -31,11 +32,37 @@ def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
+class _Parameter:
+    """A parameter as Numba's code has it: an array comes in parts, of which two are not looked at."""
+
+    def __init__(self, k: int, cpp: str) -> None:
+        self.name, self.cpp = f"a{k}", cpp
+        found = re.fullmatch(r"(array|strided)<(.*), (\d+)>", cpp)
+        #: How it is declared, and the statement that puts it together.
+        self.declared, self.made = [f"{cpp} {self.name}"], ""
+        if found is None:
+            return
+        kind, item, axes = found[1], found[2], int(found[3])
+        shape = [f"{self.name}_shape{axis}" for axis in range(axes)]
+        strides = [f"{self.name}_stride{axis}" for axis in range(axes)]
+        own = ["void* {}_meminfo", "void* {}_parent", "long long {}_items", "long long {}_itemsize"]
+        self.declared = [text.format(self.name) for text in own] + [f"{item}* {self.name}_data"]
+        self.declared += [f"long long {part}" for part in shape + strides]
+        parts = [f"{self.name}_data", f"{{{', '.join(shape) or '1'}}}"]
+        if kind == "strided":
+            parts.append(f"{{{', '.join(strides) or '0'}}}")
+        self.made = f"{cpp} {self.name} = {{{', '.join(parts)}}}; "
+
+
+def _check(args: Any) -> None:
+    for arg in args:
+        if arg is types.none or arg.key[0] == "tuple":
+            raise NotImplementedError(f"[cuda.compile] a parameter of {arg} is not supported: numbers and arrays are")
+
+
 def _function(pyfunc: Any, args: Any, wanted: types.Type | None, options: Any, abi: str, name: str) -> tuple[str, Any]:
     """CUDA C++ of a function for code elsewhere, and the type of what it returns."""
-    for arg in args:
-        if len(arg.key) != 1 or arg is types.none:
-            raise NotImplementedError(f"[cuda.compile] a device function of {arg} is not supported: numbers are")
+    _check(args)
     core = jit(device=True, **options)(pyfunc)
     if wanted is not None and wanted is not types.none:
         params = [f"a{k}" for k in range(len(args))]
@@ -43,16 +70,28 @@ def _function(pyfunc: Any, args: Any, wanted: types.Type | None, options: Any, a
         core = jit(device=True, **options)(
             made("converted", params, [f"return result(core({', '.join(params)}))"], names)
         )
-    source, own, ret, params, key = core.device_code([t.key for t in args], name)
-    given = ", ".join(f"{c} a{k}" for k, c in enumerate(params))
-    call = f"{own}({', '.join(f'a{k}' for k in range(len(params)))})"
-    if abi == "c":
-        text = f'extern "C" __device__ {ret} {name}({given}) {{ {"" if ret == "void" else "return "}{call}; }}'
+    source, own, ret, cpps, key = core.device_code([t.key for t in args], name)
+    if key[0] in ("array", "tuple"):
+        raise NotImplementedError(f"[cuda.compile] a device function that returns {types._from_key(key)}: numbers are")
+    all_params = [_Parameter(k, cpp) for k, cpp in enumerate(cpps)]
+    before = "".join(p.made for p in all_params)
+    given = ", ".join(text for p in all_params for text in p.declared)
+    call = f"{own}({', '.join(p.name for p in all_params)})"
+    if abi == "kernel":
+        given_bounds = options["launch_bounds"] or ()
+        given_bounds = (given_bounds,) if isinstance(given_bounds, int) else given_bounds
+        bounds = [str(int(n or 0)) for n in given_bounds]
+        limits = f"__launch_bounds__({', '.join(bounds)}) " if bounds else ""
+        text = f'extern "C" __global__ void {limits}{name}({given}) {{ {before}{call}; }}'
+    elif abi == "c":
+        head = f'extern "C" __device__ {ret} {name}({given})'
+        text = f"{head} {{ {before}{'' if ret == 'void' else 'return '}{call}; }}"
     else:
         # As Numba has it: the result goes through the first parameter, and 0 says that nothing was raised.
         out = "void* r" if ret == "void" else f"{ret}* r"
         given = f"{out}, {given}" if given else out
-        text = f'extern "C" __device__ int {name}({given}) {{ {"" if ret == "void" else "*r = "}{call}; return 0; }}'
+        head = f'extern "C" __device__ int {name}({given})'
+        text = f"{head} {{ {before}{'' if ret == 'void' else '*r = '}{call}; return 0; }}"
     return f"{source}\n{text}\n", types._from_key(key)
 
 
@@ -74,10 +113,10 @@ def compile(
         abi: of functions "c", `int f(int a)`; "numba", `int f(int* result, int a)`. None is "c"; kernels have none.
         abi_info: {"abi_name": "f"} names the function; its own name if it is left out.
         output: "ptx" or "ltoir".
-        forceinline: accepted; the compiler that links it decides.
+        forceinline: whoever calls it has it inlined; needs output="ltoir", with which that can be.
 
     Raises:
-        NotImplementedError: for another `abi` or `output`, and functions of arrays and tuples.
+        NotImplementedError: for another `abi` or `output`, parameters that are tuples, results that are no numbers.
         RuntimeError: where NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
@@ -87,6 +126,10 @@ def compile(
         raise NotImplementedError(f"Unsupported ABI: {abi}")
     if abi == "c" and not device:
         raise NotImplementedError("The C ABI is not supported for kernels")
+    if forceinline and output != "ltoir":
+        raise ValueError("Can only designate forced inlining in LTO-IR")
+    if forceinline and not device:
+        raise ValueError("Cannot force inlining of kernels")
     if output not in ("ptx", "ltoir"):
         raise NotImplementedError(f"Unsupported output type: {output}")
     found = types.signature_of(sig)
@@ -100,10 +143,14 @@ def compile(
     if device:
         source, returns = _function(pyfunc, args, wanted, options, abi or "c", name)
         flags.append("--relocatable-device-code=true")
+        if forceinline:
+            source = source.replace('extern "C" __device__ ', 'extern "C" __device__ __attribute__((always_inline)) ')
     else:
         if wanted is not None and wanted is not types.none:
             raise TypeError("CUDA kernel must have void return type.")
-        source, returns = jit(**options)(pyfunc).cuda_code([t.key for t in args], True, True), types.none
+        source, returns = _function(pyfunc, args, None, options, "kernel", name)
+        if returns is not types.none:
+            raise TypeError("CUDA kernel must have void return type.")
     code = compile_source(source, name, _target(cc), flags, kind="LTOIR" if output == "ltoir" else None).code
     return (code if output == "ltoir" else code.rstrip(b"\0").decode()), returns
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -30,7 +31,7 @@ class Dispatcher(_core.Kernel):
     #: The signatures that it was declared with.
     _declared: list[Any]
 
-    def __new__(cls, function: Any, device: bool = False, **options: Any) -> Dispatcher:
+    def __new__(cls, function: Any, device: bool = False, callbacks: Any = (), **options: Any) -> Dispatcher:
         import inspect  # takes as long as all of the package
 
         parameters = inspect.signature(function).parameters.values()
@@ -39,11 +40,18 @@ class Dispatcher(_core.Kernel):
             for p in parameters
             if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         ]
-        self: Any = super().__new__(cls, function, params, device=device, **options)
+        told: dict[str, Any] = {}
+        if callbacks:
+            from cuprous.cuda import _link
+
+            # Not the kernel itself, which would keep itself alive.
+            told["on_load"] = _link.loader(callbacks, lambda: reference())
+        self: Any = super().__new__(cls, function, params, device=device, **options, **told)
+        reference: Any = weakref.ref(self)
         self.device = device
         self.specialized = False
         self.specializations = {}
-        self._options = options
+        self._options = {**options, "callbacks": callbacks} if callbacks else options
         self._declared = []
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -87,6 +95,14 @@ class Dispatcher(_core.Kernel):
             raise TypeError("CUDA kernel must have void return type.")
         self.compile_for([t.key for t in args], not self.device)
         self._declared.append(tuple(args))
+
+    def recompile(self) -> None:
+        """Forgets what it was compiled to: globals that it uses are looked at anew. For types that it was declared
+        with it is compiled at once.
+        """
+        self.forget()
+        for args in self._declared:
+            self.compile_for([t.key for t in args], not self.device)
 
     def specialize(self, *args: Any) -> Dispatcher:
         """The kernel for these types of arguments (types, or values that have them) and no others.
@@ -233,15 +249,16 @@ def _check_carveout(value: int | str) -> None:
         raise ValueError(f"Carveout value must be between -1 and 100, got {value}")
 
 
-def _linked(function: Any, link: Any) -> str:
-    """The CUDA C++ that a function calls."""
+def _linked(function: Any, link: Any) -> dict[str, Any]:
+    """The options that say what a function is linked with."""
     # Nothing was declared where the module is not loaded.
     if not link and "cuprous.cuda._link" not in sys.modules:
-        return ""
+        return {}
     from cuprous.cuda import _link
 
-    items = [link] if isinstance(link, (str, os.PathLike, _link.LinkableCode)) else list(link)
-    return _link.sources([*items, *(item for item in _link.called(function) if item not in items)])
+    found = _link.linked(function, link)
+    named = {"linked": found.source, "extra": found.extra, "objects": found.objects, "callbacks": found.callbacks}
+    return {name: value for name, value in named.items() if value}
 
 
 def jit(
@@ -279,13 +296,13 @@ def jit(
         boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
             the line.
         opt: accepted; code is always optimized.
-        link: CUDA C++ whose functions it calls (`declare_device`): files, or objects such as `cuda.CUSource`. It only
-            runs on GPUs then.
+        link: code whose functions it calls (`declare_device`): files (CUDA C++ as .cu; device code as .ptx, .cubin,
+            .fatbin, .o, .a, .ltoir) or objects such as `cuda.CUSource`, `cuda.Cubin`. It only runs on GPUs then. The
+            driver links device code; for .ltoir nvJitLink does (`pip install nvidia-nvjitlink`).
         shared_memory_carveout: accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
 
     Raises:
         TypeError: for other options, and for a signature that is none.
-        NotImplementedError: for `link` of device code.
         LinkerError: for a file to link that is not there.
         ValueError: for a `shared_memory_carveout` that is none.
         TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
@@ -314,7 +331,7 @@ def jit(
             from cuprous.cuda import _source
 
             _source.DEBUGGED.add(function)
-        kernel = Dispatcher(function, device, linked=_linked(function, link), **options)
+        kernel = Dispatcher(function, device, **_linked(function, link), **options)
         for signature in signatures:
             kernel.compile(signature)
         kernel.specialized = bool(signatures)

@@ -1,10 +1,13 @@
-"""`link=` and `declare_device`: functions of CUDA C++ that kernels call."""
+"""`link=` and `declare_device`: functions of CUDA C++ and of device code that kernels call."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+import re
+import weakref
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous.cuda import types
@@ -20,6 +23,13 @@ class LinkableCode:
     Args:
         data: text or bytes, or a file object.
         name: what messages call it.
+        setup_callback: called with each module (`LoadedModule`) that the code is loaded in, before its first launch.
+        teardown_callback: called with it before it is given back: when its kernel goes, the context is reset, or the
+            program ends.
+
+    Raises:
+        NotImplementedError: for `nrt`.
+        TypeError: for callbacks that cannot be called.
     """
 
     #: The ending of files of the kind.
@@ -29,11 +39,15 @@ class LinkableCode:
         self, data: Any, name: str | None = None, setup_callback: Any = None, teardown_callback: Any = None,
         nrt: bool = False,
     ) -> None:  # fmt: skip
-        for what, given in (("setup_callback", setup_callback), ("teardown_callback", teardown_callback), ("nrt", nrt)):
-            if given:
-                raise NotImplementedError(f"[{type(self).__name__}] {what}= is not supported; leave it out")
+        if nrt:
+            raise NotImplementedError(f"[{type(self).__name__}] nrt= is not supported; leave it out")
+        for what, given in (("setup_callback", setup_callback), ("teardown_callback", teardown_callback)):
+            if given is not None and not callable(given):
+                raise TypeError(f"{what} must be callable, not {type(given).__name__}")
         self._data = data
         self.name = name or f"<unnamed-{type(self).__name__.lower()}>"
+        self.setup_callback = setup_callback
+        self.teardown_callback = teardown_callback
 
     @property
     def data(self) -> Any:
@@ -56,45 +70,128 @@ Object = _kind("Object", "o", "An object file")
 LTOIR = _kind("LTOIR", "ltoir", "Code for link-time optimization")
 
 
-def _source(item: Any) -> str:
-    """The CUDA C++ of a file, or of an object that has some."""
+class Linked(NamedTuple):
+    """What a kernel is linked with."""
+
+    #: CUDA C++, compiled with the kernel.
+    source: str
+    #: Where the headers are that it includes, as options of the compiler.
+    extra: list[str]
+    #: Device code: endings, names, contents.
+    objects: list[tuple[str, str, bytes]]
+    #: What is called when modules come and go.
+    callbacks: list[tuple[Any, Any]]
+
+
+def _piece(item: Any) -> tuple[str, str, bytes]:
+    """Ending, name and contents of a file, or of an object that has some."""
     from cuprous.cuda.errors import LinkerError
 
     if isinstance(item, LinkableCode):
-        ending, name = item.kind, item.name
-    elif isinstance(item, (str, os.PathLike)):
-        name = os.fspath(item)
-        ending = os.path.splitext(name)[1].lstrip(".")
-        if not ending:
-            raise RuntimeError("Don't know how to link file with no extension")
-        if ending not in (*_SOURCES, *_CODE):
-            raise RuntimeError(f"Don't know how to link file with extension .{ending}")
-        if not os.path.exists(name):
-            raise LinkerError(f"{name} not found")
-    else:
+        data = item.data
+        return item.kind, item.name, data.encode() if isinstance(data, str) else bytes(data)
+    if not isinstance(item, (str, os.PathLike)):
         raise TypeError(f"[cuda.jit] link takes files and objects such as cuda.CUSource, not {type(item).__name__}")
-    if ending not in _SOURCES:
-        raise NotImplementedError(
-            f"[cuda.jit] link of {name}: only CUDA C++ is linked (.cu, cuda.CUSource), compiled with the kernel;"
-            " load device code with cuprous.RawModule(path=…)"
-        )
-    if not isinstance(item, LinkableCode):
-        with open(name, encoding="utf-8") as file:
-            return file.read()
-    text = item.data
-    return text.decode() if isinstance(text, bytes) else str(text)
+    name = os.fspath(item)
+    ending = os.path.splitext(name)[1].lstrip(".")
+    if not ending:
+        raise RuntimeError("Don't know how to link file with no extension")
+    if ending not in (*_SOURCES, *_CODE):
+        raise RuntimeError(f"Don't know how to link file with extension .{ending}")
+    if not os.path.exists(name):
+        raise LinkerError(f"{name} not found")
+    with open(name, "rb") as file:
+        return ending, name, file.read()
 
 
-def sources(link: Any) -> str:
-    """The CUDA C++ of all that `link=` has.
+def linked(function: Any, link: Any) -> Linked:
+    """What a function is linked with: `link=` and what the functions that it names want.
 
     Raises:
         LinkerError: for a file that is not there.
-        NotImplementedError: for device code.
-        RuntimeError: for files of other kinds.
+        RuntimeError: for files of unknown kinds.
     """
-    items: Iterable[Any] = [link] if isinstance(link, (str, os.PathLike, LinkableCode)) else link
-    return "\n".join(_source(item) for item in items)
+    items: list[Any] = [link] if isinstance(link, (str, os.PathLike, LinkableCode)) else list(link)
+    declared = called(function)
+    for one in declared:
+        wanted = one.link
+        more = [wanted] if isinstance(wanted, (str, os.PathLike, LinkableCode)) else list(wanted or ())
+        items.extend(item for item in more if item not in items)
+    pieces = [_piece(item) for item in items]
+    text = "\n".join(data.decode() for ending, _, data in pieces if ending in _SOURCES)
+    objects = [piece for piece in pieces if piece[0] not in _SOURCES]
+    if objects:
+        # What no source here defines is in the objects: the compiler must know how it is called.
+        names = set(re.findall(r"[A-Za-z_]\w*", text))
+        text = "\n".join([*(one.prototype() for one in declared if one.name not in names), text])
+    coded = [item for item in items if isinstance(item, LinkableCode)]
+    callbacks = [(item.setup_callback, item.teardown_callback) for item in coded]
+    extra: list[str] = []
+    if "#include" in text:
+        from cuprous._cuda_headers import include_options, with_headers_noted
+        from cuprous.cuda import config
+
+        folders = [os.path.dirname(os.path.abspath(f)) for f in items if isinstance(f, (str, os.PathLike))]
+        folders += [folder for folder in config.CUDA_NVRTC_EXTRA_SEARCH_PATHS.split(":") if folder]
+        extra = [f"--include-path={folder}" for folder in dict.fromkeys(folders)]
+        text = with_headers_noted(text, extra)
+        extra += include_options()
+    return Linked(text, extra, objects, [both for both in callbacks if any(both)])
+
+
+class LoadedModule:
+    """A module of device code that the driver has loaded, as callbacks get it."""
+
+    def __init__(self, handle: int) -> None:
+        #: The driver's `CUmodule`, as a number.
+        self.handle = handle
+
+    def __int__(self) -> int:
+        return self.handle
+
+    def __repr__(self) -> str:
+        return f"<LoadedModule {self.handle:#x}>"
+
+
+#: What is to be called before modules go.
+_teardowns: list[weakref.finalize[Any, Any]] = []
+
+
+def tear_down() -> None:
+    """Lets the modules go that somebody is told of."""
+    while _teardowns:
+        waiting = _teardowns.pop()
+        alive = waiting.peek()
+        waiting()
+        if alive is not None:
+            alive[0].forget()
+
+
+def _run(callbacks: list[Any], module: LoadedModule) -> None:
+    for callback in callbacks:
+        callback(module)
+
+
+def loader(callbacks: list[tuple[Any, Any]], kernel: Callable[[], Any]) -> Callable[[int], None]:
+    """What is called with the handle of each module that is loaded for a kernel, which `kernel` gives."""
+
+    def loaded(handle: int) -> None:
+        module = LoadedModule(handle)
+        _run([setup for setup, _ in callbacks if setup is not None], module)
+        ends = [teardown for _, teardown in callbacks if teardown is not None]
+        if ends:
+            _teardowns[:] = [waiting for waiting in _teardowns if waiting.alive]
+            _teardowns.append(weakref.finalize(kernel(), _run, ends, module))
+
+    return loaded
+
+
+#: Numbers' names in C.
+_C_TYPES = {
+    "void": "void", "none": "void", "bool": "bool", "boolean": "bool", "int8": "signed char", "int16": "short",
+    "int32": "int", "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short",
+    "uint32": "unsigned int", "uint64": "unsigned long long", "float32": "float", "float64": "double",
+}  # fmt: skip
 
 
 class DeclaredFunction:
@@ -112,6 +209,23 @@ class DeclaredFunction:
         args = [arg.key for arg in self.sig.args]
         return _core.declare_linked(self.name, args, self.sig.return_type.key, self.abi == "numba")
 
+    def prototype(self) -> str:
+        """How C++ declares it.
+
+        Raises:
+            NotImplementedError: for types that C has no name for.
+        """
+        wanted = [self.sig.return_type, *self.sig.args]
+        for ty in wanted:
+            if str(ty) not in _C_TYPES:
+                raise NotImplementedError(
+                    f"[cuda.jit] {self.name} takes or gives {ty}, which only CUDA C++ is linked with, not device code"
+                )
+        result, *params = (_C_TYPES[str(ty)] for ty in wanted)
+        if self.abi == "numba":
+            result, params = "int", [f"{result}*", *params]
+        return f'extern "C" __device__ {result} {self.name}({", ".join(params)});'
+
     def __call__(self, *args: Any) -> Any:
         raise RuntimeError(f"{self.name} is CUDA C++: kernels can call it")
 
@@ -125,7 +239,7 @@ def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = 
     Args:
         name: its name; it is `extern "C" __device__`.
         sig: what it takes and returns, numbers all.
-        link: its source, as the `link=` of `cuda.jit`, which need not name it again then.
+        link: its source or device code, as the `link=` of `cuda.jit`, which need not name it again then.
         abi: "numba": it is `int bar(int* result, int a)` and returns 0; "c": it is `int bar(int a)`.
 
     Raises:
@@ -142,20 +256,29 @@ def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = 
     return DeclaredFunction(name, found, abi, link)
 
 
-def called(function: Any) -> list[Any]:
-    """What the functions of CUDA C++ that a kernel names want to be linked with."""
-    code = function.__code__
-    cells = {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            cells[name] = cell.cell_contents
-        except ValueError:
-            continue
-    names = {**{name: function.__globals__.get(name) for name in code.co_names}, **cells}
-    found: list[Any] = []
-    for value in names.values():
-        if isinstance(value, DeclaredFunction) and value.link:
-            link = value.link
-            items = [link] if isinstance(link, (str, os.PathLike, LinkableCode)) else list(link)
-            found.extend(item for item in items if item not in found)
+def called(function: Any) -> list[DeclaredFunction]:
+    """The functions of CUDA C++ that a function and those that it calls name."""
+    found: list[DeclaredFunction] = []
+    seen: set[Any] = set()
+
+    def look(function: Any) -> None:
+        code = function.__code__
+        if code in seen:
+            return
+        seen.add(code)
+        values = [function.__globals__.get(name) for name in code.co_names]
+        for cell in function.__closure__ or ():
+            try:
+                values.append(cell.cell_contents)
+            except ValueError:
+                continue
+        for value in values:
+            inner = getattr(value, "py_func", value)
+            if isinstance(value, DeclaredFunction):
+                if value not in found:
+                    found.append(value)
+            elif isinstance(inner, FunctionType) and isinstance(value, _core.Kernel):
+                look(inner)
+
+    look(function)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 import cuprous
 from cuprous._args import ndarray
-from cuprous._interop import copy_to_device, refuse_array
+from cuprous._interop import copy_to_device
 
 
 class DeviceRecordArray:
@@ -123,10 +123,9 @@ class DeviceRecordArray:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if copy is False and self._path:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
-        # A field is read on the host; the records themselves are not copied unasked.
-        return np.asarray(self.copy_to_host(), dtype) if self._path else refuse_array(self)  # type: ignore[arg-type]
+        if copy is False:
+            raise ValueError("`copy=False` is not supported. A copy is always created.")
+        return np.asarray(self.copy_to_host(), dtype)
 
     def __repr__(self) -> str:
         return f"<{self.shape} records of {self.dtype} on {self._bytes.device_name}>"

@@ -27,6 +27,8 @@ def _number(name: str) -> int:
 CUDA_LOW_OCCUPANCY_WARNINGS = _number("CUDA_LOW_OCCUPANCY_WARNINGS")
 #: Whether an argument that is copied to a device and back is warned of. Numba's default is 1, here 0.
 CUDA_WARN_ON_IMPLICIT_COPY = _number("CUDA_WARN_ON_IMPLICIT_COPY")
+#: Folders, with ":" between them, in which headers are looked for that linked CUDA C++ includes.
+CUDA_NVRTC_EXTRA_SEARCH_PATHS = os.environ.get("NUMBA_CUDA_NVRTC_EXTRA_SEARCH_PATHS", "")
 #: Kernels do not run in a simulator: on the CPU they are native code.
 ENABLE_CUDASIM = False
 

@@ -96,7 +96,7 @@ ABSENT = {
                      "memcpy_htoa"), _SHAPED),
     **dict.fromkeys(("managed_empty", "managed_empty_like", "managed_zeros", "managed_zeros_like"), _MANAGED),
     **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle"), "share arrays through host memory"),
-    **dict.fromkeys(("Linker", "DynamicModule"), "put all source into one SourceModule"),
+    "Linker": "link with compiler.DynamicModule",
     **dict.fromkeys(("memcpy_peer", "memcpy_peer_async"), "arrays of one GPU are supported"),
 }  # fmt: skip
 

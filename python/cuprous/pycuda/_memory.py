@@ -8,16 +8,12 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._args import ndarray
+from cuprous._pointers import bytes_at
 
 
 def device_name() -> str:
     """The default device, as the engine names it."""
     return _core.get_device()
-
-
-def bytes_at(address: int, count: int, owner: Any = None) -> ndarray:
-    """A view of memory of the default device."""
-    return _core.from_address(address, (count,), (1,), "uint8", device_name(), owner)
 
 
 def host_bytes(array: Any) -> np.ndarray[Any, Any]:

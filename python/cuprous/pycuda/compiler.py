@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cuprous._raw_kernels import _COMPLEX, RawModule
-from cuprous.pycuda.driver import CompileError, Function, Module
+from cuprous import _core
+from cuprous._cuda_headers import COMPLEX, include_options
+from cuprous._nvcc import SEPARATE, device_runtime
+from cuprous._nvrtc import compile_source
+from cuprous._raw_kernels import RawModule, target
+from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 
 #: PyCUDA's name: options that all modules get.
 DEFAULT_NVCC_FLAGS: list[str] = []
@@ -14,7 +18,7 @@ DEFAULT_NVCC_FLAGS: list[str] = []
 _HOST_HEADERS = "assert|cstdio|cstdlib|cmath|cuda|cuda_runtime|float|limits|math|stdio|stdlib|string"
 _COMPLEX_HEADER = (
     'extern "C++" {'
-    + _COMPLEX.replace("\n", " ")
+    + COMPLEX.replace("\n", " ")
     + " namespace pycuda { template <class T> using complex = ::complex<T>; } }"
 )
 
@@ -26,6 +30,15 @@ def translated(source: str, no_extern_c: bool) -> str:
         r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]pycuda-complex.hpp[>\"].*$", lambda _: _COMPLEX_HEADER, source
     )
     return source if no_extern_c else f'extern "C" {{ {source}\n}}\n'
+
+
+def _options(options: Any, include_dirs: Any) -> list[str]:
+    """Options as NVRTC takes them: what only nvcc knows is left out."""
+    for_nvcc = ("-Xcompiler", "-Xptxas", "-O", "--compiler-options", "-m64", "-w", "-ccbin", "-l", "-L")
+    given = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)]
+    return [o for o in given if not o.startswith(for_nvcc) or o == "-lineinfo"] + [
+        f"--include-path={folder}" for folder in include_dirs
+    ]
 
 
 class SourceModule(Module):
@@ -47,11 +60,7 @@ class SourceModule(Module):
         self, source: str, nvcc: str = "nvcc", options: Any = None, keep: bool = False, no_extern_c: bool = False,
         arch: str | None = None, code: str | None = None, cache_dir: Any = None, include_dirs: Any = (),
     ) -> None:  # fmt: skip
-        for_nvcc = ("-Xcompiler", "-Xptxas", "-O", "--compiler-options", "-m64", "-w", "-ccbin")
-        given = [
-            str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options) if not str(o).startswith(for_nvcc)
-        ]
-        given += [f"--include-path={folder}" for folder in include_dirs]
+        given = _options(options, include_dirs)
         super().__init__(RawModule(code=translated(source, no_extern_c), options=tuple(given)))
         try:
             self._raw.compile()
@@ -73,20 +82,116 @@ def compile(
         CompileError: if it does not compile.
         NotImplementedError: for another target.
     """
-    from cuprous._nvrtc import compile_source
     from cuprous.cuda import Device
 
     if target not in ("cubin", "ptx"):
         raise NotImplementedError(f"[compile] target={target!r} is not supported; cubin and ptx are")
     sm = arch or f"sm_{Device().compute_capability}"
     wanted = sm.replace("sm_", "compute_") if target == "ptx" else sm
-    given = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)] + [
-        f"--include-path={folder}" for folder in include_dirs
-    ]
+    given = _options(options, include_dirs)
     try:
         return compile_source(translated(source, no_extern_c), "source", wanted, given).code
     except RuntimeError as error:
         raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
 
 
-__all__ = ["DEFAULT_NVCC_FLAGS", "CompileError", "Function", "SourceModule", "compile"]
+#: What kinds of device code are called, by the ending of their files.
+_INPUTS = {"cubin": "cubin", "ptx": "ptx", "fatbin": "fatbin", "fatbinary": "fatbin", "object": "o", "library": "a"}
+
+
+class DynamicModule(Module):
+    """A module that is linked from several sources and pieces of device code, whose kernels may launch kernels.
+
+    Args:
+        nvcc, link_options, keep, message_handler, log_size, log_verbose, cuda_libdir: accepted; the driver links.
+        no_extern_c, arch, code, include_dirs: as for `SourceModule`.
+
+    Raises:
+        CompileError: if a source does not compile, or the pieces do not fit together.
+        NotImplementedError: where the device is a CPU.
+    """
+
+    def __init__(
+        self, nvcc: str = "nvcc", link_options: Any = None, keep: bool = False, no_extern_c: bool = False,
+        arch: str | None = None, code: str | None = None, cache_dir: Any = None, include_dirs: Any = (),
+        message_handler: Any = None, log_size: int | None = None, log_verbose: bool = False,
+        cuda_libdir: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(RawModule(code=""))
+        self._no_extern_c, self._arch, self._include_dirs = no_extern_c, arch, include_dirs
+        self._pieces: list[tuple[str, str, bytes]] = []
+        self.module: DynamicModule | None = None
+
+    def add_source(self, source: str, nvcc_options: Any = None, name: str = "kernel.ptx") -> DynamicModule:
+        """Compiles a source, to be linked."""
+        given = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
+        aimed = self._arch or target()
+        text = translated(source, self._no_extern_c)
+        try:
+            made = compile_source(text, name, aimed, [*given, *include_options(), "--relocatable-device-code=true"])
+        except RuntimeError as error:
+            raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
+        self._pieces.append(("cubin", name, made.code))
+        return self
+
+    def add_data(self, data: bytes, input_type: Any, name: str = "unknown") -> DynamicModule:
+        """Adds device code: `input_type` is its kind, such as "cubin" or "ptx"."""
+        kind = _INPUTS.get(str(getattr(input_type, "name", input_type)).lower())
+        if kind is None:
+            raise NotImplementedError(f"[DynamicModule] input_type={input_type!r} is none of {', '.join(_INPUTS)}")
+        self._pieces.append((kind, name, bytes(data)))
+        return self
+
+    def add_file(self, filename: str, input_type: Any) -> DynamicModule:
+        """Adds a file of device code."""
+        with open(filename, "rb") as file:
+            return self.add_data(file.read(), input_type, filename)
+
+    def add_stdlib(self, libname: str) -> DynamicModule:
+        """Adds a library of CUDA's: "cudadevrt"."""
+        if libname != "cudadevrt":
+            raise NotImplementedError(f"[DynamicModule] the library {libname!r} is not supported; cudadevrt is")
+        path = device_runtime()
+        self._pieces.append(("a", path.name, path.read_bytes()))
+        return self
+
+    def link(self) -> DynamicModule:
+        """Links what was added, and loads it."""
+        if not self._pieces:
+            raise LogicError("link: nothing was added")
+        # What comes first is the driver's too: any kind will do, but one must be relocatable.
+        (_, name, first), *others = sorted(self._pieces, key=lambda piece: piece[0] != "cubin")
+        try:
+            self._raw._binary = _core.link_code(first, others, name)
+        except NotImplementedError:
+            raise
+        except RuntimeError as error:
+            raise CompileError(str(error), ("cuLink",), stderr=str(error)) from None
+        self._raw.compile()
+        self.module = self
+        return self
+
+
+class DynamicSourceModule(DynamicModule):
+    """A source whose kernels may launch kernels: compiled separately, and linked with the device's runtime."""
+
+    def __init__(
+        self, source: str, nvcc: str = "nvcc", options: Any = None, keep: bool = False, no_extern_c: bool = False,
+        arch: str | None = None, code: str | None = None, cache_dir: Any = None, include_dirs: Any = (),
+        cuda_libdir: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(no_extern_c=no_extern_c, arch=arch, include_dirs=include_dirs)
+        self.add_source(source, options)
+        self.add_stdlib("cudadevrt")
+        self.link()
+
+
+__all__ = [
+    "DEFAULT_NVCC_FLAGS",
+    "CompileError",
+    "DynamicModule",
+    "DynamicSourceModule",
+    "Function",
+    "SourceModule",
+    "compile",
+]

@@ -419,7 +419,8 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
     if options or message_handler is not None:
         raise NotImplementedError("[module_from_buffer] options= and message_handler= are not supported")
     raw = _RawModule(code="")
-    raw._module = _core.NativeModule(bytes(buffer), True, "module", [])
+    raw._binary = bytes(buffer)
+    raw.compile()
     return Module(raw)
 
 

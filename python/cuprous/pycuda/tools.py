@@ -121,6 +121,21 @@ class DeviceMemoryPool:
 
     __call__ = allocate
 
+    @staticmethod
+    def bin_number(size: int) -> int:
+        """PyCUDA's number for allocations of about that size: four a power of two."""
+        exponent = bitlog2(size) if size else 0
+        shifted = size >> exponent - 2 if exponent >= 2 else size << 2 - exponent
+        return exponent << 2 | shifted & 3
+
+    @staticmethod
+    def alloc_size(bin_nr: int) -> int:
+        """The most bytes that have such a number."""
+        exponent, head = bin_nr >> 2, 4 | bin_nr & 3
+        if exponent < 2:
+            return head >> 2 - exponent
+        return head << exponent - 2 | (1 << exponent - 2) - 1
+
     def free_held(self) -> None:
         """Gives memory that nobody uses back to the system."""
         _core.trim_memory(_core.get_device())

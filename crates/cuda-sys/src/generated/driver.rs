@@ -133,6 +133,32 @@ impl CUmemorytype_enum {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUmemorytype_enum(pub ::std::os::raw::c_uint);
 pub use self::CUmemorytype_enum as CUmemorytype;
+impl CUjit_option_enum {
+    pub const CU_JIT_MAX_REGISTERS: CUjit_option_enum = CUjit_option_enum(0);
+    pub const CU_JIT_ERROR_LOG_BUFFER: CUjit_option_enum = CUjit_option_enum(5);
+    pub const CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: CUjit_option_enum = CUjit_option_enum(6);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUjit_option_enum(pub ::std::os::raw::c_uint);
+pub use self::CUjit_option_enum as CUjit_option;
+impl CUjitInputType_enum {
+    pub const CU_JIT_INPUT_CUBIN: CUjitInputType_enum = CUjitInputType_enum(0);
+    pub const CU_JIT_INPUT_PTX: CUjitInputType_enum = CUjitInputType_enum(1);
+    pub const CU_JIT_INPUT_FATBINARY: CUjitInputType_enum = CUjitInputType_enum(2);
+    pub const CU_JIT_INPUT_OBJECT: CUjitInputType_enum = CUjitInputType_enum(3);
+    pub const CU_JIT_INPUT_LIBRARY: CUjitInputType_enum = CUjitInputType_enum(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUjitInputType_enum(pub ::std::os::raw::c_uint);
+pub use self::CUjitInputType_enum as CUjitInputType;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlinkState_st {
+    _unused: [u8; 0],
+}
+pub type CUlinkState = *mut CUlinkState_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUDA_KERNEL_NODE_PARAMS_v2_st {
@@ -277,6 +303,37 @@ pub struct DriverApi {
         ) -> CUresult,
         ::libloading::Error,
     >,
+    pub cuLinkCreate_v2: Result<
+        unsafe extern "C" fn(
+            numOptions: ::std::os::raw::c_uint,
+            options: *mut CUjit_option,
+            optionValues: *mut *mut ::std::os::raw::c_void,
+            stateOut: *mut CUlinkState,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
+    pub cuLinkAddData_v2: Result<
+        unsafe extern "C" fn(
+            state: CUlinkState,
+            type_: CUjitInputType,
+            data: *mut ::std::os::raw::c_void,
+            size: usize,
+            name: *const ::std::os::raw::c_char,
+            numOptions: ::std::os::raw::c_uint,
+            options: *mut CUjit_option,
+            optionValues: *mut *mut ::std::os::raw::c_void,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
+    pub cuLinkComplete: Result<
+        unsafe extern "C" fn(
+            state: CUlinkState,
+            cubinOut: *mut *mut ::std::os::raw::c_void,
+            sizeOut: *mut usize,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
+    pub cuLinkDestroy: Result<unsafe extern "C" fn(state: CUlinkState) -> CUresult, ::libloading::Error>,
     pub cuMemGetInfo_v2:
         Result<unsafe extern "C" fn(free: *mut usize, total: *mut usize) -> CUresult, ::libloading::Error>,
     pub cuMemAlloc_v2:
@@ -558,6 +615,10 @@ impl DriverApi {
         let cuModuleUnload = __library.get(b"cuModuleUnload\0").map(|sym| *sym);
         let cuModuleGetFunction = __library.get(b"cuModuleGetFunction\0").map(|sym| *sym);
         let cuModuleGetGlobal_v2 = __library.get(b"cuModuleGetGlobal_v2\0").map(|sym| *sym);
+        let cuLinkCreate_v2 = __library.get(b"cuLinkCreate_v2\0").map(|sym| *sym);
+        let cuLinkAddData_v2 = __library.get(b"cuLinkAddData_v2\0").map(|sym| *sym);
+        let cuLinkComplete = __library.get(b"cuLinkComplete\0").map(|sym| *sym);
+        let cuLinkDestroy = __library.get(b"cuLinkDestroy\0").map(|sym| *sym);
         let cuMemGetInfo_v2 = __library.get(b"cuMemGetInfo_v2\0").map(|sym| *sym);
         let cuMemAlloc_v2 = __library.get(b"cuMemAlloc_v2\0").map(|sym| *sym);
         let cuMemFree_v2 = __library.get(b"cuMemFree_v2\0").map(|sym| *sym);
@@ -623,6 +684,10 @@ impl DriverApi {
             cuModuleUnload,
             cuModuleGetFunction,
             cuModuleGetGlobal_v2,
+            cuLinkCreate_v2,
+            cuLinkAddData_v2,
+            cuLinkComplete,
+            cuLinkDestroy,
             cuMemGetInfo_v2,
             cuMemAlloc_v2,
             cuMemFree_v2,

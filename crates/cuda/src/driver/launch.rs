@@ -28,14 +28,21 @@ impl Module {
     /// The image is not for this device, or the driver fails.
     pub fn load(context: &'static Context, cubin: &[u8]) -> Result<Module> {
         let api = enter(context)?;
-        // The driver reads a cubin's length from its header; an 8-byte aligned copy is what ELF asks for.
-        let mut image = vec![0u64; cubin.len().div_ceil(8)];
+        // The driver reads a cubin's length from its header; an 8-byte aligned copy is what ELF asks for, and a zero at
+        // the end what PTX does.
+        let mut image = vec![0u64; cubin.len() / 8 + 1];
         // SAFETY: the copy has room for all bytes; the regions are apart.
         unsafe { std::ptr::copy_nonoverlapping(cubin.as_ptr(), image.as_mut_ptr().cast::<u8>(), cubin.len()) };
         let mut raw: CUmodule = std::ptr::null_mut();
         // SAFETY: the image lives through the call, which copies what it needs.
         unsafe { call!(api, cuModuleLoadData(&raw mut raw, image.as_ptr().cast::<c_void>())) }?;
         Ok(Module { raw, context })
+    }
+
+    /// The driver's handle, as others take it.
+    #[must_use]
+    pub fn handle(&self) -> u64 {
+        self.raw as u64
     }
 
     /// A kernel by its (mangled) name.

@@ -16,7 +16,7 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
-pub(crate) use raw::{NativeKernel, NativeModule};
+pub(crate) use raw::{NativeKernel, NativeModule, keep_code, kept_code, link_code, missing_header};
 
 /// The builtins that kernels know, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]

@@ -1,9 +1,11 @@
 //! CUDA C++ as it is: modules, kernels, launches with CuPy's arguments.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Scalar};
+use cuprous_cuda::cache::{CacheKey, DiskCache};
+use cuprous_kernel::linked::{Object, ObjectKind};
 use cuprous_kernel::rules::python_type;
 use cuprous_plan::{Engine, Launch, RawKernel, RawModule};
 use pyo3::exceptions::PyTypeError;
@@ -120,6 +122,55 @@ impl NativeKernel {
         })
         .or_raise()
     }
+}
+
+/// Device code as Python gives it: the ending that tells its kind, what messages call it, and itself.
+pub(super) type GivenObject = (String, String, Vec<u8>);
+
+pub(super) fn object((ending, name, data): GivenObject) -> PyResult<Object> {
+    match ObjectKind::of(&ending) {
+        Some(kind) => Ok(Object { kind, name, data: data.into() }),
+        None => Err(PyTypeError::new_err(format!("Don't know how to link file with extension .{ending}"))),
+    }
+}
+
+/// What to do about a header of NVIDIA's that a compiler's log misses.
+#[pyfunction]
+pub(crate) fn missing_header(log: &str) -> Option<String> {
+    cuprous_cuda::nvrtc::missing_header(log)
+}
+
+/// Relocatable device code, linked with other device code for the default device.
+#[pyfunction]
+pub(crate) fn link_code<'py>(
+    py: Python<'py>,
+    code: &[u8],
+    objects: Vec<GivenObject>,
+    name: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let engine = devices::default_engine().or_raise()?;
+    let objects = objects.into_iter().map(object).collect::<PyResult<Vec<_>>>()?;
+    let linked = py.detach(|| engine.device.link(code, &objects, name)).or_raise()?;
+    Ok(PyBytes::new(py, &linked))
+}
+
+/// Compiled code on disk, where all that decided it is still the same.
+static KEPT: LazyLock<DiskCache> = LazyLock::new(DiskCache::open_default);
+
+fn kept_key(parts: &[Vec<u8>]) -> CacheKey {
+    CacheKey::of(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
+}
+
+/// What was kept of these parts.
+#[pyfunction]
+pub(crate) fn kept_code<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> Option<Bound<'py, PyBytes>> {
+    KEPT.get(&kept_key(&parts)).map(|code| PyBytes::new(py, &code))
+}
+
+/// Keeps what these parts became.
+#[pyfunction]
+pub(crate) fn keep_code(parts: Vec<Vec<u8>>, code: &[u8]) {
+    KEPT.put(&kept_key(&parts), code);
 }
 
 enum Raw {

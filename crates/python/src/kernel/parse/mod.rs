@@ -1,0 +1,271 @@
+//! Python's `ast` objects as the kernel crate's: a translation, node by node. Names that are not local are looked up
+//! here, in closures, globals and builtins.
+
+mod expressions;
+mod outside;
+mod statements;
+
+use std::collections::{HashMap, HashSet};
+
+use cuprous_kernel::Ty;
+use cuprous_kernel::ast::{Expr, ExprKind, Function, Name, Param, Pos, Source, Stmt, StmtKind, UnaryOp, Value};
+use pyo3::exceptions::PyRecursionError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple, PyType};
+
+use super::names::{binary, comparison, lookup, text_of, unparse};
+
+/// A node of Python's syntax tree, or any object.
+pub(super) type Node<'py> = Bound<'py, PyAny>;
+
+/// Nesting of Python's nodes.
+const MAX_DEPTH: usize = 500;
+
+/// A kernel and the functions it reaches, as they are translated.
+pub(super) struct Translation<'py> {
+    pub(super) source: Source,
+    /// By the identity of Python's function and its types; these are kept alive meanwhile.
+    #[allow(clippy::type_complexity, reason = "a function and its types")]
+    known: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
+    pub(super) enum_class: Node<'py>,
+    /// Classes of exceptions that are raised.
+    classes: Vec<Node<'py>>,
+    /// Arrays of devices that functions use from outside, with their names as parameters: see [`captured_name`].
+    arrays: Vec<(String, Node<'py>)>,
+    depth: usize,
+}
+
+/// A function being translated.
+struct Scope<'py> {
+    function: Node<'py>,
+    /// Names of its variables.
+    locals: HashSet<String>,
+    /// Functions defined inside, with the variables that they capture.
+    inner: HashMap<String, (usize, Vec<String>)>,
+    /// Occurrences of names so far.
+    names: u32,
+    /// Columns that were taken off the source.
+    indent: u32,
+    /// Names of the functions around, which are captured where they are used.
+    outer: Vec<HashSet<String>>,
+    captured: Vec<String>,
+    /// Whether it is the kernel itself.
+    root: bool,
+}
+
+/// What a function is made of.
+pub(super) struct Translated {
+    pub(super) source: Source,
+    /// Classes of the exceptions that it raises.
+    pub(super) classes: Vec<Py<PyAny>>,
+    /// Arrays of devices that are its last arguments: those that it uses without being given them.
+    pub(super) arrays: Vec<Py<PyAny>>,
+}
+
+/// The parameter that stands for an array of a device which a function uses from outside; no variable has such a name.
+fn is_captured_name(text: &str) -> bool {
+    text.starts_with('@')
+}
+
+/// Translates a function and what it calls.
+pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
+    let py = function.py();
+    let mut translation = Translation {
+        source: Source::default(),
+        known: HashMap::new(),
+        enum_class: py.import("enum")?.getattr("Enum")?,
+        classes: Vec::new(),
+        arrays: Vec::new(),
+        depth: 0,
+    };
+    let root = translation.function(function)?;
+    let classes = translation.classes.into_iter().map(Bound::unbind).collect();
+    let params = &translation.source.functions[root].params;
+    let named = |text: &str| translation.arrays.iter().find(|(name, _)| name == text).map(|(_, a)| a.clone().unbind());
+    let arrays = params.iter().filter_map(|p| named(&p.name.text)).collect();
+    Ok(Translated { source: translation.source, classes, arrays })
+}
+
+/// The class of a node.
+pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
+    node.get_type().name()?.extract()
+}
+
+fn list<'py>(node: &Node<'py>, field: &str) -> PyResult<Vec<Node<'py>>> {
+    Ok(node.getattr(field)?.cast::<PyList>()?.iter().collect())
+}
+
+fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<Node<'py>>> {
+    let value = node.getattr(field)?;
+    Ok((!value.is_none()).then_some(value))
+}
+
+fn lacks(what: impl Into<String>, instead: Option<&str>) -> StmtKind {
+    StmtKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
+}
+
+fn lacks_value(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
+    ExprKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
+}
+
+/// Names that are assigned to in some statements, not in functions inside.
+fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
+    for node in body {
+        let name = kind(node)?;
+        match name.as_str() {
+            "FunctionDef" | "ClassDef" => {
+                into.insert(node.getattr("name")?.extract()?);
+                continue;
+            }
+            "Lambda" | "AsyncFunctionDef" => continue,
+            "Name" => {
+                if kind(&node.getattr("ctx")?)? == "Store" {
+                    into.insert(node.getattr("id")?.extract()?);
+                }
+                continue;
+            }
+            _ => {}
+        }
+        assigned(&children(node)?, into)?;
+    }
+    Ok(())
+}
+
+fn children<'py>(node: &Node<'py>) -> PyResult<Vec<Node<'py>>> {
+    let module = node.py().import("ast")?;
+    module.getattr("iter_child_nodes")?.call1((node,))?.try_iter()?.collect()
+}
+
+impl<'py> Translation<'py> {
+    /// The number of a Python function, translated unless it is known.
+    pub(super) fn function(&mut self, function: &Node<'py>) -> PyResult<usize> {
+        self.signed_function(function, Vec::new())
+    }
+
+    /// The same, with the types that its decorator has.
+    pub(super) fn signed_function(&mut self, function: &Node<'py>, signatures: Vec<Vec<Ty>>) -> PyResult<usize> {
+        let id = (function.as_ptr() as usize, signatures.clone());
+        if let Some((known, _)) = self.known.get(&id) {
+            return Ok(*known);
+        }
+        let number = self.source.functions.len();
+        self.source.functions.push(Function::default());
+        self.known.insert(id, (number, function.clone()));
+        let helper = function.py().import("cuprous.cuda._source")?;
+        let parsed = helper.getattr("parse")?.call1((function,))?;
+        let (node, lines, first_line, file, indent): (Node<'py>, Vec<String>, u32, String, u32) = parsed.extract()?;
+        let mut scope = Scope {
+            function: function.clone(),
+            locals: HashSet::new(),
+            inner: HashMap::new(),
+            names: 0,
+            indent,
+            outer: Vec::new(),
+            captured: Vec::new(),
+            root: number == 0,
+        };
+        let defaults = self.defaults(function)?;
+        let mut made = Function { file, lines, first_line, ..Function::default() };
+        made.name = function.getattr("__name__")?.extract()?;
+        self.body(&node, &mut scope, &mut made, defaults)?;
+        made.signatures = signatures;
+        self.source.functions[number] = made;
+        Ok(number)
+    }
+
+    /// Default values of a function's parameters, by name.
+    fn defaults(&mut self, function: &Node<'py>) -> PyResult<HashMap<String, Value>> {
+        let mut result = HashMap::new();
+        let inspect = function.py().import("inspect")?;
+        let parameters = inspect.getattr("signature")?.call1((function,))?.getattr("parameters")?;
+        for item in parameters.call_method0("values")?.try_iter()? {
+            let item = item?;
+            let default = item.getattr("default")?;
+            if !default.is(&item.getattr("empty")?) {
+                result.insert(item.getattr("name")?.extract()?, self.value(&default)?);
+            }
+        }
+        Ok(result)
+    }
+
+    /// Parameters and statements of a function or lambda.
+    fn body(
+        &mut self,
+        node: &Node<'py>,
+        scope: &mut Scope<'py>,
+        made: &mut Function,
+        mut defaults: HashMap<String, Value>,
+    ) -> PyResult<()> {
+        let args = node.getattr("args")?;
+        let mut params = list(&args, "posonlyargs")?;
+        params.extend(list(&args, "args")?);
+        // What a launch passes has names: only functions that kernels call take further arguments.
+        let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
+        made.rest = rest.as_ref().map(|_| params.len());
+        params.extend(rest);
+        params.extend(list(&args, "kwonlyargs")?);
+        for param in &params {
+            let text: String = param.getattr("arg")?.extract()?;
+            scope.locals.insert(text.clone());
+            let default = defaults.remove(&text);
+            made.params.push(Param { name: scope.name(text), default });
+        }
+        let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
+        let starred = starred && (made.rest.is_none() || optional(&args, "kwarg")?.is_some());
+        let lambda = kind(node)? == "Lambda";
+        let statements = if lambda { Vec::new() } else { list(node, "body")? };
+        assigned(&statements, &mut scope.locals)?;
+        if starred {
+            let kind = lacks("*args and **kwargs", Some("name the parameters"));
+            made.body.push(Stmt { pos: scope.pos(node)?, kind });
+        }
+        if lambda {
+            let value = node.getattr("body")?;
+            let kind = StmtKind::Return(Some(self.expr(&value, scope)?));
+            made.body.push(Stmt { pos: scope.pos(&value)?, kind });
+        } else {
+            made.body.extend(self.block(&statements, scope)?);
+        }
+        for text in std::mem::take(&mut scope.captured) {
+            made.params.push(Param { name: scope.name(text), default: None });
+        }
+        made.names = scope.names;
+        Ok(())
+    }
+
+    fn block(&mut self, nodes: &[Node<'py>], scope: &mut Scope<'py>) -> PyResult<Vec<Stmt>> {
+        let mut result = Vec::new();
+        for node in nodes {
+            if let Some(kind) = self.stmt(node, scope)? {
+                result.push(Stmt { pos: scope.pos(node)?, kind });
+            }
+        }
+        Ok(result)
+    }
+
+    fn field(&mut self, node: &Node<'py>, field: &str, scope: &mut Scope<'py>) -> PyResult<Expr> {
+        self.expr(&node.getattr(field)?, scope)
+    }
+}
+
+impl<'py> Scope<'py> {
+    /// A variable that is a parameter more.
+    fn capture(&mut self, text: &str) -> ExprKind {
+        if !self.captured.iter().any(|c| c == text) {
+            self.captured.push(text.into());
+        }
+        ExprKind::Name(self.name(text.into()))
+    }
+
+    fn name(&mut self, text: String) -> Name {
+        self.names += 1;
+        Name { text, id: self.names - 1 }
+    }
+
+    fn pos(&self, node: &Node<'_>) -> PyResult<Pos> {
+        let get = |field: &str| -> u32 { node.getattr(field).and_then(|v| v.extract()).unwrap_or(0) };
+        let line = get("lineno");
+        let end = if get("end_lineno") == line { get("end_col_offset") + self.indent } else { 0 };
+        Ok(Pos { line, column: get("col_offset") + self.indent, end })
+    }
+}
