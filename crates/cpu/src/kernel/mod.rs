@@ -18,6 +18,7 @@ mod host;
 mod jit;
 mod libdevice;
 mod regions;
+mod schedule;
 mod stmt;
 mod values;
 mod view;
@@ -53,7 +54,7 @@ pub(crate) struct CpuKernel {
 }
 
 /// Threads of a row that are run together, of several blocks.
-const STRIP: usize = 1024;
+const STRIP: usize = 4096;
 /// What a thread's own arrays may take.
 const MAX_LOCAL: usize = 256 << 10;
 
@@ -116,7 +117,7 @@ impl CpuKernel {
                 while next < last {
                     let block = next;
                     // Threads along a row, of blocks of one row of the grid.
-                    let strip = STRIP.div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
+                    let strip = std::env::var("STRIP").map_or(STRIP, |s| s.parse().unwrap()).div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
                     let count = if self.code.strips { strip } else { 1 };
                     next += count;
                     env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);

@@ -240,21 +240,27 @@ impl Body<'_, '_, '_> {
     /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
     fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
         let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (together, taken) = match &e.kind {
+        let taken = match &e.kind {
             Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
                 let verdict = self.test(plan, c)?;
-                match plan.lanes.class(a) {
-                    Class::Step(_) => (verdict.all, Some(a)),
-                    _ => (verdict.none, Some(b)),
-                }
+                let (together, taken) = match plan.lanes.class(a) {
+                    Class::Step(_) => (verdict.all, a),
+                    _ => (verdict.none, b),
+                };
+                self.b.ins().brif(together, all, &[], part, &[]);
+                Some(taken)
             }
             _ => {
+                // Mostly true: whether it is true nowhere is asked where it is not true in all lanes.
                 let verdict = self.test(plan, e)?;
+                let some = self.b.create_block();
                 self.set(v, &[verdict.all]);
-                (self.b.ins().bor(verdict.all, verdict.none), None)
+                self.b.ins().brif(verdict.all, all, &[], some, &[]);
+                self.b.switch_to_block(some);
+                self.b.ins().brif(verdict.none, all, &[], part, &[]);
+                None
             }
         };
-        self.b.ins().brif(together, all, &[], part, &[]);
         self.b.switch_to_block(part);
         self.by_lane(plan, rest, |body| body.block(rest))?;
         self.b.ins().jump(end, &[]);
