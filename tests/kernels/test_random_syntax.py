@@ -1,4 +1,4 @@
-"""Whatever is given for a kernel, the compiler gives code or a readable error; more by `python -m tests.kernels.fuzz`."""
+"""Whatever is given for a kernel, there is code or a readable error; more by `python -m tests.kernels.fuzz`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ impl Body<'_, '_, '_> {
     /// Has values computed here: the optimizer computes what has no effect as late as it can, and reads memory where it is
     /// told to, so that all that is read waits in registers, which there are not enough of. A store is an effect.
     pub(super) fn want(&mut self, values: &[Value]) {
-        if std::env::var("W").is_err() { return; }
+        if std::env::var("W").is_err() {
+            return;
+        }
         let slot = match self.wanted {
             Some(slot) => slot,
             None => {

@@ -172,9 +172,6 @@ fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), C
     context.optimize(jit.isa(), &mut control)?;
     context.egraph_pass(jit.isa(), &mut control)?;
     super::schedule::schedule(context);
-    if std::env::var("DUMP").is_ok() {
-        eprintln!("{}", context.func.display());
-    }
     Ok(())
 }
 

@@ -117,7 +117,7 @@ impl CpuKernel {
                 while next < last {
                     let block = next;
                     // Threads along a row, of blocks of one row of the grid.
-                    let strip = std::env::var("STRIP").map_or(STRIP, |s| s.parse().unwrap()).div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
+                    let strip = STRIP.div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
                     let count = if self.code.strips { strip } else { 1 };
                     next += count;
                     env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);

@@ -323,8 +323,10 @@ impl Body<'_, '_, '_> {
             self.inside(turn, 1, self.last_block);
             let at = self.b.use_var(counter);
             self.block_x = Some(at);
-            // Functions that are called look there.
-            self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+            if self.shared.ir.functions.len() > 1 {
+                // Functions that are called look there.
+                self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+            }
             turn
         });
         self.level = false;

@@ -323,10 +323,7 @@ impl Body<'_, '_, '_> {
                     self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
                     self.b.ins().jump(end, &[]);
                 }
-                self.b.switch_to_block(inside);
-                self.loops.push((head, end));
-                self.wide_block(plan, body)?;
-                self.loops.pop();
+                self.turn([inside, head, end], &mut |this| this.wide_block(plan, body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -422,17 +419,8 @@ impl Body<'_, '_, '_> {
             this.count(var, [&at, stop, step], &mut |this| this.block(body))
         })?;
         self.b.ins().jump(end, &[]);
-        self.b.switch_to_block(inside);
-        self.loops.push((next, end));
-        self.wide_block(plan, body)?;
-        self.loops.pop();
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
-        let at = self.get(var)[0];
-        let at = self.b.ins().iadd(at, step);
-        self.set(var, &[at]);
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(end);
+        self.turn([inside, next, end], &mut |this| this.wide_block(plan, body))?;
+        self.count_on(var, step, [head, next, end]);
         Ok(())
     }
 }

@@ -398,7 +398,8 @@ impl Kernel {
     fn launch_again(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let recent = self.lock().get(self.recent.load(Relaxed)).map(|e| e.overload.clone());
         let Some(overload) = recent else { return Ok(false) };
-        let Some((packed, arrays)) = overload.table.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
+        let Some((packed, arrays)) =
+            overload.table.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
         else {
             return Ok(false);
         };
