@@ -189,6 +189,9 @@ impl<'py> Arg<'py> {
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
+                operand::Value::Weak(Number::Int(n)) if n < i64::MIN.into() || n > u64::MAX.into() => {
+                    return Err(operand::too_large());
+                }
                 operand::Value::Weak(n) => (n, python_type(n)),
                 operand::Value::Typed(n, d) => (n, d),
                 operand::Value::Huge(_) => return Err(operand::too_large()),
