@@ -53,10 +53,6 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) context: Value,
     /// What choices around say: variables that are at least so large.
     pub(super) facts: Vec<(usize, i64)>,
-    /// Vectors that were read since results were last wanted, and where those are put.
-    pub(super) pending: usize,
-    /// See above.
-    pub(super) wanted: Option<StackSlot>,
     /// The end of the blocks that are run together, and the one that runs.
     pub(super) last_block: Value,
     /// See above.
@@ -94,8 +90,6 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             facts: Vec::new(),
             last_block: none,
             block_x: None,
-            pending: 0,
-            wanted: None,
             context: none,
             answer: None,
             wide: vec![SmallVec::new(); function.vars.len()],

@@ -260,7 +260,7 @@ impl Body<'_, '_, '_> {
         let at = self.b.use_var(counter);
         let last = if lanes == 1 { at } else { self.b.ins().iadd_imm_s(at, lanes - 1) };
         let more = self.b.ins().icmp(IntCC::SignedLessThan, last, extent);
-        self.b.ins().brif(more, body, &[], end, &[]);
+        self.enter(more, body, end);
         self.b.switch_to_block(body);
     }
 

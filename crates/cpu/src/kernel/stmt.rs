@@ -59,7 +59,7 @@ impl Body<'_, '_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
                 let test = self.one(test)?;
-                self.b.ins().brif(test, inside, &[], end, &[]);
+                self.enter(test, inside, end);
                 self.turn([inside, head, end], &mut |this| this.block(body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
@@ -127,10 +127,17 @@ impl Body<'_, '_, '_> {
                 self.b.ins().select(rises, up, down)
             }
         };
-        self.b.ins().brif(goes_on, inside, &[], end, &[]);
+        self.enter(goes_on, inside, end);
         self.turn([inside, next, end], body)?;
         self.count_on(var, step, [head, next, end]);
         Ok(())
+    }
+
+    /// Goes into a loop, or to its end, which is the first of both: the optimizer comes to what is named last first, and takes
+    /// nothing out of a loop that it has once left.
+    pub(super) fn enter(&mut self, goes_on: Value, inside: Block, end: Block) {
+        let over = self.b.ins().icmp_imm_s(IntCC::Equal, goes_on, 0);
+        self.b.ins().brif(over, end, &[], inside, &[]);
     }
 
     /// A loop's turn, which `body` writes: the blocks where it begins, where `continue` goes, where `break` goes.

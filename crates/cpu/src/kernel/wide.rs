@@ -294,10 +294,6 @@ impl Body<'_, '_, '_> {
                     } else if !self.is_small_var(*v) {
                         chunks = self.chunks(Wide::Each(chunks), d);
                     }
-                    if self.pending > 4 {
-                        self.pending = 0;
-                        self.want(&chunks);
-                    }
                     self.set_wide(*v, &chunks);
                 }
             }
@@ -312,11 +308,11 @@ impl Body<'_, '_, '_> {
                 self.b.switch_to_block(head);
                 if plan.lanes.class(test).is_same() {
                     let test = self.one(test)?;
-                    self.b.ins().brif(test, inside, &[], end, &[]);
+                    self.enter(test, inside, end);
                 } else {
                     let verdict = self.test(plan, test)?;
                     let (some, part) = (self.b.create_block(), self.b.create_block());
-                    self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+                    self.enter(verdict.all, inside, some);
                     self.b.switch_to_block(some);
                     self.b.ins().brif(verdict.none, end, &[], part, &[]);
                     self.b.switch_to_block(part);
@@ -408,7 +404,7 @@ impl Body<'_, '_, '_> {
         let Some(verdict) = verdict else {
             return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
         };
-        self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+        self.enter(verdict.all, inside, some);
         self.b.switch_to_block(some);
         self.b.ins().brif(verdict.none, end, &[], part, &[]);
         // The last turns, which not all lanes take.

@@ -27,7 +27,6 @@ impl Body<'_, '_, '_> {
         if known == Some(d.size() as i64) {
             return self.load_chunks(d, at, far);
         }
-        self.pending += 2;
         let t = register(d);
         match known.and_then(|k| i32::try_from(i64::from(far) + k * (WIDTH - 1)).ok().map(|_| k as i32)) {
             Some(k) => self.gather(d, |body, lane| body.b.ins().load(t, Self::trusted(), at, far + k * lane as i32)),
@@ -74,12 +73,6 @@ impl Body<'_, '_, '_> {
             for lane in 1..lanes {
                 let value = read(self, c * lanes + lane);
                 chunk = self.b.ins().insertlane(chunk, value, lane as u8);
-                if lane % 8 == 7 {
-                    self.want(&[chunk]);
-                }
-            }
-            if lanes < 8 {
-                self.want(&[chunk]);
             }
             chunks.push(if d == DType::Bool { self.b.ins().ineg(chunk) } else { chunk });
         }
