@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,9 @@ def f(a, b, out):
 def translated(text: str, name: str) -> bool:
     """Whether a text is a kernel; what is none must be refused with a reason."""
     try:
-        function = compiled(text, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's, of what is hardly meant
+            function = compiled(text, name)
     # What Python itself refuses, or does not come to.
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError, TypeError, NameError, ArithmeticError):
         return False
