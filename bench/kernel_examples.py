@@ -168,10 +168,18 @@ def main() -> None:
         small = 1 / 4096
         columns["small"] = child("cuprous", small, 3)
         columns["simulator"] = child("numba", small, 1, NUMBA_ENABLE_CUDASIM="1")
-    print(f"{'ms: first launch, then each':<28}" + "".join(f"{name:>22}" for name in columns))
+    print(
+        f"{'ms: first launch, then each':<28}" + "".join(f"{name:>22}" for name in columns) + "   Numba's time / ours"
+    )
     for name in NAMES:
         cells = [column.get(name) for column in columns.values()]
-        print(f"{name:<28}" + "".join(f"{c[0]:12.1f}{c[1]:10.3f}" if c else " " * 22 for c in cells), flush=True)
+        ours, theirs = columns["cuprous"].get(name), columns["numba"].get(name)
+        line = f"{name:<28}" + "".join(f"{c[0]:12.1f}{c[1]:10.3f}" if c else " " * 22 for c in cells)
+        print(line + (f"{theirs[1] / ours[1]:12.2f}" if ours and theirs else ""), flush=True)
+    if gpu:
+        for column, most in (("cuprous", 150), ("from disk", 20)):
+            late = [name for name, (first, _) in columns[column].items() if name != STATES and first > most]
+            print(f"# first launch, {column}: above {most} ms: {', '.join(late) or 'none'}")
 
 
 if __name__ == "__main__":

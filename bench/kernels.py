@@ -6,6 +6,7 @@ median of batches of launches with one wait at the end, as the caller sees it.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import statistics
 import time
@@ -54,10 +55,12 @@ def launches(cuda: Module) -> dict[str, float]:
     """Cost of launches in microseconds."""
     arrays = [cuda.to_device(np.ones(16, np.float32)) for _ in range(16)]
     results = {}
-    for count, args in ((0, []), (1, arrays[:1]), (16, arrays), (256, list(range(256)))):
+    rows: list[tuple[str, list[Any]]] = [("0 arrays", []), ("1 arrays", arrays[:1]), ("16 arrays", arrays)]
+    rows += [("256 ints", list(range(256))), ("256 floats", [k + 0.5 for k in range(256)])]
+    for what, args in rows:
+        count = len(args)
         kernel = with_parameters(cuda, count, "return")
         configured = kernel[1, 32]
-        what = f"{count} {'scalars' if count == 256 else 'arrays'}"
         # Fewer than a stream holds (1,024), so that no launch waits for the GPU.
         calls = 400 if count < 256 else 100
         results[what] = per_call(functools.partial(configured, *args), cuda.synchronize, calls)
@@ -213,10 +216,15 @@ def modules() -> dict[str, tuple[Module, Any]]:
 
 def main() -> None:
     """Prints three tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=["launches"], help="that table alone")
+    only = parser.parse_args().only
     for name, (cuda, float32) in modules().items():
         print(f"# {name}")
         for what, microseconds in launches(cuda).items():
             print(f"{name:>8} launch {what:<32} {microseconds:9.2f} us", flush=True)
+        if only:
+            continue
         print(f"{name:>8} host arrays of seed 000 {host_arrays(cuda):25.2f} ms", flush=True)
         for what, (first, each) in speeds(cuda, float32).items():
             print(f"{name:>8} {what:<34} first {first:9.1f} ms, then {each:9.4f} ms", flush=True)

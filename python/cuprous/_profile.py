@@ -3,52 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from cuprous import _core
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sums:
-    device_time: float
-    launches: int
-    bytes_in: int
-    copies_in: int
-    bytes_out: int
-    copies_out: int
-    hidden_syncs: int
-    syncs: int
-    copy_time: float
-    wait_time: float
-    planned: int
-    replayed: int
-    plan_time: float
-    run_time: float
-    memory_peak: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRow(_Sums):
-    """A line of the program. Times are in seconds.
-
-    `device_time` is shared out: a kernel that computes the operations of several lines counts for each of them in
-    proportion to its operations, and its launch for the line of the last one. Programs, copies and waits count for the
-    line that made them happen.
-    """
-
-    file: str
-    line: int
-    function: str
-    reasons: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileTotal(_Sums):
-    """All lines together. `wall` is from beginning to end, `python` what of it the host spent in nothing else."""
-
-    wall: float
-    python: float
+if TYPE_CHECKING:
+    from cuprous._profile_rows import ProfileRow, ProfileTotal
 
 
 class profile:
@@ -100,11 +61,15 @@ class profile:
     @property
     def rows(self) -> list[ProfileRow]:
         """A row a line, those with most time first."""
+        from cuprous._profile_rows import ProfileRow
+
         return [ProfileRow(**row) for row in self._done().rows()]
 
     @property
     def total(self) -> ProfileTotal:
         """The sums of all rows."""
+        from cuprous._profile_rows import ProfileTotal
+
         return ProfileTotal(**self._done().total())
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cuprous as cp
 from cuprous import cuda
 
 N = 50
@@ -207,3 +208,46 @@ def test_threads_that_come_to_different_barriers_still_meet() -> None:
     out = np.zeros(40, np.int64)
     kernel[1, 40](out, 30)
     np.testing.assert_array_equal(out, [*range(29, -1, -1), *[0] * 10])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "i8", "f4", "f8"])
+def test_elements_that_are_far_apart(dtype: str) -> None:
+    @cuda.jit
+    def turn(source, out):
+        i = cuda.grid(1)
+        if i < source.shape[0]:
+            for k in range(source.shape[1]):
+                out[i, k] = source[i, k] + source[source.shape[0] - 1 - i, k]
+
+    numbers = np.arange(4 * 77 * 5).reshape(4 * 77, 5) % 100
+    everything = cp.asarray(numbers.astype(dtype))
+    for view in (np.s_[:77, :3], np.s_[::4, 1:4], np.s_[::-3, ::-1], np.s_[5:6], np.s_[:0]):
+        source, plain = everything[view], numbers[view]
+        out = cp.zeros((*plain.shape, 2), dtype)[..., 1]
+        turn[3, 48](source, out)
+        np.testing.assert_array_equal(cp.asnumpy(out), (plain + plain[::-1]).astype(dtype))
+
+
+def test_variables_with_several_values_keep_their_bits() -> None:
+    @cuda.jit
+    def kernel(source, out):
+        i = cuda.grid(1)
+        if i < source.size:
+            n = source[i] * 1000
+            out[0, i] = n * n
+            n = source[i] * 100_000
+            out[1, i] = n * n - n
+            n = int(np.int32(source[i]) - 300)
+            out[2, i] = 12 * n * n
+            for _ in range(3):
+                n = n * 3000
+            out[3, i] = n
+
+    source = np.arange(256, dtype=np.uint8)
+    out = np.zeros((4, 256), np.int64)
+    kernel[8, 32](source, out)
+    n = source.astype(np.int64)
+    np.testing.assert_array_equal(out[0], (n * 1000) ** 2)
+    np.testing.assert_array_equal(out[1], (n * 100_000) ** 2 - n * 100_000)
+    np.testing.assert_array_equal(out[2], 12 * (n - 300) ** 2)
+    np.testing.assert_array_equal(out[3], (n - 300) * 3000**3)

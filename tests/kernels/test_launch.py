@@ -422,3 +422,26 @@ def test_arrays_that_are_not_aligned() -> None:
 
     read[1, 1](out, a)
     assert out[0] == 10
+
+
+def test_launches_like_the_last_one_look_at_each_argument() -> None:
+    @cuda.jit
+    def kernel(out, source, n, x):
+        out[0] = source[0, 1] + n * 10 + x * 100
+
+    out = cp.zeros(1)
+    rows = cp.asarray(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    for source, n, x, expected in [
+        (rows, 1, 2.0, 212), (rows, 2, 2.0, 222), (rows.T, 2, 2.0, 223), (rows, 2, 2, 222), (rows, 2.5, 2.0, 227),
+        (rows, True, np.float32(2), 212), (rows.astype("i4"), 1, 2.0, 212), (rows, -1, -0.0, -8),
+        (rows[::-1], 1, 2.0, 214), (rows.T[::-1].T, 1, 2.0, 211), (rows, 1, 2.0, 212),
+        (rows, 1 << 40, 2.0, (10 << 40) + 202),
+    ]:  # fmt: skip
+        kernel[1, 1](out, source, n, x)
+        assert float(out[0]) == expected
+    with pytest.raises(TypeError, match="missing"):
+        kernel[1, 1](out, rows, 1)
+    for huge in (1 << 64, 1 << 70, -(1 << 63) - 1, 1 << 200):
+        with pytest.raises(OverflowError):
+            kernel[1, 1](out, rows, huge, 1.0)
+    assert len(kernel.overloads) >= 6

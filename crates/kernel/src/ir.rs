@@ -451,89 +451,99 @@ impl Expr {
             _ => false,
         }
     }
+}
 
-    /// Calls `f` with each direct part.
-    pub fn parts<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.kind {
-            Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
-            Kind::Cast(a)
-            | Kind::Not(a)
-            | Kind::Item(a, _)
-            | Kind::Field(a, _)
-            | Kind::Transpose(a)
-            | Kind::Extent(a, _)
-            | Kind::Stride(a, _) => f(a),
-            Kind::And(a, b) | Kind::Or(a, b) => {
-                f(a);
-                f(b);
-            }
-            Kind::Select(c, a, b) => {
-                f(c);
-                f(a);
-                f(b);
-            }
-            Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
-                all.iter().for_each(f);
-            }
-            Kind::Load(a, indices) | Kind::Reshape(a, indices) => {
-                f(a);
-                indices.iter().for_each(f);
-            }
-            Kind::View(a, indices) => {
-                f(a);
-                for index in indices {
-                    match index {
-                        Index::At(e) => f(e),
-                        Index::Slice(start, stop, step) => [start, stop, step].into_iter().flatten().for_each(&mut *f),
-                        Index::New => {}
+/// The walks, over what is only read and over what is changed.
+macro_rules! walks {
+    ($me:ident, $parts:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
+        impl Expr {
+            /// Calls `f` with each direct part.
+            pub fn $parts<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
+                match &$($mut)? $me.kind {
+                    Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
+                    Kind::Cast(a)
+                    | Kind::Not(a)
+                    | Kind::Item(a, _)
+                    | Kind::Field(a, _)
+                    | Kind::Transpose(a)
+                    | Kind::Extent(a, _)
+                    | Kind::Stride(a, _) => f(a),
+                    Kind::And(a, b) | Kind::Or(a, b) => {
+                        f(a);
+                        f(b);
+                    }
+                    Kind::Select(c, a, b) => {
+                        f(c);
+                        f(a);
+                        f(b);
+                    }
+                    Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
+                        all.$iter().for_each(f);
+                    }
+                    Kind::Load(a, indices) | Kind::Reshape(a, indices) => {
+                        f(a);
+                        indices.$iter().for_each(f);
+                    }
+                    Kind::View(a, indices) => {
+                        f(a);
+                        for index in indices {
+                            match index {
+                                Index::At(e) => f(e),
+                                Index::Slice(start, stop, step) => [start, stop, step].into_iter().flatten().for_each(&mut *f),
+                                Index::New => {}
+                            }
+                        }
+                    }
+                    Kind::Atomic { array, indices, operands, .. } => {
+                        f(array);
+                        indices.$iter().chain(operands).for_each(f);
                     }
                 }
             }
-            Kind::Atomic { array, indices, operands, .. } => {
-                f(array);
-                indices.iter().chain(operands).for_each(f);
-            }
         }
-    }
-}
 
-impl StmtKind {
-    /// Calls `f` with each expression that stands in the statement itself.
-    pub fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match self {
-            StmtKind::Assign(_, value) | StmtKind::Eval(value) | StmtKind::Return(Some(value)) => f(value),
-            StmtKind::Store { array, indices, value } => {
-                f(array);
-                indices.iter().for_each(&mut *f);
-                f(value);
-            }
-            StmtKind::Copy { to, from } => {
-                f(to);
-                f(from);
-            }
-            StmtKind::If { test, .. } | StmtKind::While { test, .. } => f(test),
-            StmtKind::For { start, stop, step, .. } => [start, stop, step].into_iter().for_each(f),
-            StmtKind::Print(parts) => {
-                for part in parts {
-                    if let Printed::Value(value) = part {
+        impl StmtKind {
+            /// Calls `f` with each expression that stands in the statement itself.
+            pub fn $exprs<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
+                match $me {
+                    StmtKind::Assign(_, value) | StmtKind::Eval(value) | StmtKind::Return(Some(value)) => f(value),
+                    StmtKind::Store { array, indices, value } => {
+                        f(array);
+                        indices.$iter().for_each(&mut *f);
                         f(value);
                     }
+                    StmtKind::Copy { to, from } => {
+                        f(to);
+                        f(from);
+                    }
+                    StmtKind::If { test, .. } | StmtKind::While { test, .. } => f(test),
+                    StmtKind::For { start, stop, step, .. } => [start, stop, step].into_iter().for_each(f),
+                    StmtKind::Print(parts) => {
+                        for part in parts {
+                            if let Printed::Value(value) = part {
+                                f(value);
+                            }
+                        }
+                    }
+                    StmtKind::Raise(_, values) => values.$iter().for_each(f),
+                    StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
                 }
             }
-            StmtKind::Raise(_, values) => values.iter().for_each(f),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
-        }
-    }
 
-    /// The statements inside.
-    pub fn blocks(&self) -> Vec<&[Stmt]> {
-        match self {
-            StmtKind::If { then, orelse, .. } => vec![then, orelse],
-            StmtKind::While { body, .. } | StmtKind::For { body, .. } => vec![body],
-            _ => Vec::new(),
+            /// The statements inside.
+            pub fn $blocks(&$($mut)? $me) -> Vec<&$($mut)? [Stmt]> {
+                match $me {
+                    StmtKind::If { then, orelse, .. } => vec![then, orelse],
+                    StmtKind::While { body, .. } | StmtKind::For { body, .. } => vec![body],
+                    _ => Vec::new(),
+                }
+            }
         }
-    }
+    };
 }
+
+walks!(self, parts, exprs, blocks, iter);
+walks!(self, parts_mut, exprs_mut, blocks_mut, iter_mut, mut);
 
 /// Calls `f` with every statement of a block, the inner ones too.
 pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {

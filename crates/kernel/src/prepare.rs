@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use crate::ir::{Expr, Function, Index, Kind, Printed, Stmt, StmtKind, any_expr, each_expr, each_stmt};
+use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 use crate::lanes::{exposed, has_return, leaves, occurrences};
 
 /// Turns of a loop that is written out, and what all of them together may have of expressions.
@@ -27,77 +27,13 @@ pub fn prepare(function: &mut Function) {
 /// Calls `f` with each expression, the inner ones first.
 fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     for stmt in body {
-        match &mut stmt.kind {
-            StmtKind::Assign(_, e) | StmtKind::Eval(e) | StmtKind::Return(Some(e)) => rewrite_expr(e, f),
-            StmtKind::Store { array, indices, value } => {
-                rewrite_expr(array, f);
-                indices.iter_mut().for_each(|e| rewrite_expr(e, f));
-                rewrite_expr(value, f);
-            }
-            StmtKind::Copy { to, from } => {
-                rewrite_expr(to, f);
-                rewrite_expr(from, f);
-            }
-            StmtKind::If { test, then, orelse } => {
-                rewrite_expr(test, f);
-                rewrite(then, f);
-                rewrite(orelse, f);
-            }
-            StmtKind::While { test, body } => {
-                rewrite_expr(test, f);
-                rewrite(body, f);
-            }
-            StmtKind::For { start, stop, step, body, .. } => {
-                [start, stop, step].into_iter().for_each(|e| rewrite_expr(e, f));
-                rewrite(body, f);
-            }
-            StmtKind::Print(parts) => {
-                for part in parts {
-                    if let Printed::Value(e) = part {
-                        rewrite_expr(e, f);
-                    }
-                }
-            }
-            StmtKind::Raise(_, values) => values.iter_mut().for_each(|e| rewrite_expr(e, f)),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
-        }
+        stmt.kind.exprs_mut(&mut |e| rewrite_expr(e, f));
+        stmt.kind.blocks_mut().into_iter().for_each(|block| rewrite(block, f));
     }
 }
 
 fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    match &mut e.kind {
-        Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
-        Kind::Cast(a)
-        | Kind::Not(a)
-        | Kind::Item(a, _)
-        | Kind::Field(a, _)
-        | Kind::Transpose(a)
-        | Kind::Extent(a, _)
-        | Kind::Stride(a, _) => rewrite_expr(a, f),
-        Kind::And(a, b) | Kind::Or(a, b) => [a, b].into_iter().for_each(|e| rewrite_expr(e, f)),
-        Kind::Select(c, a, b) => [c, a, b].into_iter().for_each(|e| rewrite_expr(e, f)),
-        Kind::Fun(_, _, all) | Kind::Builtin(_, all) | Kind::Tuple(all) | Kind::Call(_, all) => {
-            all.iter_mut().for_each(|e| rewrite_expr(e, f));
-        }
-        Kind::Load(a, indices) | Kind::Reshape(a, indices) => {
-            rewrite_expr(a, f);
-            indices.iter_mut().for_each(|e| rewrite_expr(e, f));
-        }
-        Kind::View(a, indices) => {
-            rewrite_expr(a, f);
-            for index in indices {
-                match index {
-                    Index::At(e) => rewrite_expr(e, f),
-                    Index::Slice(a, b, c) => [a, b, c].into_iter().flatten().for_each(|e| rewrite_expr(e, f)),
-                    Index::New => {}
-                }
-            }
-        }
-        Kind::Atomic { array, indices, operands, .. } => {
-            rewrite_expr(array, f);
-            indices.iter_mut().chain(operands).for_each(|e| rewrite_expr(e, f));
-        }
-    }
+    e.parts_mut(&mut |part| rewrite_expr(part, f));
     f(e);
 }
 

@@ -10,7 +10,7 @@ use crate::ir::{Expr, Function, Kind, StmtKind, each_stmt};
 pub struct Sizes {
     /// Variables that are never negative.
     natural: HashSet<usize>,
-    /// Bits of variables that are assigned once, or count.
+    /// Bits of what is assigned to variables.
     bits: Vec<u32>,
 }
 
@@ -39,18 +39,15 @@ impl Sizes {
             }
             sizes.natural.retain(|v| !wrong.contains(v));
         }
+        // What held for a variable before holds for what is computed from it, so each round only makes bounds closer.
         for _ in 0..4 {
-            for (v, stmts) in assigned.iter().enumerate() {
-                if let [stmt] = stmts[..]
-                    && v >= function.params
-                {
-                    let bits = match stmt {
-                        StmtKind::Assign(_, value) => sizes.bits(value),
-                        StmtKind::For { start, stop, .. } => sizes.bits(start).max(sizes.bits(stop)),
-                        _ => 64,
-                    };
-                    sizes.bits[v] = sizes.bits[v].min(bits);
-                }
+            for (v, stmts) in assigned.iter().enumerate().skip(function.params) {
+                let all = stmts.iter().map(|stmt| match stmt {
+                    StmtKind::Assign(_, value) => sizes.bits(value),
+                    StmtKind::For { start, stop, .. } => sizes.bits(start).max(sizes.bits(stop)),
+                    _ => 64,
+                });
+                sizes.bits[v] = sizes.bits[v].min(all.max().unwrap_or(64));
             }
         }
         sizes

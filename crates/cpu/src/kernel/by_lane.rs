@@ -123,7 +123,7 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(head);
         let lane = self.b.use_var(counter);
         let more = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, lane, WIDTH);
-        self.b.ins().brif(more, inside, &[], end, &[]);
+        self.enter(more, inside, end);
         self.b.switch_to_block(inside);
         for &(v, d, slot) in &own {
             let at = self.lane_place(slot, counter, d.size() as u32);

@@ -1,8 +1,6 @@
 //! Vectors of the numbers of several threads.
 
-use cranelift_codegen::ir::{
-    ConstantData, Endianness, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Type, Value, types,
-};
+use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cuprous_core::DType;
 use cuprous_kernel::ir::Expr;
 
@@ -25,7 +23,6 @@ impl Body<'_, '_, '_> {
     pub(super) fn load_chunks(&mut self, d: DType, at: Value, far: i32) -> Chunks {
         let t = Self::vector(d);
         let count = WIDTH as i32 / t.lane_count() as i32;
-        self.pending += count as usize;
         let chunks: Chunks = (0..count).map(|k| self.b.ins().load(t, loose(), at, far + 16 * k)).collect();
         if d == DType::Bool { chunks.into_iter().map(|c| self.b.ins().ineg(c)).collect() } else { chunks }
     }
@@ -39,23 +36,6 @@ impl Body<'_, '_, '_> {
         };
         for (k, &chunk) in chunks.iter().enumerate() {
             self.b.ins().store(loose(), chunk, at, far + 16 * k as i32);
-        }
-    }
-
-    /// Has values computed here: the optimizer computes what has no effect as late as it can, and reads memory where it is
-    /// told to, so that all that is read waits in registers, which there are not enough of. A store is an effect.
-    pub(super) fn want(&mut self, values: &[Value]) {
-        let slot = match self.wanted {
-            Some(slot) => slot,
-            None => {
-                let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16 * 8, 4));
-                self.wanted = Some(slot);
-                slot
-            }
-        };
-        let at = self.b.ins().stack_addr(types::I64, slot, 0);
-        for (k, &value) in values.iter().enumerate() {
-            self.b.ins().store(Self::trusted(), value, at, 16 * (k % 8) as i32);
         }
     }
 

@@ -53,10 +53,6 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) context: Value,
     /// What choices around say: variables that are at least so large.
     pub(super) facts: Vec<(usize, i64)>,
-    /// Vectors that were read since results were last wanted, and where those are put.
-    pub(super) pending: usize,
-    /// See above.
-    pub(super) wanted: Option<StackSlot>,
     /// The end of the blocks that are run together, and the one that runs.
     pub(super) last_block: Value,
     /// See above.
@@ -94,8 +90,6 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             facts: Vec::new(),
             last_block: none,
             block_x: None,
-            pending: 0,
-            wanted: None,
             context: none,
             answer: None,
             wide: vec![SmallVec::new(); function.vars.len()],
@@ -115,6 +109,13 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         self.b.switch_to_block(entry);
         let params: Vec<Value> = self.b.block_params(entry).to_vec();
         if self.number == 0 { self.write_kernel(&params) } else { self.write_function(&params) }
+    }
+
+    /// Says that all is written. Blocks are sealed the last ones first: so a variable that only an outer loop changes is found
+    /// to be the same throughout an inner one, which neither the optimizer nor the order of the blocks would find.
+    pub(super) fn seal(&mut self) {
+        let blocks = self.b.func.dfg.num_blocks() as u32;
+        (0..blocks).rev().for_each(|k| self.b.seal_block(Block::from_u32(k)));
     }
 
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {

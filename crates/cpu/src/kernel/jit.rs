@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, Context};
@@ -102,7 +103,8 @@ fn failed(error: ModuleError) -> Error {
 
 /// Compiles a module.
 pub(super) fn compile(ir: &Module) -> Result<Code> {
-    let flags = [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
+    // What the optimizer does is done by `optimize`.
+    let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
@@ -149,9 +151,10 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         let config = shared.jit.target_config();
         let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
         body.write()?;
-        body.b.seal_all_blocks();
+        body.seal();
         body.b.finalize(config);
         listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
+        optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
         shared.jit.define_function(id, &mut context).map_err(failed)?;
         bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
         shared.jit.clear_context(&mut context);
@@ -161,6 +164,15 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let strips = shared.plan.as_ref().is_some_and(|plan| plan.strips);
     let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strips, _texts: shared.texts })
+}
+
+/// The optimizer, with vectors put back to where they are made of what was just read.
+fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), CodegenError> {
+    let mut control = ControlPlane::default();
+    context.optimize(jit.isa(), &mut control)?;
+    context.egraph_pass(jit.isa(), &mut control)?;
+    super::schedule::schedule(context);
+    Ok(())
 }
 
 /// In which functions a thread may end, by themselves or by what they call.

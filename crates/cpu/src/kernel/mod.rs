@@ -18,6 +18,7 @@ mod host;
 mod jit;
 mod libdevice;
 mod regions;
+mod schedule;
 mod stmt;
 mod values;
 mod view;
@@ -53,7 +54,7 @@ pub(crate) struct CpuKernel {
 }
 
 /// Threads of a row that are run together, of several blocks.
-const STRIP: usize = 1024;
+const STRIP: usize = 4096;
 /// What a thread's own arrays may take.
 const MAX_LOCAL: usize = 256 << 10;
 

@@ -260,7 +260,7 @@ impl Body<'_, '_, '_> {
         let at = self.b.use_var(counter);
         let last = if lanes == 1 { at } else { self.b.ins().iadd_imm_s(at, lanes - 1) };
         let more = self.b.ins().icmp(IntCC::SignedLessThan, last, extent);
-        self.b.ins().brif(more, body, &[], end, &[]);
+        self.enter(more, body, end);
         self.b.switch_to_block(body);
     }
 
@@ -323,8 +323,10 @@ impl Body<'_, '_, '_> {
             self.inside(turn, 1, self.last_block);
             let at = self.b.use_var(counter);
             self.block_x = Some(at);
-            // Functions that are called look there.
-            self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+            if self.shared.ir.functions.len() > 1 {
+                // Functions that are called look there.
+                self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+            }
             turn
         });
         self.level = false;

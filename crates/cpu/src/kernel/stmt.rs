@@ -1,7 +1,7 @@
 //! Statements.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Printed, Stmt, StmtKind};
 use cuprous_kernel::types::Ty;
@@ -59,11 +59,8 @@ impl Body<'_, '_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
                 let test = self.one(test)?;
-                self.b.ins().brif(test, inside, &[], end, &[]);
-                self.b.switch_to_block(inside);
-                self.loops.push((head, end));
-                self.block(body)?;
-                self.loops.pop();
+                self.enter(test, inside, end);
+                self.turn([inside, head, end], &mut |this| this.block(body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -130,11 +127,34 @@ impl Body<'_, '_, '_> {
                 self.b.ins().select(rises, up, down)
             }
         };
-        self.b.ins().brif(goes_on, inside, &[], end, &[]);
+        self.enter(goes_on, inside, end);
+        self.turn([inside, next, end], body)?;
+        self.count_on(var, step, [head, next, end]);
+        Ok(())
+    }
+
+    /// Goes into a loop, or to its end, which is the first of both: the optimizer comes to what is named last first, and takes
+    /// nothing out of a loop that it has once left.
+    pub(super) fn enter(&mut self, goes_on: Value, inside: Block, end: Block) {
+        let over = self.b.ins().icmp_imm_s(IntCC::Equal, goes_on, 0);
+        self.b.ins().brif(over, end, &[], inside, &[]);
+    }
+
+    /// A loop's turn, which `body` writes: the blocks where it begins, where `continue` goes, where `break` goes.
+    pub(super) fn turn(
+        &mut self,
+        [inside, next, end]: [Block; 3],
+        body: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         self.b.switch_to_block(inside);
         self.loops.push((next, end));
         body(self)?;
         self.loops.pop();
+        Ok(())
+    }
+
+    /// The end of a counting loop's turn.
+    pub(super) fn count_on(&mut self, var: usize, step: Value, [head, next, end]: [Block; 3]) {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         let at = self.get(var)[0];
@@ -142,7 +162,6 @@ impl Body<'_, '_, '_> {
         self.set(var, &[at]);
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(end);
-        Ok(())
     }
 
     /// Writes the record of a fault.

@@ -240,21 +240,27 @@ impl Body<'_, '_, '_> {
     /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
     fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
         let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (together, taken) = match &e.kind {
+        let taken = match &e.kind {
             Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
                 let verdict = self.test(plan, c)?;
-                match plan.lanes.class(a) {
-                    Class::Step(_) => (verdict.all, Some(a)),
-                    _ => (verdict.none, Some(b)),
-                }
+                let (together, taken) = match plan.lanes.class(a) {
+                    Class::Step(_) => (verdict.all, a),
+                    _ => (verdict.none, b),
+                };
+                self.b.ins().brif(together, all, &[], part, &[]);
+                Some(taken)
             }
             _ => {
+                // Mostly true: whether it is true nowhere is asked where it is not true in all lanes.
                 let verdict = self.test(plan, e)?;
+                let some = self.b.create_block();
                 self.set(v, &[verdict.all]);
-                (self.b.ins().bor(verdict.all, verdict.none), None)
+                self.b.ins().brif(verdict.all, all, &[], some, &[]);
+                self.b.switch_to_block(some);
+                self.b.ins().brif(verdict.none, all, &[], part, &[]);
+                None
             }
         };
-        self.b.ins().brif(together, all, &[], part, &[]);
         self.b.switch_to_block(part);
         self.by_lane(plan, rest, |body| body.block(rest))?;
         self.b.ins().jump(end, &[]);
@@ -288,10 +294,6 @@ impl Body<'_, '_, '_> {
                     } else if !self.is_small_var(*v) {
                         chunks = self.chunks(Wide::Each(chunks), d);
                     }
-                    if self.pending > 4 {
-                        self.pending = 0;
-                        self.want(&chunks);
-                    }
                     self.set_wide(*v, &chunks);
                 }
             }
@@ -306,21 +308,18 @@ impl Body<'_, '_, '_> {
                 self.b.switch_to_block(head);
                 if plan.lanes.class(test).is_same() {
                     let test = self.one(test)?;
-                    self.b.ins().brif(test, inside, &[], end, &[]);
+                    self.enter(test, inside, end);
                 } else {
                     let verdict = self.test(plan, test)?;
                     let (some, part) = (self.b.create_block(), self.b.create_block());
-                    self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+                    self.enter(verdict.all, inside, some);
                     self.b.switch_to_block(some);
                     self.b.ins().brif(verdict.none, end, &[], part, &[]);
                     self.b.switch_to_block(part);
                     self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
                     self.b.ins().jump(end, &[]);
                 }
-                self.b.switch_to_block(inside);
-                self.loops.push((head, end));
-                self.wide_block(plan, body)?;
-                self.loops.pop();
+                self.turn([inside, head, end], &mut |this| this.wide_block(plan, body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -405,7 +404,7 @@ impl Body<'_, '_, '_> {
         let Some(verdict) = verdict else {
             return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
         };
-        self.b.ins().brif(verdict.all, inside, &[], some, &[]);
+        self.enter(verdict.all, inside, some);
         self.b.switch_to_block(some);
         self.b.ins().brif(verdict.none, end, &[], part, &[]);
         // The last turns, which not all lanes take.
@@ -416,17 +415,8 @@ impl Body<'_, '_, '_> {
             this.count(var, [&at, stop, step], &mut |this| this.block(body))
         })?;
         self.b.ins().jump(end, &[]);
-        self.b.switch_to_block(inside);
-        self.loops.push((next, end));
-        self.wide_block(plan, body)?;
-        self.loops.pop();
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
-        let at = self.get(var)[0];
-        let at = self.b.ins().iadd(at, step);
-        self.set(var, &[at]);
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(end);
+        self.turn([inside, next, end], &mut |this| this.wide_block(plan, body))?;
+        self.count_on(var, step, [head, next, end]);
         Ok(())
     }
 }

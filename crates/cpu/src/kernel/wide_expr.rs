@@ -101,7 +101,6 @@ impl Body<'_, '_, '_> {
                 }
                 Some((Place::Each(places), _)) => {
                     let t = register(d);
-                    self.pending += 2;
                     Wide::Each(
                         self.gather(d, |body, lane| body.b.ins().load(t, Self::trusted(), places[lane as usize], 0)),
                     )

@@ -27,17 +27,39 @@ impl Body<'_, '_, '_> {
         if known == Some(d.size() as i64) {
             return self.load_chunks(d, at, far);
         }
-        self.pending += 2;
         let t = register(d);
-        let mut place = at;
-        self.gather(d, |body, lane| match known.and_then(|k| i32::try_from(i64::from(far) + k * lane).ok()) {
-            Some(far) => body.b.ins().load(t, Self::trusted(), at, far),
+        match known.and_then(|k| i32::try_from(i64::from(far) + k * (WIDTH - 1)).ok().map(|_| k as i32)) {
+            Some(k) => self.gather(d, |body, lane| body.b.ins().load(t, Self::trusted(), at, far + k * lane as i32)),
             None => {
-                let value = body.b.ins().load(t, Self::trusted(), place, far);
-                place = body.b.ins().iadd(place, step);
-                value
+                let places = self.lane_places(at, step);
+                self.gather(d, |body, lane| body.b.ins().load(t, Self::trusted(), places[lane as usize], far))
             }
-        })
+        }
+    }
+
+    /// Where the lanes lie that are so far apart. Machines add one, two, four or eight times a number to an address, so few
+    /// addresses are worked out: all of them would not fit into registers.
+    fn lane_places(&mut self, at: Value, step: Value) -> Vec<Value> {
+        let third = self.b.ins().imul_imm_s(step, 3);
+        let mut every_third = vec![at];
+        for k in 0..(WIDTH as usize - 1) / 3 {
+            every_third.push(self.b.ins().iadd(every_third[k], third));
+        }
+        let times = [0, 1, 2, 4, 8];
+        let place = |lane: i64| {
+            let first = (0..every_third.len()).find(|&k| times.contains(&(lane - 3 * k as i64)))?;
+            Some((every_third[first], lane - 3 * first as i64))
+        };
+        let all: Vec<(Value, i64)> = (0..WIDTH).filter_map(place).collect();
+        all.into_iter()
+            .map(|(base, by)| match by {
+                0 => base,
+                by => {
+                    let far = self.b.ins().ishl_imm_s(step, i64::from(by.trailing_zeros()));
+                    self.b.ins().iadd(base, far)
+                }
+            })
+            .collect()
     }
 
     /// Vectors of what is read for each lane.
@@ -51,12 +73,6 @@ impl Body<'_, '_, '_> {
             for lane in 1..lanes {
                 let value = read(self, c * lanes + lane);
                 chunk = self.b.ins().insertlane(chunk, value, lane as u8);
-                if lane % 8 == 7 {
-                    self.want(&[chunk]);
-                }
-            }
-            if lanes < 8 {
-                self.want(&[chunk]);
             }
             chunks.push(if d == DType::Bool { self.b.ins().ineg(chunk) } else { chunk });
         }
@@ -173,18 +189,16 @@ impl Body<'_, '_, '_> {
         let Some((place, mixed)) = self.wide_place(plan, array, indices)? else {
             return self.by_lane(plan, part, |body| body.stmt(&stmt.kind));
         };
-        let (fast, slow, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        if let Some(mixed) = mixed {
+        let end = mixed.is_some().then(|| self.b.create_block());
+        if let (Some(mixed), Some(end)) = (mixed, end) {
+            let (fast, slow) = (self.b.create_block(), self.b.create_block());
             self.b.ins().brif(mixed, slow, &[], fast, &[]);
             self.b.set_cold_block(slow);
             self.b.switch_to_block(slow);
             self.by_lane(plan, part, |body| body.stmt(&stmt.kind))?;
-        } else {
-            self.b.ins().jump(fast, &[]);
-            self.b.switch_to_block(slow);
+            self.b.ins().jump(end, &[]);
+            self.b.switch_to_block(fast);
         }
-        self.b.ins().jump(end, &[]);
-        self.b.switch_to_block(fast);
         let value = self.wide(plan, value)?;
         match place {
             Place::Same(at, far) => {
@@ -197,11 +211,9 @@ impl Body<'_, '_, '_> {
                 self.store_chunks(d, &chunks, at, far);
             }
             Place::Step(at, far, step, _) => {
-                let mut place = at;
-                for lane in 0..WIDTH {
+                for (lane, place) in (0..).zip(self.lane_places(at, step)) {
                     let value = self.lane_of(&value, d, lane);
                     self.b.ins().store(Self::trusted(), value, place, far);
-                    place = self.b.ins().iadd(place, step);
                 }
             }
             Place::Each(places) => {
@@ -211,8 +223,10 @@ impl Body<'_, '_, '_> {
                 }
             }
         }
-        self.b.ins().jump(end, &[]);
-        self.b.switch_to_block(end);
+        if let Some(end) = end {
+            self.b.ins().jump(end, &[]);
+            self.b.switch_to_block(end);
+        }
         Ok(())
     }
 }

@@ -121,7 +121,7 @@ fn order(shape: &[i64], strides: &[i64], size: i64) -> Order {
     }
 }
 
-fn layout_order(layout: &Layout) -> Order {
+pub(super) fn layout_order(layout: &Layout) -> Order {
     if layout.identity || layout.is_c_contiguous() {
         Order::C
     } else if layout.is_f_contiguous() {
@@ -154,7 +154,7 @@ impl<'py> Arg<'py> {
 
     fn ours(array: Array, key: &mut Key) -> Arg<'py> {
         let layout = &array.layout;
-        key.push(number_array_key(layout.dtype, layout.ndim(), layout_order(layout), true));
+        key.push(key_of_array(layout.dtype, layout.ndim(), layout_order(layout)));
         Arg::Array(array, true)
     }
 
@@ -189,6 +189,9 @@ impl<'py> Arg<'py> {
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
+                operand::Value::Weak(Number::Int(n)) if n < i64::MIN.into() || n > u64::MAX.into() => {
+                    return Err(operand::too_large());
+                }
                 operand::Value::Weak(n) => (n, python_type(n)),
                 operand::Value::Typed(n, d) => (n, d),
                 operand::Value::Huge(_) => return Err(operand::too_large()),
@@ -344,6 +347,11 @@ fn names_key(names: &Names, key: &mut Key) {
     }
 }
 
+/// The key of an array of numbers that may be written.
+pub(super) fn key_of_array(d: DType, ndim: usize, order: Order) -> u32 {
+    number_array_key(d, ndim, order, true)
+}
+
 fn number_array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
     ARRAY | d as u32 | (ndim as u32) << 8 | (order as u32) << 16 | u32::from(mutable) << 18
 }
@@ -389,6 +397,7 @@ impl Packed {
         &self.words
     }
 
+    #[inline]
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
         // SAFETY: scalars are bytes too; the slice is this value's alone.
         let all =
@@ -396,24 +405,36 @@ impl Packed {
         all[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn word(&mut self, at: usize, n: i64) {
+    #[inline]
+    pub(super) fn word(&mut self, at: usize, n: i64) {
         self.put(at, &n.to_ne_bytes());
+    }
+
+    /// Writes one of our arrays of numbers as a parameter of its own type.
+    pub(super) fn array(&mut self, at: usize, layout: &Layout) {
+        self.addresses.push(at as u32);
+        let size = layout.dtype.size() as i64;
+        self.places(at + 8, layout_order(layout), &layout.shape, &layout.strides, size);
     }
 
     /// Writes an array's extents and, unless its order is C, its strides, which count in units of so many bytes; false
     /// for another number of axes.
     fn extents(&mut self, at: usize, wanted: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
-        if wanted.ndim as usize != shape.len() {
-            return false;
+        let same = wanted.ndim as usize == shape.len();
+        if same {
+            self.places(at, wanted.order, shape, strides, unit);
         }
+        same
+    }
+
+    fn places(&mut self, at: usize, order: Order, shape: &[i64], strides: &[i64], unit: i64) {
         let axes = shape.len().max(1);
         for k in 0..axes {
             self.word(at + 8 * k, shape.get(k).copied().unwrap_or(1));
-            if wanted.order != Order::C {
+            if order != Order::C {
                 self.word(at + 8 * (axes + k), strides.get(k).map_or(0, |s| s * unit));
             }
         }
-        true
     }
 
     /// Writes an argument as a parameter of that type; false where it does not fit.

@@ -6,6 +6,7 @@ mod dispatch;
 mod entity;
 mod names;
 mod parse;
+mod quick;
 mod raw;
 mod record;
 mod types;

@@ -58,6 +58,7 @@ impl Kernel {
             options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, extra, objects },
             params: params.into_iter().map(|(name, default)| (name, default.into_iter().next())).collect(),
             overloads: Mutex::default(),
+            recent: AtomicUsize::new(0),
             signatures: Mutex::default(),
             device,
             on_load,

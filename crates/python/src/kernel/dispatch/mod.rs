@@ -4,7 +4,7 @@ mod face;
 mod launch;
 mod overloads;
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::Array;
@@ -20,6 +20,7 @@ use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use super::args::{Arg, HostArray, Key, Packed, Records, key_of};
+use super::quick::Table;
 use super::{dates, parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
@@ -53,6 +54,8 @@ struct Overload {
     /// Arrays that it uses without being given them; they are its last arguments.
     captured: Vec<Array>,
     code: KernelRef,
+    /// For launches with arguments of its own types, where it has only simple ones.
+    table: Option<Table>,
     /// Launches of it so far, the last ones: their shapes are checked once.
     launches: Mutex<Vec<Arc<UserLaunch>>>,
 }
@@ -71,6 +74,8 @@ pub(crate) struct Kernel {
     /// Names of the parameters and their default values.
     params: Vec<(String, Option<Py<PyAny>>)>,
     overloads: Mutex<Vec<Entry>>,
+    /// The one that was launched last.
+    recent: AtomicUsize,
     /// Types given with the decorator: others are converted to them.
     signatures: Mutex<Vec<Vec<Ty>>>,
     /// Whether those are of a function that kernels call.

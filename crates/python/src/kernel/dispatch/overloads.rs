@@ -9,8 +9,9 @@ impl Kernel {
 
     pub(super) fn find(&self, key: &Key, engine: u8) -> Option<Arc<Overload>> {
         let entries = self.lock();
-        let found = entries.iter().find(|e| e.overload.engine == engine && e.keys.contains(key));
-        found.map(|e| e.overload.clone())
+        let found = entries.iter().position(|e| e.overload.engine == engine && e.keys.contains(key))?;
+        self.recent.store(found, Relaxed);
+        Some(entries[found].overload.clone())
     }
 
     /// The types of the signature that arguments fit, where there are signatures.
@@ -82,6 +83,7 @@ impl Kernel {
         let (module, classes) = (Arc::new(module), classes.into());
         let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
         let (starts, bytes) = abi::offsets(&types);
+        let table = if captured.is_empty() { Table::of(&types, &starts) } else { None };
         let kernel = module.kernel();
         let mut writes = Vec::new();
         for (k, ty) in types.iter().enumerate() {
@@ -98,6 +100,7 @@ impl Kernel {
             classes,
             captured,
             code,
+            table,
             launches: Mutex::default(),
         }))
     }

@@ -1,0 +1,83 @@
+//! Where vectors are computed. The optimizer computes what has no effect as late as it can, and reads memory where it is
+//! told to, so that all that is read waits in registers, which there are not enough of. So vectors are computed again where
+//! their operands become known.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{Block, Function, Inst, ValueDef};
+
+/// Moves every instruction that makes a vector to its last operand, within blocks and within rows of blocks of which each
+/// leads only to the next.
+pub(super) fn schedule(context: &mut Context) {
+    let blocks: Vec<Block> = context.func.layout.blocks().collect();
+    let mut next: HashMap<Block, Block> = HashMap::new();
+    for &block in &blocks {
+        let mut before = context.cfg.pred_iter(block);
+        if let (Some(only), None) = (before.next(), before.next())
+            && only.block != block
+            && context.cfg.succ_iter(only.block).count() == 1
+        {
+            next.insert(only.block, block);
+        }
+    }
+    let inner: Vec<Block> = next.values().copied().collect();
+    for &block in blocks.iter().filter(|block| !inner.contains(block)) {
+        let row: Vec<Block> = std::iter::successors(Some(block), |block| next.get(block).copied()).collect();
+        order(&mut context.func, &row);
+    }
+}
+
+/// Whether it makes one vector, of its operands alone.
+fn moves(func: &Function, inst: Inst) -> bool {
+    let op = func.dfg.insts[inst].opcode();
+    let pure = !(op.can_load() || op.can_store() || op.can_trap() || op.is_call() || op.is_branch())
+        && !op.is_terminator()
+        && !op.other_side_effects();
+    pure && matches!(func.dfg.inst_results(inst), [one] if func.dfg.value_type(*one).is_vector())
+}
+
+fn order(func: &mut Function, row: &[Block]) {
+    // What stays is numbered; what moves goes behind what has the number of its last operand.
+    let mut numbers: HashMap<Inst, usize> = HashMap::new();
+    let mut starts: HashMap<Block, usize> = HashMap::new();
+    let mut places: Vec<Option<Inst>> = Vec::new();
+    let mut moved = Vec::new();
+    for &block in row {
+        starts.insert(block, places.len());
+        places.push(None);
+        for inst in func.layout.block_insts(block) {
+            let operand = |&value| match func.dfg.value_def(func.dfg.resolve_aliases(value)) {
+                ValueDef::Result(inst, _) => numbers.get(&inst).copied(),
+                ValueDef::Param(block, _) => starts.get(&block).copied(),
+                ValueDef::Union(..) => None,
+            };
+            let last = func.dfg.inst_args(inst).iter().filter_map(operand).max();
+            match last.filter(|_| moves(func, inst)) {
+                Some(last) => {
+                    numbers.insert(inst, last);
+                    moved.push((inst, last));
+                }
+                None => {
+                    numbers.insert(inst, places.len());
+                    places.push(Some(inst));
+                }
+            }
+        }
+    }
+    for &(inst, _) in &moved {
+        func.layout.remove_inst(inst);
+    }
+    let mut ends = places.clone();
+    for (inst, last) in moved {
+        // Behind the start of a block is before its first instruction, one of those that stay.
+        let after = match ends[last] {
+            Some(end) => func.layout.next_inst(end),
+            None => places[last + 1],
+        };
+        func.layout.insert_inst(inst, after.expect("a block ends with what makes no vector"));
+        if ends[last].is_some() {
+            ends[last] = Some(inst);
+        }
+    }
+}

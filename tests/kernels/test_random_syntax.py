@@ -1,0 +1,13 @@
+"""Whatever is given for a kernel, there is code or a readable error; more by `python -m tests.kernels.fuzz`."""
+
+from __future__ import annotations
+
+import pytest
+
+from .fuzz import CHECKS
+
+
+@pytest.mark.parametrize(("what", "least"), [("words", 5), ("bytes", 5), ("trees", 5)])
+def test_random_syntax_never_breaks_the_compiler(what: str, least: int) -> None:
+    count = 3000 if what == "words" else 250
+    assert sum(CHECKS[what](seed) for seed in range(count)) >= least
