@@ -139,7 +139,7 @@ def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
     from cuprous._device import current_device
 
     if interface.get("mask") is not None:
-        raise NotImplementedError("__cuda_array_interface__ with a mask is not supported")
+        raise NotImplementedError("Masked arrays are not supported: __cuda_array_interface__ has a mask")
     stream = interface.get("stream")
     if stream is not None:
         _core.Stream(stream).synchronize()

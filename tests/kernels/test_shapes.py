@@ -365,3 +365,14 @@ def test_a_grid_barrier_makes_a_kernel_cooperative() -> None:
     plain = cuda.jit(lambda a: None)
     plain[1, 1](np.zeros(1))
     assert not any(facts.cooperative for facts in plain.overloads.values())
+
+
+def test_transposes_of_one_axis() -> None:
+    @cuda.jit
+    def kernel(a, b):
+        a.T[-1] += 2.5
+        b.T[1, 0] = 7
+
+    a, b = np.zeros(3), np.zeros((2, 3))
+    kernel[1, 1](a, b)
+    assert a.tolist() == [0, 0, 2.5] and b[0, 1] == 7 and b.sum() == 7

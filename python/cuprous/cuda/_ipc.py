@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from cuprous.cuda._device import is_available
 
 class _Handle(ctypes.Structure):
     _fields_ = (("reserved", ctypes.c_byte * 64),)
+
+
+class DriverHandle(NamedTuple):
+    """What the driver calls the memory: 64 bytes."""
+
+    reserved: bytes
 
 
 def _driver() -> Any:
@@ -41,6 +47,8 @@ class IpcHandle:
 
     def __init__(self, handle: bytes, size: int, offset: int, device: int) -> None:
         self._handle = handle
+        #: The memory's owner in this process: none, the array keeps it.
+        self.base = None
         self.size = size
         #: How far the array begins into the memory that the driver gave.
         self.offset = offset
@@ -59,9 +67,9 @@ class IpcHandle:
         return cls(bytes(handle), size, address - base.value, device)
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> DriverHandle:
         """The driver's handle; its 64 bytes are `.reserved`."""
-        return _Handle.from_buffer_copy(self._handle)
+        return DriverHandle(self._handle)
 
     def open_array(self, context: Any, shape: Any, dtype: Any, strides: Any = None) -> ndarray:
         """The array, in a process that got the handle; `close` ends it.
@@ -69,7 +77,10 @@ class IpcHandle:
         Raises:
             NotImplementedError: for `strides`.
             RuntimeError: in the process that owns the memory, and where the driver refuses.
+            ValueError: if it is open.
         """
+        if self._opened is not None:
+            raise ValueError("IpcHandle is already opened")
         if strides is not None:
             raise NotImplementedError("[open_array] strides= is not supported; open all of it and take a view")
         from cuprous._convert import from_cuda_interface
@@ -78,7 +89,9 @@ class IpcHandle:
         synchronize()  # the context is current afterwards
         driver = _driver()
         found = ctypes.c_uint64()
-        opened = driver.cuIpcOpenMemHandle_v2(ctypes.byref(found), self.handle, ctypes.c_uint(1))
+        opened = driver.cuIpcOpenMemHandle_v2(
+            ctypes.byref(found), _Handle.from_buffer_copy(self._handle), ctypes.c_uint(1)
+        )
         _check("open_ipc_array", opened)
         self._opened = found.value
         size = shape if isinstance(shape, tuple) else (int(shape),)

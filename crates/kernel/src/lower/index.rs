@@ -415,11 +415,12 @@ impl Walk<'_, '_> {
                         self.function("*", Fun::Multiply, Rule::Arith, vec![n, Expr::int(item)])?
                     }
                     "dtype" => return Ok(Thing::Value(Value::Type((*a.elem).clone()))),
+                    "T" if ndim < 2 => base,
                     "T" => {
                         let order = match a.order {
-                            Order::C if ndim > 1 => Order::F,
-                            Order::F if ndim > 1 => Order::C,
-                            same => same,
+                            Order::C => Order::F,
+                            Order::F => Order::C,
+                            Order::A => Order::A,
                         };
                         let ty = Ty::Array(ArrayTy { order, ..a.clone() });
                         Expr::new(ty, Kind::Transpose(Box::new(base.clone())))
