@@ -31,10 +31,9 @@ pub(super) fn schedule(context: &mut Context) {
 /// Whether it makes one vector, of its operands alone.
 fn moves(func: &Function, inst: Inst) -> bool {
     let op = func.dfg.insts[inst].opcode();
-    let pure = !(op.can_load() || op.can_store() || op.can_trap() || op.is_call() || op.is_branch())
-        && !op.is_terminator()
-        && !op.other_side_effects();
-    pure && matches!(func.dfg.inst_results(inst), [one] if func.dfg.value_type(*one).is_vector())
+    let acts = op.can_load() || op.can_store() || op.can_trap() || op.is_call() || op.other_side_effects();
+    let leaves = op.is_branch() || op.is_terminator();
+    !acts && !leaves && matches!(func.dfg.inst_results(inst), [one] if func.dfg.value_type(*one).is_vector())
 }
 
 fn order(func: &mut Function, row: &[Block]) {
