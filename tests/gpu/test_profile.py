@@ -107,8 +107,9 @@ def test_many_events() -> None:
 
 
 def test_work_that_fails_under_a_profile() -> None:
-    cp.get_default_memory_pool().free_all_blocks()  # what earlier tests left would do
-    cp._core.set_memory_limit("cuda", 1 << 24)
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()  # what earlier tests left would do
+    cp._core.set_memory_limit("cuda", pool.total_bytes() + (1 << 24))
     try:
         with cp.profile() as p:
             with pytest.raises(MemoryError):

@@ -251,3 +251,30 @@ def test_variables_with_several_values_keep_their_bits() -> None:
     np.testing.assert_array_equal(out[1], (n * 100_000) ** 2 - n * 100_000)
     np.testing.assert_array_equal(out[2], 12 * (n - 300) ** 2)
     np.testing.assert_array_equal(out[3], (n - 300) * 3000**3)
+
+
+def test_ways_out_of_an_else_are_of_the_loop_around() -> None:
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        v = last = turn = 0
+        while turn < 3:
+            turn += 1
+            for _ in range(2):
+                v = a[i]
+            else:
+                if a[i] > 1:
+                    continue
+            v = 100
+        for _ in range(3):
+            while last < a[i]:
+                last = a[i] + 5
+            else:
+                if a[i] > 2:
+                    break
+            last = 200
+        out[0, i], out[1, i] = v, last
+
+    out = np.zeros((2, 4), np.int64)
+    kernel[1, 4](np.arange(4), out)
+    assert out.tolist() == [[100, 100, 2, 3], [200, 200, 200, 8]]

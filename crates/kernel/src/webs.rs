@@ -225,8 +225,7 @@ impl Walk {
                     walk.block(body, reach);
                     skipped
                 });
-                self.block(orelse, reach);
-                self.leave(reach);
+                self.leave(orelse, reach);
             }
             StmtKind::For { target, iter, body, orelse } => {
                 self.uses(iter, reach);
@@ -240,8 +239,7 @@ impl Walk {
                     walk.loops.pop();
                     skipped
                 });
-                self.block(orelse, reach);
-                self.leave(reach);
+                self.leave(orelse, reach);
             }
             StmtKind::Return(value) => {
                 if let Some(e) = value {
@@ -267,7 +265,7 @@ impl Walk {
     }
 
     /// A loop: walked until nothing new reaches its head. `turn` gives what reaches the point where the loop ends by
-    /// itself, which `reach` is set to; [`Walk::leave`] adds what comes by `break`.
+    /// itself, which `reach` is set to; [`Walk::leave`] adds `else` and what comes by `break`.
     fn turns(&mut self, reach: &mut Reach, mut turn: impl FnMut(&mut Walk, &mut Reach) -> Reach) {
         self.exits.push(Default::default());
         loop {
@@ -285,10 +283,11 @@ impl Walk {
         }
     }
 
-    fn leave(&mut self, reach: &mut Reach) {
-        if let Some((_, by_break)) = self.exits.pop() {
-            join(reach, &by_break);
-        }
+    /// The end of a loop. What stands in its `else` is no longer inside: `break` and `continue` are of the loop around.
+    fn leave(&mut self, orelse: &[Stmt], reach: &mut Reach) {
+        let (_, by_break) = self.exits.pop().unwrap_or_default();
+        self.block(orelse, reach);
+        join(reach, &by_break);
     }
 
     fn finish(mut self, texts: &[String]) -> Webs {
