@@ -73,7 +73,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Had one of NVIDIA's functions, such as a division of doubles, too few registers? ptxas 12.1 to 13.5 then overwrites
+    /// Had one of NVIDIA's functions, such as a division of doubles, too few registers? ptxas 13.0 and 13.5 then overwrite
     /// some of the kernel's before it saves them, and the kernel computes wrong values. Known where spills are warned of.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
