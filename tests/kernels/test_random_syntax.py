@@ -11,3 +11,8 @@ from .fuzz import CHECKS
 def test_random_syntax_never_breaks_the_compiler(what: str, least: int) -> None:
     count = 3000 if what == "words" else 250
     assert sum(CHECKS[what](seed) for seed in range(count)) >= least
+
+
+@pytest.mark.parametrize("seed", [7027832, 7042824])
+def test_lines_that_are_no_longer_those_of_the_function(seed: int) -> None:
+    CHECKS["bytes"](seed)

@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 import textwrap
+import tokenize
 import warnings
 import weakref
 from types import CodeType
@@ -28,7 +29,8 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     code = function.__code__
     try:
         lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    # Of another kind where the file is no longer that which was compiled.
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         lines, first = _command(code), code.co_firstlineno
     file = code.co_filename
     if not lines and function in DEBUGGED:
