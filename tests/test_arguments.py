@@ -25,6 +25,11 @@ _ORDERED = "all work is in order on one stream"
 
 #: Parameters that no code reads, each with the reason why the result cannot depend on them.
 HINTS = {
+    **{
+        f"_pointers.{name}_async.stream": _ORDERED
+        for name in ("copy_from", "copy_from_device", "copy_from_host", "copy_to_host", "memset")
+    },
+    "_interop.<lambda>._": "weakref gives its dead reference",
     "_raw_kernels.__call__.stream": _ORDERED,
     "_reduction_kernel.__call__.stream": _ORDERED,
     "_reduction_kernel.__init__.reduce_dims": "a choice between ways to one result",
@@ -42,7 +47,6 @@ HINTS = {
     "cuda._ipc.open_array.context": "there is one",
     "cuda._records.copy_to_device.stream": _ORDERED,
     "cuda._records.copy_to_host.stream": _ORDERED,
-    "cuda._compile.compile.forceinline": "a choice between ways to one result",
     "cuda._host.managed_array.attach_global": "a choice between ways to one result",
     "cuda._host.managed_array.stream": _ORDERED,
     "cuda._host.mapped_array.portable": "a choice between ways to one result",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import warnings
 from typing import Any
 
 from cuprous import _core
-from cuprous._cuda_headers import has_standard, include_options, stand_in, translated, with_headers_noted
 
 
 class _FileNotFound(FileNotFoundError, RuntimeError):
@@ -116,6 +113,8 @@ class RawModule:
         return found
 
     def _make(self, name: str, device: str) -> _core.NativeModule:
+        from cuprous._cuda_headers import include_options, translated, with_headers_noted
+
         options = [*self.options, *include_options()]
         if self._binary is not None:
             return _core.NativeModule(self._binary, True, name, [])
@@ -126,6 +125,8 @@ class RawModule:
                 with open(self.file_path, "rb") as file:
                     data = file.read()
             except FileNotFoundError:
+                import errno
+
                 raise _FileNotFound(errno.ENOENT, os.strerror(errno.ENOENT), self.file_path) from None
             if not self.file_path.endswith((".cu", ".cuh", ".cpp")):
                 return _core.NativeModule(data, True, name, options)
@@ -153,6 +154,8 @@ class RawModule:
 
     def _compiled(self, code: str, name: str, options: list[str], target: str) -> Any:
         """Device code for a target, what the compiler said, and the names asked for as the linker knows them."""
+        import json
+
         from cuprous import _nvcc, _nvrtc
 
         if self.backend == "nvcc":
@@ -176,6 +179,7 @@ class RawModule:
         import re
 
         from cuprous import _nvrtc
+        from cuprous._cuda_headers import has_standard, stand_in
 
         headers: dict[str, str] = {}
         while True:
@@ -199,6 +203,7 @@ class RawModule:
 
     def _log(self) -> str:
         """What the compiler says of the source."""
+        from cuprous._cuda_headers import include_options, translated
         from cuprous.cuda import Device, is_available
 
         own = int(Device().compute_capability) if is_available() else 90

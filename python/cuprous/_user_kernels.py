@@ -7,7 +7,6 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import ndarray
-from cuprous._cuda_headers import COMPLEX
 from cuprous._raw_kernels import RawKernel
 
 
@@ -163,6 +162,8 @@ def _geometry(array: ndarray) -> bytes:
 
 
 def source(preamble: str, dtypes: list[str]) -> str:
+    from cuprous._cuda_headers import COMPLEX
+
     half = "#include <cuda_fp16.h>\n" if "float16" in dtypes else ""
     return half + (COMPLEX if "complex" in preamble + " ".join(dtypes) else "") + _PRELUDE
 
