@@ -29,7 +29,7 @@ ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
 DEVICE   ?= cpu
-PTX      ?= compute_80,compute_90,compute_100
+PTX      ?= compute_80|compute_90|compute_100
 TARGETS  ?= sm_80|sm_90|sm_100|compute_80|compute_90|compute_100
 CARGO    ?= cargo
 # The Python that has PyTorch; on a GPU machine mostly PYTHON itself.
@@ -162,9 +162,10 @@ lint-python: $(VENV)/.dev
 test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --lib --bins --tests --quiet
 
-# Every kernel that a GPU would run in a test is compiled by NVRTC for compute capabilities 8.0, 9.0 and 10.0, and every
-# second one on to machine code for one of the three, which is much of the work; hence all cores. TARGETS=sm_80,sm_90,sm_100
-# makes machine code for all. tests/inputs runs everything in many layouts of the same kinds of kernel: for these NVRTC is enough.
+# Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
+# one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every second one goes on to machine code.
+# TARGETS=sm_80,sm_90,sm_100 makes machine code for all, in five times the time. tests/inputs runs everything in many layouts of
+# the same kinds of kernel: for these NVRTC is enough.
 test-python: $(READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto

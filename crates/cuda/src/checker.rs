@@ -46,8 +46,8 @@ struct Kernel {
 }
 
 impl Checker {
-    /// A checker for targets: `sm_80,sm_90` for both; `sm_80|sm_90` for both as well, but on to machine code for one of
-    /// them, by the code; `compute_90` to PTX only, for a quarter of the time.
+    /// A checker for targets: `sm_80,sm_90` for both; `sm_80|sm_90` for one of them, by the code, so that of many kernels
+    /// each target gets its share; `compute_90` to PTX only, for a quarter of the time.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
@@ -75,18 +75,16 @@ impl Checker {
         program.steps.iter().try_for_each(|step| self.add(|_| true, |target| stages(step, target))).map_err(translate)
     }
 
-    /// Adds what `code` gives for each target. Which of the alternatives that `may` gets machine code follows from that of
-    /// the first.
+    /// Adds what `code` gives for each target. Which of the alternatives that `may` is taken follows from the code for the
+    /// first.
     fn add(&self, may: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
             code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
             let those: Vec<usize> = (0..alternatives.len()).filter(|&k| may(&alternatives[k])).collect();
             let chosen = those.get((hash.finish() % those.len().max(1) as u64) as usize).copied().unwrap_or(0);
-            for (k, target) in alternatives.iter().enumerate() {
-                let to = if k == chosen { target.clone() } else { target.replace("sm_", "compute_") };
-                code(target)?.into_iter().try_for_each(|stage| self.queue(&to, stage))?;
-            }
+            let target = &alternatives[chosen];
+            code(target)?.into_iter().try_for_each(|stage| self.queue(target, stage))?;
         }
         Ok(())
     }
@@ -224,6 +222,27 @@ mod tests {
         let code = format!("extern \"C\" __global__ void store(int* x) {{ {body} }}");
         let prelude = vec![Part::Base.text()];
         Stage { name: "store".into(), code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 }
+    }
+
+    #[test]
+    fn of_alternatives_each_kernel_is_compiled_for_one() {
+        if !nvrtc_is_here() {
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("cuprous-checker-one-{}", std::process::id()));
+        let checker =
+            Checker { cache: DiskCache::open(&folder, 1 << 20), ..Checker::new("sm_80|sm_90|compute_90,compute_100") };
+        checker.in_batches(1000).expect("nothing waits");
+        for k in 0..100 {
+            checker.add(|_| true, |_| Ok(vec![kernel(&format!("*x = {k};"))])).expect("waits");
+        }
+        let state = checker.lock();
+        let waiting = |target: &str| state.waiting.get(target).map_or(0, Vec::len);
+        assert_eq!(waiting("sm_80") + waiting("sm_90") + waiting("compute_90"), 100);
+        assert!(waiting("sm_80") > 10 && waiting("sm_90") > 10 && waiting("compute_90") > 10);
+        assert_eq!(waiting("compute_100"), 100);
+        drop(state);
+        let _at_worst_left_behind = std::fs::remove_dir_all(&folder);
     }
 
     #[test]
