@@ -152,7 +152,7 @@ pub struct Taken {
     pub begin: u64,
     #[allow(missing_docs, reason = "above")]
     pub end: u64,
-    /// In the order in which they were noted, the first ones.
+    /// In the order in which they were noted, the first ones; they go into the sums at the end.
     pub events: Vec<Event>,
     /// Events that are only in `sums`.
     pub folded: u64,
@@ -213,6 +213,9 @@ pub fn end() -> Option<Box<Taken>> {
     ON.store(false, Relaxed);
     let mut ended = taken().take()?;
     ended.end = now();
+    let events = std::mem::take(&mut ended.events);
+    events.iter().for_each(|event| ended.sum(event));
+    ended.events = events;
     Some(ended)
 }
 
@@ -323,6 +326,15 @@ pub fn program(
 
 impl Taken {
     fn add(&mut self, event: &Event) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push(*event);
+        } else {
+            self.folded += 1;
+            self.sum(event);
+        }
+    }
+
+    fn sum(&mut self, event: &Event) {
         let Event { kind, note, length, amount, .. } = *event;
         let step = if kind == Kind::Step { amount as u32 } else { 0 };
         let key = Key { kind, device: note.device, what: note.what, place: note.place, step };
@@ -331,11 +343,6 @@ impl Taken {
         sum.length += length;
         sum.amount += amount;
         sum.most = sum.most.max(amount);
-        if self.events.len() < MOST_EVENTS {
-            self.events.push(*event);
-        } else {
-            self.folded += 1;
-        }
     }
 }
 

@@ -32,6 +32,8 @@ struct Code {
 struct Table {
     numbers: HashMap<usize, u32>,
     codes: Vec<Code>,
+    /// By code and instruction: Python finds a line by reading its table from the code's beginning.
+    lines: HashMap<(u32, i32), u32>,
     /// Code, line and the caller's place.
     known: HashMap<(u32, u32, u32), u32>,
     places: Vec<(u32, u32, u32)>,
@@ -67,9 +69,7 @@ fn find(py: Python<'_>, whole: bool) -> PyResult<u32> {
         let (number, ours) = code_number(py, &code)?;
         let back = frame.getattr(intern!(py, "f_back"))?;
         if !ours || (back.is_none() && lines.is_empty()) {
-            // SAFETY: as above.
-            let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) };
-            lines.push((number, line.max(0) as u32));
+            lines.push((number, line(&frame, number)?));
         }
         if back.is_none() || lines.len() >= MAX_DEPTH || (!whole && !ours) {
             break;
@@ -78,6 +78,21 @@ fn find(py: Python<'_>, whole: bool) -> PyResult<u32> {
     }
     let mut table = table();
     Ok(lines.iter().rev().fold(0, |caller, &(code, line)| table.number(code, line, caller)))
+}
+
+/// The line that a frame of that code is at.
+fn line(frame: &Bound<'_, PyAny>, code: u32) -> PyResult<u32> {
+    let at = (code, frame.getattr(intern!(frame.py(), "f_lasti"))?.extract()?);
+    if let Some(&line) = table().lines.get(&at) {
+        return Ok(line);
+    }
+    // SAFETY: it is a frame.
+    let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) }.max(0) as u32;
+    let mut table = table();
+    if code != u32::MAX && table.lines.len() < MAX_PLACES {
+        table.lines.insert(at, line);
+    }
+    Ok(line)
 }
 
 /// The number of a code object, and whether it is none of the user's.
