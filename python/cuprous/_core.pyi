@@ -48,7 +48,7 @@ class ndarray:
     def is_external(self) -> bool: ...
     @property
     def device_name(self) -> str:
-        """ "cpu" or "cuda"."""
+        """ "cpu", "cuda:0" or "auto"."""
     def address(self) -> int:
         """Address of the first element, after running what is pending. The storage counts as shared with the outside
         from then on: whatever touches it runs at once."""

@@ -33,9 +33,9 @@ def synchronize() -> None:
 
 
 def device_word(device: Any) -> str:
-    """ "cpu", "cuda" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`."""
+    """ "cpu", "auto" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
     if isinstance(device, str):
-        return device
+        return "cuda:0" if device in ("cuda", "gpu") else device
     index = getattr(device, "id", device)
     if isinstance(index, int):
         return f"cuda:{index}"

@@ -229,7 +229,8 @@ def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], 
 
 def dlpack_device(self: ndarray) -> tuple[int, int]:
     """(device type, device number) by DLPack's table."""
-    return (_CPU, 0) if self.device_name == "cpu" else (_CUDA, 0)
+    name, _, number = self.device_name.partition(":")
+    return (_CPU, 0) if name == "cpu" else (_CUDA, int(number or 0))
 
 
 def dlpack(
@@ -277,12 +278,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
         from cuprous._device import device_word
 
         target = device_word(device)
-        if target.split(":")[0] != result.device_name:
-            if copy is False:
-                raise BufferError(
-                    f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden"
-                )
-            result = _core.to_device(result, target)
+        if copy is False and target != result.device_name:
+            raise BufferError(f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden")
+        result = _core.to_device(result, target)
     return result
 
 

@@ -172,8 +172,7 @@ def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
     from cuprous._device import device_word
 
     _interop.wait_for("to_device", stream)
-    word = device_word(device)
-    return self if word.split(":")[0] == self.device_name else _core.to_device(self, word)
+    return _core.to_device(self, device_word(device))
 
 
 def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:

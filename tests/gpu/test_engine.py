@@ -20,7 +20,7 @@ def stats(*names: str) -> tuple[int, ...]:
 
 def test_arrays_are_on_the_gpu() -> None:
     x = cp.ones(3)
-    assert x.device_name == "cuda"
+    assert x.device_name == "cuda:0"
     assert x.__dlpack_device__()[0] == 2
 
 
@@ -153,6 +153,23 @@ def test_between_devices() -> None:
     np.testing.assert_array_equal(cp.asnumpy(cp._core.to_device(on_cpu + 1, "cuda")), host * 2 + 1)
     with pytest.raises((ValueError, TypeError, RuntimeError), match=r"(?i)device|cpu"):
         cp.asnumpy(on_cpu + on_gpu)
+
+
+def test_arrays_of_a_second_gpu_say_so() -> None:
+    if cp.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("there is one GPU")
+    with cp.cuda.Device(1):
+        x = cp.arange(1000.0)
+        y = (x[x > 500] * 2).sum() + x[[3, 4]].sum()
+    assert x.device == y.device == cp.cuda.Device(1)
+    assert float(y) == 2 * sum(range(501, 1000)) + 7
+    assert x.__dlpack_device__() == (2, 1)
+    assert x.to_device("cuda:1") is x
+    here = x.to_device("cuda:0")
+    assert here.device == cp.cuda.Device(0)
+    np.testing.assert_array_equal(here.get(), np.arange(1000.0))
+    with pytest.raises(cp.DeviceError, match="arrays on cuda:0"):
+        here + x
 
 
 def test_events_measure_time() -> None:

@@ -27,6 +27,12 @@ use crate::staging::{APART, Arrivals, Pinned, Staging};
 use crate::timing::{Begun, Timing};
 use crate::user::{CudaKernel, CudaModule};
 
+/// What devices are called, by number: as many as an array can name.
+const NAMES: [&str; 16] = [
+    "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7", "cuda:8", "cuda:9", "cuda:10",
+    "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15",
+];
+
 /// One GPU. All its work runs in order on one stream.
 pub struct CudaDevice(Arc<Gpu>);
 
@@ -394,7 +400,7 @@ impl CudaDevice {
 
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
-        "cuda"
+        NAMES.get(self.0.context.ordinal()).copied().unwrap_or("cuda")
     }
 
     fn can(&self, call: &CallOp) -> bool {

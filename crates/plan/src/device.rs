@@ -16,7 +16,7 @@ pub type Listing<'a> = &'a dyn Fn(&Program) -> Result<String>;
 
 /// A place where programs run. All work given to a device by one engine runs in the order given.
 pub trait Device: Send + Sync {
-    /// `"cpu"`, `"cuda"` or `"auto"`.
+    /// `"cpu"`, `"cuda:0"` or `"auto"`.
     fn name(&self) -> &'static str;
 
     /// Uninitialised memory of that size; aligned to at least 256 bytes.

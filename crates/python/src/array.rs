@@ -122,10 +122,10 @@ impl PyArray {
         self.0.storage.is_external()
     }
 
-    /// The device that holds the elements: "cpu" or "cuda".
+    /// The device that holds the elements: "cpu", "cuda:0", "auto".
     #[getter]
-    fn device_name(&self) -> &'static str {
-        devices::of(&self.0).device.name()
+    fn device_name(&self) -> String {
+        devices::name(devices::of(&self.0))
     }
 
     /// Address of the first element, after running what is pending. The memory counts as shared with the outside
