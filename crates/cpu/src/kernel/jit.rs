@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
@@ -101,11 +101,24 @@ fn failed(error: ModuleError) -> Error {
     Error::runtime(format!("an internal error of the kernel compiler, please report it: {text}"))
 }
 
+/// Addresses set aside for the code of a module; memory is taken as it is needed.
+const ROOM: usize = 64 << 20;
+
+/// Room for a module in one piece: its functions find one another and their constants by distances of 32 bits, and pieces
+/// that are mapped one by one may lie further apart.
+fn room(ir: &Module) -> Result<Box<ArenaMemoryProvider>> {
+    // Each constant begins a page at worst.
+    let constants: usize = ir.constants.iter().map(|array| array.bytes.len() + (64 << 10)).sum();
+    let full = |e| Error::runtime(format!("no room for the code of a kernel: {e}"));
+    Ok(Box::new(ArenaMemoryProvider::new_with_size(ROOM + constants).map_err(full)?))
+}
+
 /// Compiles a module.
 pub(super) fn compile(ir: &Module) -> Result<Code> {
     // What the optimizer does is done by `optimize`.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
+    builder.memory_provider(room(ir)?);
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
