@@ -168,7 +168,7 @@ def test_arrays_of_a_second_gpu_say_so() -> None:
     here = x.to_device("cuda:0")
     assert here.device == cp.cuda.Device(0)
     np.testing.assert_array_equal(here.get(), np.arange(1000.0))
-    with pytest.raises(cp.DeviceError, match="arrays on cuda:0"):
+    with pytest.raises(RuntimeError, match=r"arrays on cuda:[01]"):
         here + x
 
 

@@ -18,7 +18,7 @@ FAR = 6 << 30
 
 @pytest.fixture
 def cut_up_memory() -> Iterator[None]:
-    """A range is taken that is longer than a call reaches: what is large then lies below it, what is small in a hole above."""
+    """A range longer than a call reaches is taken: what is large then lies below it, what is small in a hole above."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]

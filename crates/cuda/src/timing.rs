@@ -21,6 +21,8 @@ const PENDING: usize = 4096;
 const BATCH: usize = 256;
 /// Distance in time, in milliseconds, over which events are compared: their difference is a 32-bit float.
 const FAR: f32 = 1000.0;
+/// So often in a row the device is asked whether it still has something to do; then once in so many times.
+const IDLE: u32 = 16;
 /// Looks at the clocks of host and device together; the shortest counts.
 const LOOKS: usize = 5;
 
@@ -62,6 +64,8 @@ pub(crate) struct Timing {
     joined: bool,
     /// When what was read last of the working stream had ended.
     ended: u64,
+    /// How often in a row the device had nothing left to do when more came.
+    idle: u32,
     /// An event that is done, and the host's time when it was.
     anchor: (Event, u64),
 }
@@ -95,7 +99,17 @@ impl Timing {
         }
         let (_, event, at) = best;
         let pending = VecDeque::with_capacity(PENDING + 1);
-        Ok(Timing { context, generation, free, pending, before: None, joined: false, ended: 0, anchor: (event, at) })
+        Ok(Timing {
+            context,
+            generation,
+            free,
+            pending,
+            before: None,
+            joined: false,
+            ended: 0,
+            idle: 0,
+            anchor: (event, at),
+        })
     }
 
     /// Something else is submitted to the working stream, or it waits for another one.
@@ -126,8 +140,14 @@ impl Timing {
     /// where that ends: an event fewer, for host and device.
     pub(crate) fn begin_working(&mut self, stream: &Stream) -> Result<Begun> {
         let last = self.pending.back().filter(|last| self.joined && last.working).and_then(|last| last.marks.last());
-        if last.is_some_and(|(.., event)| matches!(event.is_done(), Ok(false))) {
-            return Ok(Begun(None, profile::now()));
+        if let Some((.., event)) = last {
+            // Where it never has, asking each time costs as much as the event.
+            let asks = self.idle < IDLE || self.idle.is_multiple_of(IDLE);
+            if asks && matches!(event.is_done(), Ok(false)) {
+                self.idle = 0;
+                return Ok(Begun(None, profile::now()));
+            }
+            self.idle = self.idle.saturating_add(1);
         }
         self.begin(stream)
     }
