@@ -15,6 +15,10 @@ class UnsupportedError(KernelError, NotImplementedError):
     """The kernel language has no such thing."""
 
 
+class InvalidValueError(KernelError, ValueError):
+    """A value that is known when the kernel is compiled cannot be, such as an alignment of 3."""
+
+
 class CudaSupportError(RuntimeError):
     """CUDA is not usable here."""
 
@@ -44,6 +48,6 @@ NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
-    "CudaSupportError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError", "NumbaDebugInfoWarning",
-    "NumbaError", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
+    "CudaSupportError", "InvalidValueError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError",
+    "NumbaDebugInfoWarning", "NumbaError", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip
