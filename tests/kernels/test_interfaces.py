@@ -160,6 +160,8 @@ def test_dates_on_a_device() -> None:
     a[5] = np.datetime64("NaT")
     with pytest.raises(ValueError, match="NaT"):
         between[1, 32](a, later, out)
+    a.copy_to_device(dates)
+    between[1, 32](a, later, out)
     with pytest.raises(AttributeError, match=r"view\('int64'\)"):
         a.sum()
     assert cuda.types.as_type(dates.dtype)[:] == cuda.types.int64[:]

@@ -25,10 +25,12 @@ class DeviceDateArray:
     `a.view("int64")` is an array of their counts in the same memory.
     """
 
-    def __init__(self, counts: ndarray, dtype: Any, has_nat: bool = False) -> None:
+    def __init__(self, counts: ndarray, dtype: Any, has_nat: bool = False, of: DeviceDateArray | None = None) -> None:
         self._counts = counts
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self._has_nat = has_nat
+        self._is_view = of is not None
+        #: Whether there is NaT: views of one memory have one list.
+        self._nat = [has_nat] if of is None else of._nat
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("shape", "ndim", "size", "nbytes", "alloc_size", "strides", "flags", "gpu_data", "stream"):
@@ -37,7 +39,7 @@ class DeviceDateArray:
 
     @property
     def _launch_dates(self) -> tuple[ndarray, str]:
-        if self._has_nat:
+        if self._nat[0]:
             raise ValueError("[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside")
         return self._counts, repr(np.datetime_data(self.dtype))
 
@@ -54,7 +56,7 @@ class DeviceDateArray:
         """
         dtype = np.dtype(dtype)
         if is_date(dtype):
-            return DeviceDateArray(self._counts, dtype, self._has_nat)
+            return DeviceDateArray(self._counts, dtype, of=self)
         return self._counts.view(dtype)  # type: ignore[attr-defined]
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
@@ -75,17 +77,17 @@ class DeviceDateArray:
         """Copies dates of NumPy's or of a device, of the same shape, into this array; they are cast to its unit."""
         source = ary.copy_to_host() if isinstance(ary, DeviceDateArray) else np.asarray(ary)
         dates = source.astype(self.dtype, casting="same_kind")
-        self._has_nat = bool(np.isnat(dates).any())
+        self._nat[0] = bool(np.isnat(dates).any()) or (self._is_view and self._nat[0])
         self._counts.copy_to_device(dates.view(np.int64), stream)  # type: ignore[attr-defined]
 
     def __getitem__(self, key: Any) -> Any:
         part = self._counts[key]
         if part.ndim:
-            return DeviceDateArray(part, self.dtype, self._has_nat)
+            return DeviceDateArray(part, self.dtype, of=self)
         return cuprous.asnumpy(part).view(self.dtype)[()]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        DeviceDateArray(self._counts[key], self.dtype).copy_to_device(value)
+        DeviceDateArray(self._counts[key], self.dtype, of=self).copy_to_device(value)
 
     def __len__(self) -> int:
         return len(self._counts)

@@ -77,7 +77,7 @@ def shared(
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
     if size and not dtype.hasobject and _core.get_device().startswith("cuda"):
         memory = _memory(kind, size, flags)
-        made = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[call-overload]
+        made = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
         made._memory = memory
     else:
         made = np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
