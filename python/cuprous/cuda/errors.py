@@ -43,11 +43,24 @@ class NumbaDebugInfoWarning(NumbaWarning):
     """What is said of places in a kernel is not what its author wrote."""
 
 
+class NumbaInvalidConfigWarning(NumbaWarning):
+    """Numba's warning of options that do not go together; here they do, and nothing warns. Filters may name it."""
+
+
+class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
+    """Numba's warning of what will go; filters may name it."""
+
+
+class NumbaPendingDeprecationWarning(NumbaWarning, PendingDeprecationWarning):
+    """Numba's warning of what will go later; filters may name it."""
+
+
 #: Numba's name of the base class.
 NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
     "CudaSupportError", "InvalidValueError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError",
-    "NumbaDebugInfoWarning", "NumbaError", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
+    "NumbaDebugInfoWarning", "NumbaDeprecationWarning", "NumbaError", "NumbaInvalidConfigWarning",
+    "NumbaPendingDeprecationWarning", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip
