@@ -96,6 +96,11 @@ def test_arrays_are_bound_to_streams() -> None:
     assert (a.gpu_data == a[:2].gpu_data, a.gpu_data == like.gpu_data) == (True, False)
 
 
+@cuda.vectorize(["float64(float64)"])
+def half(x):
+    return x / 2
+
+
 @pytest.mark.skipif(not ON_GPU, reason="only arrays on a GPU have the interface")
 def test_the_interface_names_the_stream() -> None:
     plain, stream = cuda.to_device(np.arange(3.0)), cuda.stream()
@@ -107,7 +112,6 @@ def test_the_interface_names_the_stream() -> None:
     taken = cuda.as_cuda_array(Foreign(bound))
     assert taken.stream.external
     assert int(taken.stream.handle) == int(stream.handle)
-    half = cuda.vectorize(["float64(float64)"])(lambda x: x / 2)
     out = cuda.device_array(3)
     half(plain, out=Foreign(out))
     assert out.copy_to_host().tolist() == [0, 0.5, 1]
