@@ -30,7 +30,7 @@ class DeviceDateArray:
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._is_view = of is not None
         #: Whether there is NaT: views of one memory have one list.
-        self._nat = [has_nat] if of is None else of._nat
+        self._nat: list[bool] = [has_nat] if of is None else of._nat
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("shape", "ndim", "size", "nbytes", "alloc_size", "strides", "flags", "gpu_data", "stream"):
