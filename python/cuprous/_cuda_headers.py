@@ -95,7 +95,7 @@ def _folders() -> tuple[Path, ...]:
     wheels = [folder for root in wheel_roots() for folder in sorted(root.glob("*/include"))]
     found = [one for folder in wheels for one in (folder, folder / "cccl") if one.is_dir()]
     others = [one for home in toolkits() for one in (home / "include", home / "include" / "cccl")]
-    for header in ("cuda_fp16.h", "cuda/std/version"):
+    for header in ("cuda_fp16.h", "crt/host_defines.h", "cuda/std/version"):
         if not any((folder / header).is_file() for folder in found):
             found += [folder for folder in others if (folder / header).is_file()][:1]
     return tuple(found)

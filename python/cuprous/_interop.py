@@ -16,15 +16,26 @@ class ImplicitConversionError(TypeError):
     """An array would be copied to the host without being asked to."""
 
 
-#: Arrays that Numba's words made, by their ids: NumPy may copy them to the host by itself, as Numba has it.
-_copied_freely: dict[int, weakref.ref[ndarray]] = {}
+#: Arrays that Numba's words made, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
+#: to the host by itself, as Numba has it.
+_of_numba: dict[int, tuple[weakref.ref[ndarray], Any]] = {}
 
 
-def allow_copies(array: ndarray) -> ndarray:
-    """Lets `numpy.asarray` copy an array and its views to the host, which is refused for all others as CuPy does."""
+def as_numba(array: ndarray, stream: Any = 0) -> ndarray:
+    """Marks an array as made by Numba's words: `numpy.asarray` copies it and its views to the host, which is refused
+    for all others as CuPy does, and it is bound to a stream.
+    """
     key = id(array)
-    _copied_freely[key] = weakref.ref(array, lambda _: _copied_freely.pop(key, None))
+    _of_numba[key] = (weakref.ref(array, lambda _: _of_numba.pop(key, None)), stream or 0)
     return array
+
+
+def _numba_stream(array: ndarray) -> Any:
+    """The stream that an array of Numba's words, or what it is a view of, is bound to; None for all others."""
+    found = _of_numba.get(id(array))
+    if found is None:
+        return None if array.base is None else _numba_stream(array.base)
+    return found[1]
 
 
 def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -34,10 +45,7 @@ def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -
         ImplicitConversionError: for all other arrays.
         ValueError: for `copy=False`.
     """
-    root = self
-    while root.base is not None:
-        root = root.base
-    if id(root) in _copied_freely:
+    if _numba_stream(self) is not None:
         if copy is False:
             raise ValueError("`copy=False` is not supported. A copy is always created.")
         host = asnumpy(self)
@@ -158,8 +166,15 @@ def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
 
 
 def bind(self: ndarray, stream: Any = 0) -> ndarray:
-    """The array itself: all work runs in order, so none belongs to a stream."""
-    return self
+    """Numba's `bind`: a view that names a stream as its own (`.stream`). All work runs in order, so results are the
+    same with any; other libraries that are shown the memory wait for the stream.
+    """
+    return as_numba(self[...], stream)
+
+
+def bound_stream(self: ndarray) -> Any:
+    """Numba's `stream`: the stream that the array is bound to; 0 if there is none."""
+    return _numba_stream(self) or 0
 
 
 def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
@@ -304,12 +319,17 @@ def cuda_array_interface(self: ndarray) -> dict[str, Any]:
         "data": (self.address() if self.size else 0, False),
         "version": 3,
         "strides": None if self.is_c_contiguous else self.strides,
-        "stream": _stream_of_interface(),
+        "stream": _stream_of_interface(_numba_stream(self)),
     }
 
 
-def _stream_of_interface() -> int:
-    return _core.Stream().ptr or 1
+def _stream_of_interface(bound: Any) -> int | None:
+    own = _core.Stream().ptr or 1
+    handle = own if bound is None else (bound.handle or 1) if bound else None
+    if handle != own:
+        # Numba promises no work under way, or on the stream that the array is bound to only; ours is on its own.
+        _core.synchronize()
+    return handle
 
 
 # --- pickling and copying

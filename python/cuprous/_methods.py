@@ -433,7 +433,8 @@ _PROPERTIES: dict[str, property] = {
     "is_c_contiguous": _truth("is_c_contiguous", "Whether elements lie row after row, without gaps."),
     "is_f_contiguous": _truth("is_f_contiguous", "Whether elements lie column after column, without gaps."),
     "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
-    "gpu_data": property(lambda self: self, doc="Numba's word for the memory: the array itself."),
+    "gpu_data": property(_pointers.MemoryPointer, doc="Numba's word for `data`."),
+    "stream": property(_interop.bound_stream, doc="The stream that Numba's words bound the array to, or 0."),
     "alloc_size": property(lambda self: self.nbytes, doc="Numba's word for `nbytes`."),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),
 }

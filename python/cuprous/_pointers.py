@@ -32,6 +32,12 @@ class MemoryPointer:
         """The address."""
         return self._array.address() + self._offset
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryPointer) and (other.ptr, other.device) == (self.ptr, self.device)
+
+    def __hash__(self) -> int:
+        return hash(self.ptr)
+
     @property
     def device(self) -> Any:
         """The device that the memory is on."""

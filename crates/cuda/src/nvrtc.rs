@@ -269,10 +269,11 @@ fn without_least_blocks(source: &str) -> Option<String> {
 }
 
 /// NVIDIA's headers by how their names begin, and the wheel that has them.
-const HEADERS: [(&[&str], &str); 3] = [
+const HEADERS: [(&[&str], &str); 4] = [
+    (&["crt/"], "nvidia-cuda-crt"),
     (&["cub/", "thrust/", "cuda/", "nv/"], "nvidia-cuda-cccl"),
     (&["curand"], "nvidia-curand"),
-    (&["cuda", "cooperative_groups", "mma.h", "math_constants.h", "vector_", "device_", "crt/"], "nvidia-cuda-runtime"),
+    (&["cuda", "cooperative_groups", "mma.h", "math_constants.h", "vector_", "device_"], "nvidia-cuda-runtime"),
 ];
 
 /// What to do about a header of NVIDIA's that is not there.
@@ -358,7 +359,9 @@ pub(crate) mod tests {
     fn missing_headers_name_their_wheel() {
         let of =
             |name: &str| missing_header(&format!("k(1): catastrophic error: cannot open source file \"{name}\"\n"));
-        for (name, wheel) in [("cub/cub.cuh", "cccl"), ("cuda_fp16.h", "runtime"), ("curand_kernel.h", "curand")] {
+        for (name, wheel) in
+            [("cub/cub.cuh", "cccl"), ("cuda_fp16.h", "runtime"), ("curand_kernel.h", "curand"), ("crt/mma.h", "crt")]
+        {
             assert!(of(name).is_some_and(|text| text.contains(wheel)), "{name}");
         }
         assert_eq!(of("mine.h"), None);

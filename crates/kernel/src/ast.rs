@@ -203,6 +203,8 @@ pub enum ExprKind {
         what: String,
         instead: Option<String>,
     },
+    /// A name that nobody has assigned to.
+    Undefined(String),
 }
 
 /// What a name outside the function means.

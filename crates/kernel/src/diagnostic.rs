@@ -14,6 +14,8 @@ pub enum Class {
     Typing,
     /// The kernel language has no such thing: `UnsupportedError`.
     Unsupported,
+    /// A value that is known when the kernel is compiled cannot be: `InvalidValueError`.
+    Value,
 }
 
 /// An error in a kernel.

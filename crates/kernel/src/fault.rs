@@ -51,6 +51,8 @@ pub struct Checks {
     pub bounds: bool,
     /// Divisors, and indices of tuples.
     pub values: bool,
+    /// A division by zero with `/`.
+    pub quotients: bool,
 }
 
 impl Fault {

@@ -112,7 +112,7 @@ fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
 fn names_in(e: &Expr, f: &mut dyn FnMut(&Name)) {
     match &e.kind {
         ExprKind::Name(name) => f(name),
-        ExprKind::Value(_) | ExprKind::Unsupported { .. } => {}
+        ExprKind::Value(_) | ExprKind::Unsupported { .. } | ExprKind::Undefined(_) => {}
         ExprKind::Bin { left, right, .. } => {
             names_in(left, f);
             names_in(right, f);

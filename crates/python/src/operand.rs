@@ -178,7 +178,8 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
         }
         return Ok(None);
     };
-    if object.hasattr("__array_interface__")? && object.hasattr("resize")? && object.hasattr("__setitem__")? {
+    // CuPy's arrays have both and no `__array_interface__`; asking for the item would copy it.
+    if object.hasattr("__setitem__")? {
         return Ok(None);
     }
     let Some(dtype) = DType::from_name(&dtype.getattr("name")?.extract::<String>()?) else { return Ok(None) };

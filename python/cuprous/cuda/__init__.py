@@ -70,11 +70,12 @@ _LAZY = {
     **dict.fromkeys(
         (
             "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported",
-            "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like", "profile_start",
-            "profile_stop", "profiling", "require_context", "set_memory_manager",
+            "is_supported_version", "mapped", "profile_start", "profile_stop", "profiling", "require_context",
+            "set_memory_manager",
         ),
         "_host",
     ),
+    **dict.fromkeys(("managed_array", "mapped_array", "mapped_array_like"), "_mapped"),
     **dict.fromkeys(
         (
             "Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource", "declare_device",

@@ -10,8 +10,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import ndarray
-from cuprous._interop import allow_copies
-from cuprous.cuda._device import Device, get_device_id
+from cuprous._interop import as_numba
+from cuprous.cuda._device import Gpu, get_device_id
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
 
@@ -29,8 +29,12 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         from cuprous.cuda import _records
 
         return _records.copied(obj)
+    if getattr(dtype, "kind", "") in ("M", "m"):
+        from cuprous.cuda import _dates
+
+        return obj if isinstance(obj, _dates.DeviceDateArray) else _dates.copied(obj, stream)
     made = convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
-    return made if made is obj else allow_copies(made)
+    return made if made is obj else as_numba(made, stream)
 
 
 def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
@@ -47,12 +51,17 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
         from cuprous.cuda import _records
 
         return _records.empty(shape, dtype)
-    return allow_copies(empty(tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape, dtype, order))
+    if getattr(dtype, "kind", "") in ("M", "m"):
+        from cuprous.cuda import _dates
+
+        return _dates.empty(shape, dtype, order, stream)
+    extents = tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape
+    return as_numba(empty(extents, dtype, order), stream)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
     """An array on the default device of the shape, dtype and order of another, with arbitrary contents."""
-    return device_array(ary.shape, ary.dtype, order=order_of(ary))
+    return device_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
 
 
 def order_of(ary: Any) -> str:
@@ -92,30 +101,40 @@ def defer_cleanup() -> Iterator[None]:
 
 def is_cuda_array(obj: Any) -> bool:
     """Whether an object shows memory of a GPU."""
+    if isinstance(obj, ndarray):  # not the attribute, which waits
+        return obj.device_name != "cpu"
     return hasattr(obj, "__cuda_array_interface__")
 
 
-def as_cuda_array(obj: Any, sync: bool = True) -> ndarray:
-    """An array on the memory that another library's array shows.
+def as_cuda_array(obj: Any, sync: bool = True) -> Any:
+    """An array on the memory that another library's array shows, bound to the stream that it names.
+
+    Args:
+        obj: what has `__cuda_array_interface__`.
+        sync: whether to wait for that stream.
 
     Raises:
         TypeError: if it shows none.
     """
-    from cuprous._convert import from_cuda_interface
-
     if isinstance(obj, ndarray):
         return obj
     interface = getattr(obj, "__cuda_array_interface__", None)
     if interface is None:
         raise TypeError("*obj* doesn't implement the cuda array interface.")
-    return from_cuda_interface(obj, interface if sync else {**interface, "stream": None})
+    return from_cuda_array_interface(interface, obj, sync)
 
 
-def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> ndarray:
-    """An array on the memory that an interface describes."""
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
+    """An array on the memory that an interface describes: see `as_cuda_array`."""
     from cuprous._convert import from_cuda_interface
 
-    return from_cuda_interface(owner, desc if sync else {**desc, "stream": None})
+    if desc["typestr"][1:2] in ("M", "m"):
+        from cuprous.cuda import _dates
+
+        return _dates.of_interface(owner, desc)
+    handle = desc.get("stream")
+    made = from_cuda_interface(owner, desc if sync else {**desc, "stream": None})
+    return as_numba(made, 0 if handle is None else ExternalStream(handle))
 
 
 # --- devices, streams, events
@@ -158,22 +177,22 @@ class _Devices:
     """The usable GPUs: a list of them, and the current one."""
 
     @property
-    def lst(self) -> list[Device]:
+    def lst(self) -> list[Gpu]:
         """All of them."""
-        return [Device(k) for k in range(_core.device_count())]
+        return [Gpu(k) for k in range(_core.device_count())]
 
     @property
-    def current(self) -> Device:
+    def current(self) -> Gpu:
         """The current one."""
-        return Device(get_device_id())
+        return Gpu(get_device_id())
 
-    def __getitem__(self, index: int) -> Device:
+    def __getitem__(self, index: int) -> Gpu:
         return self.lst[index]
 
     def __len__(self) -> int:
         return _core.device_count()
 
-    def __iter__(self) -> Iterator[Device]:
+    def __iter__(self) -> Iterator[Gpu]:
         return iter(self.lst)
 
     def __repr__(self) -> str:
@@ -188,14 +207,14 @@ def list_devices() -> _Devices:
     return gpus
 
 
-def get_current_device() -> Device:
+def get_current_device() -> Gpu:
     """The current GPU."""
     return gpus.current
 
 
-def select_device(device_id: int) -> Device:
+def select_device(device_id: int) -> Gpu:
     """Makes a GPU the device of new arrays."""
-    device = Device(device_id)
+    device = Gpu(device_id)
     device.use()
     return device
 
@@ -225,7 +244,7 @@ class MemoryInfo(tuple[int, int]):
 class Context:
     """The primary context of a GPU."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Gpu) -> None:
         self.device = device
 
     def get_memory_info(self) -> MemoryInfo:
@@ -258,9 +277,10 @@ class Context:
         Raises:
             RuntimeError: without a GPU.
         """
+        from cuprous._pointers import MemoryPointer
         from cuprous.cuda._ipc import handle_of
 
-        return handle_of(memory)._ipc_handle
+        return handle_of(memory._array if isinstance(memory, MemoryPointer) else memory)._ipc_handle
 
     def create_stream(self) -> Stream:
         """A new stream."""
@@ -288,7 +308,7 @@ class Context:
 
 def current_context(devnum: int | None = None) -> Context:
     """The primary context of a GPU, the current one if no number is given."""
-    return Context(gpus.current if devnum is None else Device(devnum))
+    return Context(gpus.current if devnum is None else Gpu(devnum))
 
 
 def detect() -> bool:
@@ -296,7 +316,7 @@ def detect() -> bool:
     count = _core.device_count()
     print(f"Found {count} CUDA devices")
     for device in gpus:
-        print(f"id {device.id}  {device.name}  compute capability {device.compute_capability}")
+        print(f"id {device.id}  {device.name}  compute capability {'.'.join(map(str, device.compute_capability))}")
     if not count:
         print(_core.unusable_gpu_reason() or "there is no usable GPU")
     return count > 0

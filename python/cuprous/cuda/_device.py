@@ -69,10 +69,14 @@ class Device:
         return int(properties["freeMemory"]), int(properties["totalGlobalMem"])
 
     @property
-    def compute_capability(self) -> str:
-        """Major and minor number without a dot, as "90"."""
+    def _capability(self) -> tuple[int, int]:
         properties = self._properties
-        return f"{properties['major']}{properties['minor']}"
+        return int(properties["major"]), int(properties["minor"])
+
+    @property
+    def compute_capability(self) -> Any:
+        """Major and minor number without a dot, as "90"."""
+        return "{}{}".format(*self._capability)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -87,12 +91,12 @@ class Device:
     @property
     def supports_float16(self) -> bool:
         """Whether kernels compute with float16."""
-        return int(self.compute_capability) >= 53
+        return self._capability >= (5, 3)
 
     @property
     def supports_bfloat16(self) -> bool:
         """Whether kernels compute with bfloat16."""
-        return int(self.compute_capability) >= 80
+        return self._capability >= (8, 0)
 
     def __int__(self) -> int:
         return self.id
@@ -108,3 +112,30 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<CUDA Device {self.id}>"
+
+
+class Gpu(Device):
+    """A GPU as `numba.cuda` shows it: `get_current_device()`, `gpus[0]`. `device.WARP_SIZE` and what else the driver
+    tells are attributes.
+    """
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        """Major and minor number, as (9, 0)."""
+        return self._capability
+
+    @property
+    def uuid(self) -> str:
+        """Its name among all GPUs, as `nvidia-smi -L` shows it."""
+        return str(self._properties["uuid"])
+
+    def __getattr__(self, name: str) -> int:
+        if not name.isupper() or name.startswith("_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+        from cuprous.pycuda._attributes import device_attribute
+
+        found = device_attribute.__members__.get(name)
+        if found is None:
+            known = ", ".join(device_attribute.__members__)
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}; there are {known}")
+        return found.of(self._properties)

@@ -1,4 +1,4 @@
-"""Further words of `numba.cuda` on the host: how arguments travel, memory that both sides see, what is supported."""
+"""Further words of `numba.cuda` on the host: how arguments travel, what is supported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cuprous import _core
-from cuprous.cuda._arrays import order_of, to_device
+from cuprous.cuda._arrays import to_device
 from cuprous.cuda._device import Device, is_available
 
 
@@ -40,51 +40,6 @@ class Out(InOut):
     """A NumPy array that is copied back."""
 
 
-# --- memory that host and device see
-
-
-class MappedNDArray(np.ndarray):
-    """A NumPy array in memory that host and device see: no launch warns of it."""
-
-
-class ManagedNDArray(MappedNDArray):
-    """The same, where the driver moves pages."""
-
-
-def _shared(what: str, kind: type[MappedNDArray], shape: Any, dtype: Any, strides: Any, order: str) -> Any:
-    if strides is not None:
-        raise NotImplementedError(f"[{what}] strides= is not supported; use order=")
-    return np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
-
-
-def mapped_array(
-    shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, portable: bool = False,
-    wc: bool = False,
-) -> Any:  # fmt: skip
-    """A NumPy array that launches may take: on the CPU they use it in place, a GPU gets and returns a copy.
-
-    Raises:
-        NotImplementedError: for `strides`.
-    """
-    return _shared("mapped_array", MappedNDArray, shape, dtype, strides, order)
-
-
-def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
-    """A `mapped_array` of the shape, dtype and order of another."""
-    return mapped_array(ary.shape, ary.dtype, order=order_of(ary))
-
-
-def managed_array(
-    shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, attach_global: bool = True
-) -> Any:
-    """A NumPy array that launches may take: see `mapped_array`.
-
-    Raises:
-        NotImplementedError: for `strides`.
-    """
-    return _shared("managed_array", ManagedNDArray, shape, dtype, strides, order)
-
-
 @contextlib.contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
     """The arrays themselves, which launches may take: see `mapped_array`."""
@@ -107,7 +62,7 @@ def cuda_error() -> str | None:
 
 
 def _at_least(major: int, minor: int) -> bool:
-    return not is_available() or int(Device().compute_capability) >= major * 10 + minor
+    return not is_available() or Device()._capability >= (major, minor)
 
 
 def is_float16_supported() -> bool:
@@ -157,7 +112,6 @@ _MEMORY = "memory comes from the engine's pool; see cuprous.get_default_memory_p
 set_memory_manager = _absent("set_memory_manager", _MEMORY)
 
 __all__ = [
-    "In", "InOut", "ManagedNDArray", "MappedNDArray", "Out", "cuda_error", "is_bfloat16_supported",
-    "is_float16_supported", "is_supported_version", "managed_array", "mapped", "mapped_array", "mapped_array_like",
-    "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
+    "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported", "is_supported_version",
+    "mapped", "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
 ]  # fmt: skip

@@ -291,8 +291,9 @@ def jit(
         fastmath: approximate functions and divisions.
         fma: whether a multiplication and an addition may become one instruction.
         max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
-        debug: True also looks for divisions by zero and indices beyond tuples, and raises. False: what the kernel
-            raises itself ends the thread only; left out, that is raised at the launch, which then waits for the kernel.
+        debug: True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples,
+            and raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the
+            launch, which then waits for the kernel.
         boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
             the line.
         opt: accepted; code is always optimized.

@@ -28,6 +28,14 @@ class _StreamBase:
         """The stream's handle."""
         return self._native.ptr
 
+    #: Whether another library made it (Numba's word).
+    external = False
+
+    @property
+    def handle(self) -> int:
+        """Numba's word for `ptr`."""
+        return self.ptr
+
     @property
     def done(self) -> bool:
         """Whether all work on the stream has finished."""
@@ -106,6 +114,8 @@ class Stream(_StreamBase):
 
 class ExternalStream(_StreamBase):
     """Another library's stream, by its handle; it is not destroyed here."""
+
+    external = True
 
     def __init__(self, ptr: int, device_id: int = -1) -> None:
         self._native = _core.Stream(ptr)

@@ -14,6 +14,7 @@ from cuprous import _dtypes
 from cuprous._args import ndarray
 from cuprous._convert import convert
 from cuprous.cuda import _pickling, types
+from cuprous.cuda._arrays import as_cuda_array
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 from cuprous.cuda._made import made, result_types
@@ -51,6 +52,8 @@ def _item(t: types.Type) -> str:
 
 def _operand(value: Any) -> Any:
     """An argument as an array: ours, NumPy's, or a number without a dtype of its own."""
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(f"an array function takes no {value.dtype}: pass counts, x.view('int64'), and view the result")
     if isinstance(value, (ndarray, np.ndarray, np.generic, bool, int, float, complex)):
         return value
     if hasattr(value, "__cuda_array_interface__") or hasattr(value, "as_array"):
@@ -80,11 +83,18 @@ def _converts(value: Any, to: np.dtype[Any]) -> bool:
     return np.can_cast(_dtype(value), to, "safe")
 
 
+def _shown(out: Any) -> Any:
+    """An array to write to: other libraries' by the memory that they show."""
+    known = out is None or isinstance(out, (ndarray, np.ndarray))
+    return as_cuda_array(out) if not known and hasattr(out, "__cuda_array_interface__") else out
+
+
 class _Results:
     """Where results go: arrays given with `out=`, or new ones on the side where the arguments are."""
 
     def __init__(self, out: Any, count: int, inputs: list[Any]) -> None:
-        self.given = (list(out) if isinstance(out, tuple) else [out]) if out is not None else [None] * count
+        given = (list(out) if isinstance(out, tuple) else [out]) if out is not None else [None] * count
+        self.given = [_shown(o) for o in given]
         if len(self.given) != count:
             raise ValueError(f"{count} outputs, but out= has {len(self.given)}")
         self.on_host = not any(isinstance(v, ndarray) for v in [*inputs, *self.given])
@@ -307,9 +317,9 @@ class GUFunc(_Pickled):
                 f"{_counted(nin + len(self.outputs))} (when providing input and output). Got {_counted(len(args))}."
             )
         inputs = [_operand(v) for v in args[:nin]]
-        given = out if isinstance(out, tuple) else () if out is None else (out,)
+        given = tuple(map(_shown, out if isinstance(out, tuple) else () if out is None else (out,)))
         chosen = self._chosen(inputs, given)
-        results = _Results(out, len(self.outputs), inputs)
+        results = _Results(given or None, len(self.outputs), inputs)
         extents: dict[str, int] = {}
         loops = [self._measure(k, np.shape(v), extents) for k, v in enumerate(inputs)]
         if given and self.needs_out:

@@ -65,17 +65,17 @@ def _processors() -> int:
 
 
 def warn_of_few_blocks(blocks: int) -> None:
-    """Warns of a launch with fewer blocks than two for each processor."""
+    """Warns of a launch with fewer blocks than there are processors."""
     from cuprous.cuda.errors import NumbaPerformanceWarning
 
-    if blocks < 2 * _processors():
+    if blocks < _processors():
         message = f"Grid size {blocks} will likely leave processors idle: low occupancy."
         warnings.warn(message, NumbaPerformanceWarning, stacklevel=_stack_level())
 
 
 def warn_of_host_array(array: Any) -> None:
     """Warns of an array of the host that a GPU gets a copy of."""
-    from cuprous.cuda._host import MappedNDArray
+    from cuprous.cuda._mapped import MappedNDArray
     from cuprous.cuda.errors import NumbaPerformanceWarning
 
     if not isinstance(array, MappedNDArray):

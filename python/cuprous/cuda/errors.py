@@ -15,6 +15,10 @@ class UnsupportedError(KernelError, NotImplementedError):
     """The kernel language has no such thing."""
 
 
+class InvalidValueError(KernelError, ValueError):
+    """A value that is known when the kernel is compiled cannot be, such as an alignment of 3."""
+
+
 class CudaSupportError(RuntimeError):
     """CUDA is not usable here."""
 
@@ -39,11 +43,24 @@ class NumbaDebugInfoWarning(NumbaWarning):
     """What is said of places in a kernel is not what its author wrote."""
 
 
+class NumbaInvalidConfigWarning(NumbaWarning):
+    """Numba's warning of options that do not go together; here they do, and nothing warns. Filters may name it."""
+
+
+class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
+    """Numba's warning of what will go; filters may name it."""
+
+
+class NumbaPendingDeprecationWarning(NumbaWarning, PendingDeprecationWarning):
+    """Numba's warning of what will go later; filters may name it."""
+
+
 #: Numba's name of the base class.
 NumbaError = KernelError
 LoweringError = KernelError
 
 __all__ = [
-    "CudaSupportError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError", "NumbaDebugInfoWarning",
-    "NumbaError", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
+    "CudaSupportError", "InvalidValueError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError",
+    "NumbaDebugInfoWarning", "NumbaDeprecationWarning", "NumbaError", "NumbaInvalidConfigWarning",
+    "NumbaPendingDeprecationWarning", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip

@@ -112,7 +112,7 @@ def Array(dtype: Any, ndim: int, layout: str = "A") -> Type:
         axes[-1] = "::1"
     elif layout == "F":
         axes[0] = "::1"
-    elem = item.key if item.key[0] == "record" else item.name
+    elem = item.key if item.key[0] == "record" else item.key[0]
     return Type(f"array({item}, {ndim}d, {layout})", ("array", elem, ndim, layout))
 
 
@@ -170,6 +170,8 @@ def as_type(t: Any) -> Type:
 
     try:
         dtype = np.dtype(t)
+        if dtype.kind in "Mm":  # kernels compute with counts
+            return Type(dtype.name, int64.key)
         return Record(dtype) if dtype.names else _BY_NAME[dtype.name]
     except (TypeError, KeyError):
         raise TypeError(f"{t!r} is no type of a kernel's argument") from None

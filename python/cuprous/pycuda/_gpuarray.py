@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import cuprous
+from cuprous import _core
 from cuprous._args import ndarray
 from cuprous.pycuda._memory import DeviceAllocation, PointerHolderBase, bytes_at
 
@@ -65,7 +66,8 @@ class GPUArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         found: dict[str, Any] = self._array.__cuda_array_interface__  # type: ignore[attr-defined]
-        return found
+        _core.synchronize()  # PyCUDA promises no work under way: it names no stream
+        return {**found, "strides": self._array.strides, "stream": None}
 
     # --- what it is
 

@@ -82,19 +82,18 @@ extern "C" __global__ void {name}({heads}, long long _start, long long _stop, lo
         """Runs it for all elements, or for those of a slice.
 
         Raises:
-            NotImplementedError: for a slice that goes backwards, and where the device is a CPU.
+            NotImplementedError: where the device is a CPU.
         """
         import builtins
 
         first = vectors_of(self.arguments, args, self.name)[0]
         chosen = range if range is not None else slice if slice is not None else builtins.slice(None)
-        start, stop, step = chosen.indices(first.size)
-        if step < 0:
-            raise NotImplementedError(f"[{self.name}] a slice that goes backwards is not supported")
-        count = max(-(-(stop - start) // step), 0)
-        if count:
-            values = [*launch_values(self.arguments, args), np.int64(start), np.int64(stop), np.int64(step)]
-            self.kernel((min(-(-count // 128), _MOST_BLOCKS),), (128,), values)
+        places = builtins.range(*chosen.indices(first.size))
+        if places.step < 0:  # the same elements; threads have no order
+            places = places[::-1]
+        if places:
+            values = [*launch_values(self.arguments, args), *map(np.int64, (places.start, places.stop, places.step))]
+            self.kernel((min(-(-len(places) // 128), _MOST_BLOCKS),), (128,), values)
 
 
 __all__ = ["ElementwiseKernel"]

@@ -3,6 +3,7 @@
 use cuprous_core::{DType, Fun};
 
 use super::walk::Walk;
+use crate::ast::BinOp;
 use crate::diagnostic::Result;
 use crate::fault::{Fault, FaultKind, VALUES, WORDS};
 use crate::ir::{Expr, Kind, StmtKind};
@@ -75,10 +76,16 @@ impl Walk<'_, '_> {
         Ok((array, indices))
     }
 
+    /// Whether a division by zero raises: of `/` not with approximate divisions.
+    pub(super) fn divisor_matters(&self, op: BinOp) -> bool {
+        let checks = &self.compiler.checks;
+        if op == BinOp::Div { checks.quotients } else { checks.values }
+    }
+
     /// A divisor that is not zero.
     pub(super) fn divisor(&mut self, e: Expr) -> Result<Expr> {
         let number = e.dtype().filter(|d| !d.is_complex() && *d != DType::Bool);
-        let (true, Some(d)) = (self.compiler.checks.values, number) else { return Ok(e) };
+        let Some(d) = number else { return Ok(e) };
         if e.as_int().is_some_and(|n| n != 0) {
             return Ok(e);
         }

@@ -93,6 +93,7 @@ impl Walk<'_, '_> {
                 return Err(self.lacks("* outside of a call's arguments", Some("write the items one by one")));
             }
             ExprKind::Unsupported { what, instead } => return Err(self.lacks(what, instead.as_deref())),
+            ExprKind::Undefined(name) => return Err(self.undefined(name)),
         }))
     }
 
@@ -187,7 +188,7 @@ impl Walk<'_, '_> {
             return Ok(short);
         }
         let right = match op {
-            BinOp::Div | BinOp::FloorDiv | BinOp::Mod if self.compiler.checks.values => {
+            BinOp::Div | BinOp::FloorDiv | BinOp::Mod if self.divisor_matters(op) => {
                 let left = self.fixed("t", left);
                 let right = self.divisor(right)?;
                 return self.function(op.text(), fun, rule, vec![left, right]);

@@ -5,7 +5,7 @@ use cuprous_core::{DType, Fun};
 
 use super::walk::{Thing, Walk, tuple};
 use crate::ast::{BinOp, Value};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Class, Result};
 use crate::ir::{self, AtomicOp, Expr, Kind, Printed, Space, StmtKind};
 use crate::rules::{self, Rule};
 use crate::table;
@@ -472,10 +472,20 @@ impl Walk<'_, '_> {
         let align = match pick(2, "alignment") {
             None | Some(Thing::Value(Value::None)) => 0,
             Some(thing) => {
-                let value = self.value(thing)?;
-                match self.known_int(&value).and_then(|n| u32::try_from(n).ok()) {
-                    Some(n) if n.is_power_of_two() => n,
-                    _ => return Err(self.typing(format!("{word}: alignment must be a power of two"))),
+                let known = match &thing {
+                    Thing::Value(Value::Str(_)) => None,
+                    _ => self.value(thing).map(|value| self.known_int(&value))?,
+                };
+                match known.map(u32::try_from) {
+                    Some(Ok(n)) if n.is_power_of_two() => n,
+                    Some(_) => {
+                        let message = format!("{word}: Alignment must be a power of two");
+                        return Err(self.error(Class::Value, message));
+                    }
+                    None => {
+                        let message = format!("RequireLiteralValue: {word}: alignment must be a constant integer");
+                        return Err(self.typing(message).literal());
+                    }
                 }
             }
         };

@@ -92,6 +92,11 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// In Python's words.
+    pub(super) fn undefined(&self, name: &str) -> Box<crate::Diagnostic> {
+        self.typing(format!("NameError: name '{name}' is not defined"))
+    }
+
     /// A truth value, or a constant one.
     pub(super) fn test(&mut self, e: &Ast) -> Result<Expr> {
         let thing = self.eval(e)?;

@@ -186,6 +186,11 @@ impl<'py> Arg<'py> {
         if let Ok(records) = object.getattr("_launch_records") {
             return Arg::records(&records, key);
         }
+        if object.hasattr("_launch_dates")? {
+            let (counts, unit): (Bound<'py, PyAny>, String) = object.getattr("_launch_dates")?.extract()?;
+            super::dates::note(unit);
+            return Arg::new(&counts, key);
+        }
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
                 operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
@@ -203,8 +208,13 @@ impl<'py> Arg<'py> {
             return Arg::new(&object.getattr("_launch_argument")?, key);
         }
         if let Ok(interface) = object.getattr("__cuda_array_interface__") {
-            let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
-            return Arg::new(&convert.call1((object, interface))?, key);
+            let letters: String = interface.get_item("typestr")?.extract()?;
+            let (module, name) = match letters.get(1..2) {
+                Some("M" | "m") => ("cuprous.cuda._dates", "of_interface"),
+                _ => ("cuprous._convert", "from_cuda_interface"),
+            };
+            let made = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
+            return Arg::new(&made, key);
         }
         if let Some(d) = super::types::class_argument(object)? {
             return Ok(Arg::class(d, key));

@@ -12,6 +12,12 @@ thread_local! {
     static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Remembers the unit of an argument.
+pub(super) fn note(unit: String) {
+    ANY.set(true);
+    UNITS.with_borrow_mut(|units| units.push(unit));
+}
+
 /// The counts of an array or number of dates or durations, as integers in the same memory; `None` for anything else.
 pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
@@ -22,8 +28,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     }
     let numpy = object.py().import("numpy")?;
     let unit = numpy.getattr("datetime_data")?.call1((dtype,))?.repr()?.to_string();
-    ANY.set(true);
-    UNITS.with_borrow_mut(|units| units.push(unit));
+    note(unit);
     if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
         return Err(PyValueError::new_err(
             "[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside",

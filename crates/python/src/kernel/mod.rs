@@ -58,6 +58,7 @@ fn raise(py: Python<'_>, diagnostic: &Diagnostic) -> PyErr {
     let class = match diagnostic.class {
         Class::Typing => "TypingError",
         Class::Unsupported => "UnsupportedError",
+        Class::Value => "InvalidValueError",
     };
     match py.import("cuprous.cuda.errors").and_then(|m| m.getattr(class)?.call1((diagnostic.to_string(),))) {
         Ok(error) => PyErr::from_value(error),

@@ -5,29 +5,50 @@ use super::*;
 
 /// A number of blocks or threads, or up to three.
 pub(in crate::kernel) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
-    let wrong = || PyTypeError::new_err(format!("{what} must be an int or a tuple of up to three, got {object}"));
-    let number = |o: &Bound<'_, PyAny>| -> PyResult<u32> {
-        let n = match o.extract::<i64>() {
-            Ok(n) => n,
-            Err(_) => o.call_method0("__index__").and_then(|n| n.extract()).map_err(|_| wrong())?,
-        };
-        u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
-    };
     let mut all = [1; 3];
     if let Ok(n) = object.cast_exact::<PyInt>() {
-        all[0] = number(n)?;
-    } else if let Ok(items) = object.cast::<PyTuple>() {
-        for (k, item) in items.iter().enumerate() {
-            *all.get_mut(k).ok_or_else(wrong)? = number(&item)?;
+        all[0] = extent(what, n, object)?;
+        return Ok(all);
+    }
+    if let Ok(items) = object.cast::<PyTuple>()
+        && (1..=3).contains(&items.len())
+    {
+        for (n, item) in all.iter_mut().zip(items.iter()) {
+            *n = extent(what, &item, object)?;
         }
-    } else if let Ok(items) = object.try_iter() {
-        for (k, item) in items.enumerate() {
-            *all.get_mut(k).ok_or_else(wrong)? = number(&item?)?;
-        }
-    } else {
-        all[0] = number(object)?;
+        return Ok(all);
+    }
+    let Ok(items) = object.try_iter() else {
+        all[0] = extent(what, object, object)?;
+        return Ok(all);
+    };
+    let items = items.collect::<PyResult<Vec<_>>>()?;
+    if !(1..=3).contains(&items.len()) {
+        let message = format!("{what} must be a sequence of 1, 2 or 3 integers, got {}", listed(object));
+        return Err(PyValueError::new_err(message));
+    }
+    for (n, item) in all.iter_mut().zip(&items) {
+        *n = extent(what, item, object)?;
     }
     Ok(all)
+}
+
+/// One of them.
+fn extent(what: &str, item: &Bound<'_, PyAny>, all: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let number = item.extract::<i64>().or_else(|_| item.call_method0("__index__").and_then(|n| n.extract()));
+    let Ok(n) = number else {
+        return Err(PyTypeError::new_err(format!("{what} must be a sequence of integers, got {}", listed(all))));
+    };
+    u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
+}
+
+/// What was given, as a list.
+fn listed(object: &Bound<'_, PyAny>) -> String {
+    let items = object.try_iter().and_then(|items| items.collect::<PyResult<Vec<_>>>());
+    match items.unwrap_or_else(|_| vec![object.clone()]) {
+        items if items.len() > 8 => format!("{} of them", items.len()),
+        items => format!("[{}]", items.iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 #[pymethods]
@@ -52,7 +73,7 @@ impl Kernel {
     ) -> PyResult<Kernel> {
         let objects = objects.into_iter().map(crate::kernel::raw::object).collect::<PyResult<_>>()?;
         let (report, bounds, values) = checks;
-        let checks = Checks { report, bounds, values };
+        let checks = Checks { report, bounds, values, quotients: values && !fastmath };
         Ok(Kernel {
             function,
             options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, extra, objects },

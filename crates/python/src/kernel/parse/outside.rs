@@ -67,7 +67,7 @@ impl<'py> Translation<'py> {
                 let function = scope.function.clone();
                 ExprKind::Value(Value::Function(self.function(&function)?))
             }
-            None => lacks_value(format!("the name {text:?}, which is not defined,"), None),
+            None => ExprKind::Undefined(text.to_owned()),
         })
     }
 

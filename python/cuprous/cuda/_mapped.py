@@ -1,0 +1,134 @@
+"""NumPy arrays in memory that host and device see: `mapped_array`, `managed_array`."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from cuprous import _core
+from cuprous.cuda._ipc import _check, _driver
+
+#: Flags of the driver: host memory that all contexts see, at its own address on devices, written past the cache.
+_PORTABLE, _DEVICEMAP, _WRITECOMBINED = 1, 2, 4
+#: Managed memory that all streams see, or the host at first.
+_GLOBAL, _HOST = 1, 2
+
+
+class MappedNDArray(np.ndarray):
+    """A NumPy array in memory that host and device see: no launch warns of it. With a GPU it has
+    `__cuda_array_interface__`; launches of `cuda.jit` copy it there and back all the same.
+    """
+
+    #: The driver's memory, whose owner this is; None where it is NumPy's own.
+    _memory: Any = None
+    #: The stream that it is bound to, or 0.
+    stream: Any = 0
+
+    def __array_finalize__(self, parent: Any) -> None:
+        self._memory = getattr(parent, "_memory", None)
+        self.stream = getattr(parent, "stream", 0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        memory, face = self._memory, self.__array_interface__
+        place = face["data"][0]
+        # Results of arithmetic have the class too, but memory of NumPy's.
+        if memory is None or not 0 <= place - ctypes.addressof(memory) <= len(memory):
+            raise AttributeError("an array in memory of the host alone has no attribute '__cuda_array_interface__'")
+        return {**face, "version": 3, "stream": (int(self.stream.handle) or 1) if self.stream else None}
+
+
+class ManagedNDArray(MappedNDArray):
+    """The same, where the driver moves pages."""
+
+
+def _given_back(context: Any, name: str, address: int) -> None:
+    driver = _driver()
+    if driver.cuCtxPushCurrent_v2(context) == 0:  # it need not be this thread's
+        getattr(driver, name)(ctypes.c_uint64(address))
+        driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+
+def _memory(kind: type[MappedNDArray], size: int, flags: int) -> Any:
+    _core.synchronize()  # the context is current afterwards
+    driver, found = _driver(), ctypes.c_uint64()
+    take, give = (
+        ("cuMemAllocManaged", "cuMemFree_v2") if kind is ManagedNDArray else ("cuMemHostAlloc", "cuMemFreeHost")
+    )
+    _check(take, getattr(driver, take)(ctypes.byref(found), ctypes.c_size_t(size), ctypes.c_uint(flags)))
+    context = ctypes.c_void_p()
+    _check("cuCtxGetCurrent", driver.cuCtxGetCurrent(ctypes.byref(context)))
+    memory = (ctypes.c_char * size).from_address(found.value)
+    weakref.finalize(memory, _given_back, context, give, found.value).atexit = False
+    return memory
+
+
+def shared(
+    what: str, kind: type[MappedNDArray], shape: Any, dtype: Any, strides: Any, order: str, stream: Any, flags: int
+) -> Any:
+    """An array of one of the kinds: the driver's memory where kernels run on a GPU, else NumPy's."""
+    if strides is not None:
+        raise NotImplementedError(f"[{what}] strides= is not supported; use order=")
+    dtype = np.dtype(dtype)
+    size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
+    if size and not dtype.hasobject and _core.get_device().startswith("cuda"):
+        memory = _memory(kind, size, flags)
+        made = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
+        made._memory = memory
+    else:
+        made = np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
+    made.stream = stream or 0
+    return made
+
+
+def mapped_array(
+    shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, portable: bool = False,
+    wc: bool = False,
+) -> Any:  # fmt: skip
+    """A NumPy array that launches may take, in pinned memory where kernels run on a GPU: there they get and return a
+    copy, on the CPU they use it in place.
+
+    Args:
+        shape, dtype, order: as for `numpy.empty`.
+        stream: what `__cuda_array_interface__` names for other libraries to wait for.
+        portable: accepted: all contexts see it.
+        wc: whether writes go past the CPU's cache; reads are slow then.
+
+    Raises:
+        NotImplementedError: for `strides`.
+        RuntimeError: where the driver refuses.
+    """
+    flags = _PORTABLE | _DEVICEMAP | (_WRITECOMBINED if wc else 0)
+    return shared("mapped_array", MappedNDArray, shape, dtype, strides, order, stream, flags)
+
+
+def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
+    """A `mapped_array` of the shape, dtype and order of another."""
+    from cuprous.cuda._arrays import order_of
+
+    return mapped_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream, wc=wc)
+
+
+def managed_array(
+    shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, attach_global: bool = True
+) -> Any:
+    """A NumPy array that launches may take, in memory that the driver moves between host and GPU: see `mapped_array`.
+
+    Args:
+        shape, dtype, order, stream: as for `mapped_array`.
+        attach_global: whether all streams of all GPUs see it from the start.
+
+    Raises:
+        NotImplementedError: for `strides`.
+        RuntimeError: where the driver refuses.
+    """
+    return shared(
+        "managed_array", ManagedNDArray, shape, dtype, strides, order, stream, _GLOBAL if attach_global else _HOST
+    )
+
+
+__all__ = ["ManagedNDArray", "MappedNDArray", "managed_array", "mapped_array", "mapped_array_like"]
