@@ -32,6 +32,17 @@ fn a_chain_counts_each_operation_and_its_memory_once() {
 }
 
 #[test]
+fn a_short_row_is_one_threads() {
+    let b = bench(11);
+    for (n, short) in [(10_000, true), (100_000, false)] {
+        let x = b.array(&[n]);
+        let sum = b.counted(|| vec![b.engine.reduce(ReduceOp::Sum, &b.one(Fun::Exp, &x), 1).unwrap()]);
+        let map = b.counted(|| vec![b.one(Fun::Exp, &x)]);
+        assert_eq!((sum.loads().all(|l| l.whole), map.loads().any(|l| l.whole)), (short, false));
+    }
+}
+
+#[test]
 fn a_product_counts_two_operations_for_each_element_of_its_rows() {
     let b = bench(2);
     let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
