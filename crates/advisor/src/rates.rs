@@ -317,6 +317,8 @@ impl Rates {
             rooms: vec![near, Room { bytes: 0.0, bandwidth: memory }],
             launch: 1e-6,
             program: 1e-6,
+            // Waking the others: 15 µs of 16 threads, measured.
+            share: 1e-5,
             threads: cpu.cores.value,
             ..Rates::on_paper(cpu.name, |dtype, unit| cpu.rates(dtype, unit, level).flops)
         }
