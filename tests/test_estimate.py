@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,10 @@ def test_measured_beside_estimated() -> None:
     assert f"measured on {got.measured_on}" in repr(got)
 
 
+def waits() -> Iterator[int]:
+    yield 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "named"),
     [
@@ -155,6 +160,8 @@ def test_measured_beside_estimated() -> None:
         ((abs, 1), {"device": ("h100 sxm", "l4")}, ValueError, "both GPUs"),
         ((abs, 1), {"repeats": 0}, ValueError, "repeats"),
         ((abs, 1), {"repeats": float("nan")}, ValueError, "repeats"),
+        ((abs, 1), {"repeats": "3"}, TypeError, "repeats"),
+        ((waits,), {}, TypeError, "generator"),
         ((abs, 1), {"startup": -1.0}, ValueError, "start-up"),
         ((abs, 1), {"device": 1.5}, TypeError, "device"),
     ],
@@ -164,10 +171,10 @@ def test_bad_arguments_are_named(arguments: Any, options: Any, error: Any, named
         cp.estimate(*arguments, **options)
 
 
-def test_nothing_recorded_is_nothing() -> None:
-    got = cp.estimate(abs, -1)
+def test_nothing_recorded_is_nothing_and_says_why() -> None:
+    got = cp.estimate(np.sqrt, np.ones(3))
     assert (got.flops, got.programs, got.cpu.seconds) == (0, (), 0)
-    assert "0 operations" in repr(got)
+    assert "0 operations" in repr(got) and "cuprous.asarray" in repr(got)
 
 
 def test_estimates_do_not_nest() -> None:

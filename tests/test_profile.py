@@ -147,7 +147,7 @@ def test_profiles_do_not_nest() -> None:
     for ask in (lambda: waiting.rows, waiting.table, lambda: waiting.save("x.json")):
         with pytest.raises(RuntimeError, match="has not ended"):
             ask()
-    with pytest.raises(RuntimeError, match="no profile"):
+    with pytest.raises(RuntimeError, match="has not begun"):
         waiting.stop()
     assert str(waiting) == "<cuprous.profile: not ended>"
 
@@ -344,6 +344,7 @@ def test_a_module_is_profiled(folder: Path) -> None:
     (["-o", "trace.txt", "script.py"], "must end with .json or .svg"),
     (["-o", "no/such/trace.json", "script.py"], "in a folder that is there"),
     (["--limit", "-1", "script.py"], "negative"),
+    (["--sort-by", "nonsense", "script.py"], "--sort-by"),
     ([], "SCRIPT"),
 ])  # fmt: skip
 def test_a_wrong_command_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str],
@@ -357,7 +358,27 @@ def test_a_wrong_command_line(arguments: list[str], said: str, capsys: pytest.Ca
 
 def test_a_script_that_does_not_parse(folder: Path) -> None:
     done = command("wrong.py", folder=folder)
-    assert done.returncode == 1 and "SyntaxError" in done.stderr
+    assert done.returncode == 1 and "SyntaxError" in done.stderr and "no operation ran." in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_that_the_script_forks_tells_nothing(folder: Path) -> None:
+    (folder / "forks.py").write_text(
+        "import os, sys\nimport cuprous as cp\nfloat(cp.ones(9).sum())\nchild = os.fork()\n"
+        "if child == 0:\n    sys.exit(7)\nprint(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    done = command("forks.py", folder=folder)
+    assert (done.returncode, done.stdout, done.stderr.count("in all")) == (0, "7\n", 1), done.stderr
+
+
+def test_a_profile_ends_what_it_began_alone(tmp_path: Path) -> None:
+    with cp.profile() as p:
+        with pytest.raises(RuntimeError, match="has not begun"):
+            cp.profile().stop()
+        float(cp.ones(9).sum())
+    assert p.table(10**30) and p.total.launches == 1
+    p.save(os.fsencode(tmp_path / "trace.json"))
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 
 
 def test_ranges_for_nvidias_tools(tmp_path: Path) -> None:

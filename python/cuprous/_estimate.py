@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
@@ -76,9 +77,10 @@ def estimate(
         An `Estimate`, which shows itself.
 
     Raises:
-        TypeError: if `fn` is not callable.
+        TypeError: if `fn` is not callable, or calling it only makes a generator or a coroutine.
         ValueError: for a device that is not listed, or a number out of range.
-        RuntimeError: for "cuda" on a machine without a usable GPU, or while another thread makes an estimate.
+        RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
+            by another thread.
 
     Examples:
         >>> import cuprous as cp
@@ -90,6 +92,9 @@ def estimate(
 
     if not callable(fn):
         raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
+    for name, value in (("repeats", repeats), ("start-up", startup)):
+        if not isinstance(value, Real):
+            raise TypeError(f"[estimate] {name} is a number, not {type(value).__name__}")
     if not 1 <= repeats < float("inf"):
         raise ValueError(f"[estimate] repeats is {repeats}, and must be 1 or more")
     if not 0 <= startup < float("inf"):
@@ -99,6 +104,10 @@ def estimate(
     counting = _core.Counting()
     try:
         result = fn(*args, **options)
+        if isinstance(result, (Generator, Coroutine)):
+            kind = "generator" if isinstance(result, Generator) else "coroutine"
+            result.close()
+            raise TypeError(f"[estimate] calling it only makes a {kind}: give a function that runs it to its end")
         found = list(_arrays(result))
         counting.count(found)
         homes = [x.device_name for x in (*_arrays(args), *_arrays(options), *found)]
@@ -146,6 +155,11 @@ def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
     if hint is not None and not _hinted:
         _hinted = True
         warnings.warn(hint, stacklevel=3)
+    if not facts["programs"] and not facts["kernels"]:
+        yield (
+            "it recorded no operation on this thread: NumPy computes NumPy's arrays (pass cuprous.asarray(x)), and "
+            "work of other threads is not counted"
+        )
     if facts["kernels"]:
         yield f"{facts['kernels']} kernels of your own were started; what they do is not counted"
     if not cpu.measured and cpu.name not in _core.profiles():

@@ -110,9 +110,13 @@ class Estimate:
 
     def __repr__(self) -> str:
         operations = sum(p.operations for p in self.programs)
-        plural = "" if len(self.programs) == 1 else "s"
+
+        def several(count: int, what: str) -> str:
+            return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
         lines = [
-            f"{self.name}: {operations} operations in {self.launches} kernels of {len(self.programs)} program{plural}; "
+            f"{self.name}: {several(operations, 'operation')} in {several(self.launches, 'kernel')} of "
+            f"{several(len(self.programs), 'program')}; "
             f"{_quantity(self.flops, 'FLOP')}, {_quantity(self.bytes_read, 'B')} read, "
             f"{_quantity(self.bytes_written, 'B')} written"
         ]

@@ -280,6 +280,9 @@ def main(argv: Sequence[str]) -> int:
     if not re.fullmatch(r"sm_\d+[af]?", arch):
         print(f"cuprous: --arch {arch} is no GPU; write sm_90", file=sys.stderr)
         return 2
+    if not os.path.exists(options.file):
+        print(f"cuprous: there is no file {options.file!r}", file=sys.stderr)
+        return 2
     watch = _Watch()
     before, sys.argv = sys.argv, [options.file, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ class profile:
 
     def __init__(self) -> None:
         self._report: _core.Report | None = None
+        self._begun = False
 
     def __enter__(self) -> profile:
         self.start()
@@ -43,7 +45,7 @@ class profile:
             RuntimeError: a profile is being made already.
         """
         _core.profile_begin()
-        self._report = None
+        self._begun, self._report = True, None
 
     def stop(self) -> None:
         """Ends, as the end of a `with` does.
@@ -51,6 +53,9 @@ class profile:
         Raises:
             RuntimeError: it had not begun.
         """
+        if not self._begun:
+            raise RuntimeError("[profile] this profile has not begun")
+        self._begun = False
         self._report = _core.profile_end()
 
     def _done(self) -> _core.Report:
@@ -104,19 +109,20 @@ class profile:
         """
         if limit < 0:
             raise ValueError(f"[profile] limit={limit} is negative")
-        return self._done().table(limit, sort_by)
+        return self._done().table(min(limit, sys.maxsize), sort_by)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and https://ui.perfetto.dev;
         where the name ends with ".svg", the flame graph.
 
         Raises:
             OSError: the file cannot be written.
         """
-        if os.fspath(path).endswith(".svg"):
-            self._done().save_flame_graph(os.fspath(path))
+        name = os.fsdecode(path)
+        if name.endswith(".svg"):
+            self._done().save_flame_graph(name)
         else:
-            self._done().save_trace(os.fspath(path))
+            self._done().save_trace(name)
 
     def __str__(self) -> str:
         if self._report is None:

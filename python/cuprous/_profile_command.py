@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import fields
 
 from cuprous._profile import profile
+from cuprous._profile_rows import ProfileRow
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,16 +47,23 @@ def main(argv: Sequence[str]) -> int:
     if not options.module and not os.path.exists(options.script):
         print(f"cuprous profile: there is no file {options.script!r}", file=sys.stderr)
         return 2
+    columns = ("time", *(field.name for field in fields(ProfileRow) if field.type in ("int", "float")))
+    if options.sort_by not in columns:
+        print(f"cuprous profile: --sort-by is {', '.join(columns)}, and not {options.sort_by!r}", file=sys.stderr)
+        return 2
     for path in options.output:
         # Better now than after an hour's run.
         if not path.endswith((".json", ".svg")) or not os.path.isdir(os.path.dirname(path) or "."):
             print(f"cuprous profile: {path!r} must end with .json or .svg, in a folder that is there", file=sys.stderr)
             return 2
     sys.argv = [options.script, *options.arguments]
-    taken = profile()
+    taken, process = profile(), os.getpid()
     with taken:
         code = _run(options.script, options.module)
-    sys.stdout.flush()
+    if os.getpid() != process:
+        return code  # a child that the script forked: the profile is its parent's to tell
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
     for path in options.output:
         try:
             taken.save(path)
@@ -61,11 +71,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"cuprous profile: {error}", file=sys.stderr)
             code = code or 1
     if not options.quiet:
-        try:
-            table = taken.table(options.limit, options.sort_by)
-        except ValueError as error:
-            print(f"cuprous profile: {error}", file=sys.stderr)
-            return code or 2
+        table = taken.table(options.limit, options.sort_by)
         print("\n".join([table, *(f"* {sentence}" for sentence in taken.advice)]), file=sys.stderr)
     return code
 

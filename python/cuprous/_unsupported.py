@@ -5,6 +5,7 @@ They are callables, so that `hasattr` tells the truth about names that NumPy doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 _DATES = "devices hold no dates; keep them in NumPy and move numbers with asarray"
@@ -81,4 +82,21 @@ class Unsupported:
         return f"<unsupported function {self.__name__!r}: {self.alternative}>"
 
 
-__all__ = ["Unsupported"]
+def refusing(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
+    """A function of another library that there is none of here: calling it raises NotImplementedError.
+
+    Args:
+        name: its name.
+        instead: what to do instead.
+        module: what stands before the name in the message, as "cuda.".
+    """
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"[{module}{name}] is not supported: {instead}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Not supported: {instead}."
+    return refuse
+
+
+__all__ = ["Unsupported", "refusing"]

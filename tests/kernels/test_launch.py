@@ -264,7 +264,19 @@ def test_errors_name_cause_place_and_cure() -> None:
     def misspelled(a):
         a[0] = cuda.atomic.ad(a, 0, 1)
 
+    def attribute(a):
+        a[0] = a.nothing
+
+    def empty(a):
+        a[0] = len()
+
+    def no_step(a):
+        a[0] = len(a[::0])
+
     unsupported = errors.UnsupportedError
+    check(attribute, a, match='array(float64, 1d, C) has no attribute "nothing"', error=unsupported)
+    check(empty, a, match="len takes 1 argument, 0 given")
+    check(no_step, a, match="slice step cannot be zero")
     check(allocates, a, match="np.zeros is not supported", hint="cuda.local.array", error=unsupported)
     check(undefined, a, match="NameError: name 'nothing' is not defined")
     check(whole_array, a, match="array(float64, 1d, C) and int64", hint="index the array")

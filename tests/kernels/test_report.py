@@ -109,6 +109,11 @@ cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.
 
 
 @NVRTC
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main(["no/such.py"]) == 2
+    assert "there is no file 'no/such.py'" in capsys.readouterr().err
+
+
 def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:
     """A CPU refuses the launch, and the kernel is listed all the same."""
     result = run(tmp_path, "kernels", "--json", "--arch", "sm_90", "FILE", program=RAW)

@@ -42,12 +42,10 @@ def tolerance(mode: str, order: int, x: np.ndarray[Any, Any]) -> float:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("order", range(6))
-@pytest.mark.parametrize("i", range(4))
+# Of three axes up to order 3: an element of order 5 has 216 terms.
+@pytest.mark.parametrize(("i", "order"), [(i, n) for i in range(4) for n in range(4 if INPUTS[i].ndim == 3 else 6)])
 def test_orders_and_modes(i: int, order: int, mode: str) -> None:
     x = INPUTS[i]
-    if x.ndim == 3 and order > 3:
-        pytest.skip("216 terms an element")
     atol = tolerance(mode, order, x)
     options = {"order": order, "mode": mode, "atol": atol}
     if order > 1:

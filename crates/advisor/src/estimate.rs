@@ -226,7 +226,7 @@ pub struct Estimate {
     pub bound: Bound,
     /// In how many pieces the data goes through the GPU's memory: 1 where it fits.
     pub pieces: f64,
-    /// How many times the size from which on the GPU is faster; none where it never is.
+    /// How many times the size from which on the GPU is faster, while its memory holds the data; none where it never is.
     pub break_even_size: Option<f64>,
     /// Repeats from which on the GPU is faster; none where it never is.
     pub break_even_repeats: Option<f64>,
@@ -282,16 +282,18 @@ fn on_gpu(work: &Work, setting: &Setting, level: Level) -> Times {
     }
 }
 
-/// The least argument in `from..=to` (searched by its logarithm) from which on `faster` holds, if it holds at `to`.
+/// The least argument in `from..=to` at which `faster` holds. It is searched in quarters of a power of ten, because it need
+/// not hold at `to`: what no longer fits into a GPU's memory is copied again and again.
 pub(crate) fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Option<f64> {
     if faster(from) {
         return Some(from);
     }
-    if !faster(to) {
-        return None;
-    }
-    let (mut no, mut yes) = (from.ln(), to.ln());
-    for _ in 0..60 {
+    let step = 10f64.ln() / 4.0;
+    let steps = ((to / from).ln() / step).ceil() as i32;
+    let at = |k: i32| (from.ln() + f64::from(k) * step).min(to.ln());
+    let first = (1..=steps).find(|&k| faster(at(k).exp()))?;
+    let (mut no, mut yes) = (at(first - 1), at(first));
+    for _ in 0..48 {
         let middle = f64::midpoint(no, yes);
         *(if faster(middle.exp()) { &mut yes } else { &mut no }) = middle;
     }

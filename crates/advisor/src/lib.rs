@@ -5,6 +5,7 @@
 pub mod advice;
 pub mod counted;
 pub mod estimate;
+pub mod lists;
 pub mod machine;
 pub mod profile;
 pub mod question;

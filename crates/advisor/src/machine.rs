@@ -84,14 +84,18 @@ impl Machine {
     /// Are there figures enough to estimate with, and are they possible?
     pub fn is_sound(&self) -> bool {
         let positive = |x: f64| x.is_finite() && x > 0.0;
+        let natural = |x: f64| x.is_finite() && x >= 0.0;
         [Some(&self.cpu), self.gpu.as_ref()].into_iter().flatten().all(|r| {
-            r.work.values().flatten().all(|&x| x.is_finite() && x >= 0.0)
+            r.work.values().flatten().copied().all(natural)
                 && r.work.contains_key("add")
-                && r.rooms.iter().all(|room| positive(room.bandwidth))
+                && r.rooms.iter().all(|room| positive(room.bandwidth) && natural(room.bytes))
                 && !r.rooms.is_empty()
-                && [r.launch, r.program, r.record, r.startup].iter().all(|&x| x.is_finite() && x >= 0.0)
+                && [r.launch, r.program, r.record, r.startup, r.share, r.together, r.memory].into_iter().all(natural)
+                && r.threads.is_finite()
                 && r.threads >= 1.0
-                && r.copies.is_none_or(|c| [c.up, c.down, c.up_pinned, c.down_pinned].into_iter().all(positive))
+                && r.copies.is_none_or(|c| {
+                    [c.up, c.down, c.up_pinned, c.down_pinned].into_iter().all(positive) && natural(c.latency)
+                })
         }) && self.gpu.as_ref().is_none_or(|gpu| gpu.copies.is_some())
     }
 
@@ -111,5 +115,31 @@ impl Machine {
         written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
             let _ = fs::remove_file(&beside);
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    #[test]
+    fn what_cannot_be_is_not_believed() {
+        let mut cpu = Rates::of_cores("", &profile::cpus()[0], 2.0);
+        let mut sound = |change: fn(&mut Rates)| {
+            let before = cpu.clone();
+            change(&mut cpu);
+            let cpu = std::mem::replace(&mut cpu, before);
+            let (host, version) = (String::new(), String::new());
+            Machine { format: FORMAT, version, host, board: None, measured: 0, cpu, gpu: None, unfinished: None }
+                .is_sound()
+        };
+        assert!(sound(|_| ()));
+        assert!(!sound(|r| r.share = -1.0));
+        assert!(!sound(|r| r.together = -2.0));
+        assert!(!sound(|r| r.threads = 0.0));
+        assert!(!sound(|r| r.rooms[0].bytes = -1.0));
+        assert!(!sound(|r| r.memory = f64::NAN));
+        assert!(!sound(|r| r.work.clear()));
     }
 }

@@ -6,10 +6,14 @@ use serde::Serialize;
 use crate::advice;
 use crate::counted::{Counted, Piece, compare};
 use crate::estimate::{Estimate, Prices, Setting, Work, estimate};
-use crate::profile::{self, Cpu, Figure, Gpu, Level, Unit};
+use crate::profile::{self, Cpu, Gpu, Level, Unit};
 use crate::rates::{Demand, Group, Load, Rates};
 use crate::simple::simple;
 use crate::units::seconds;
+
+mod sides;
+
+use sides::{Figures, Side, kind, listed};
 
 /// What stands for this machine's own CPU or GPU.
 pub const HERE: &str = "this";
@@ -142,12 +146,6 @@ pub struct Roofline {
     pub gpu: [f64; 2],
 }
 
-/// One side: of the list, or this machine's.
-enum Side<T: 'static> {
-    Listed(&'static T),
-    Here(Rates),
-}
-
 /// Is this machine one side of it?
 pub fn is_here(question: &Question) -> bool {
     [&question.cpu, &question.gpu].into_iter().any(|name| own(name.as_deref()))
@@ -155,74 +153,6 @@ pub fn is_here(question: &Question) -> bool {
 
 fn own(name: Option<&str>) -> bool {
     name.is_none_or(|name| name == HERE)
-}
-
-fn listed<T>(what: &str, list: &'static [T], name: fn(&T) -> &'static str, asked: &str) -> Result<&'static T> {
-    let exact = list.iter().find(|row| name(row) == asked);
-    exact.or_else(|| profile::find(list, name, asked)).ok_or_else(|| {
-        let names: Vec<&str> = list.iter().map(name).collect();
-        Error::value(format!("[estimate] there is no profile of the {what} {asked:?}; there are {}", names.join(", ")))
-    })
-}
-
-/// What both kinds of figures say.
-trait Figures {
-    fn name(&self) -> &str;
-    /// Operations and bytes a second, as programs reach them.
-    fn reached(&self, work: &Work, pinned: bool) -> [f64; 2];
-    /// Operations a second on paper.
-    fn peak(&self, work: &Work) -> f64;
-}
-
-fn kind(work: &Work) -> &'static str {
-    if work.unit == Unit::Matrix { "dot" } else { "add" }
-}
-
-impl Figures for Rates {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn reached(&self, work: &Work, _: bool) -> [f64; 2] {
-        [self.peak(work), self.bandwidth(f64::INFINITY)]
-    }
-    fn peak(&self, work: &Work) -> f64 {
-        self.rate(kind(work), Group::of(work.dtype))
-    }
-}
-
-impl Figures for Cpu {
-    fn name(&self) -> &str {
-        self.name
-    }
-    fn reached(&self, work: &Work, _: bool) -> [f64; 2] {
-        let rates = self.rates(work.dtype, work.unit, Level::Typical);
-        [rates.flops, rates.bandwidth]
-    }
-    fn peak(&self, work: &Work) -> f64 {
-        self.peak(work.dtype)
-    }
-}
-
-impl Figures for Gpu {
-    fn name(&self) -> &str {
-        self.name
-    }
-    fn reached(&self, work: &Work, pinned: bool) -> [f64; 2] {
-        let rates = self.rates(work.dtype, work.unit, work.tf32, pinned, Level::Typical);
-        [rates.flops, rates.bandwidth]
-    }
-    fn peak(&self, work: &Work) -> f64 {
-        self.peak(work.dtype, work.unit, work.tf32)
-    }
-}
-
-impl<T: Figures> Side<T> {
-    fn figures(&self) -> &dyn Figures {
-        match self {
-            Side::Listed(row) => *row,
-            Side::Here(rates) => rates,
-        }
-    }
 }
 
 impl Question {
@@ -338,6 +268,7 @@ fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) 
         footprint: work.footprint,
         launches: work.launches,
         loops: work.launches,
+        ..Load::default()
     };
     let counted = Counted {
         programs: vec![Piece { nodes: 0.0, steps: vec![(String::new(), load)] }],
@@ -425,85 +356,5 @@ fn told(e: &Estimate, [cpu, gpu]: [String; 2], roofline: Roofline, priced: bool)
     }
 }
 
-/// A figure on paper with its source, for the lists.
-#[derive(Serialize)]
-pub struct Value {
-    what: &'static str,
-    value: f64,
-    source: &'static str,
-    address: &'static str,
-}
-
-/// Hardware of the list.
-#[derive(Serialize)]
-pub struct Row {
-    name: &'static str,
-    figures: Vec<Value>,
-}
-
-/// All GPUs and CPUs of the list.
-pub fn lists() -> [Vec<Row>; 2] {
-    let value = |(what, figure): (&'static str, Figure)| Value {
-        what,
-        value: figure.value,
-        source: figure.source.title,
-        address: figure.source.address,
-    };
-    let row =
-        |name, figures: Vec<(&'static str, Figure)>| Row { name, figures: figures.into_iter().map(value).collect() };
-    [
-        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures())).collect(),
-        profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures())).collect(),
-    ]
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn machine(gpu: bool) -> Here {
-        let listed = profile::find(profile::gpus(), |g| g.name, "L4").unwrap();
-        let mut host = Rates::of_cores("own CPU", &profile::cpus()[0], 2.0);
-        host.work.insert("add".into(), [1e9; 5]);
-        let gpu = gpu.then(|| Rates { name: "own GPU".into(), ..Rates::of_gpu(listed, false, Level::Typical) });
-        Here { host, gpu, measured: [true, false], hint: None }
-    }
-
-    #[test]
-    fn this_machine_is_a_side_like_any_other() {
-        let question = Question { flops: 1e12, repeats: 10.0, ..Question::default() };
-        let both = ask(&question, || machine(true)).unwrap();
-        assert_eq!((both.cpu.as_str(), both.gpu.as_str()), ("own CPU", "own GPU"));
-        assert!((both.cpu_seconds / 1e4 - 1.0).abs() < 0.01, "{both:?}");
-        assert!(both.joules.is_none() && both.roofline.cpu[0] == 1e9, "{both:?}");
-        let here = |gpu: &str| Question { gpu: Some(gpu.into()), ..question.clone() };
-        assert_eq!(ask(&here("h200"), || machine(false)).unwrap().gpu, "H200 SXM");
-        assert!(ask(&here(HERE), || machine(false)).unwrap_err().message.contains("no usable GPU"));
-        let listed = Question { cpu: Some("5600X".into()), ..here("h200") };
-        assert!(ask(&listed, || unreachable!()).unwrap().joules.is_some());
-    }
-
-    #[test]
-    fn the_simple_formula_takes_what_was_measured() {
-        let question = Question { flops: 1e12, simple: true, startup: Some(0.0), ..Question::default() };
-        let answer = ask(&question, || machine(true)).unwrap();
-        assert_eq!((answer.cpu_seconds, answer.bound.is_none()), (1000.0, true));
-        let given = Question { given: [Some(2e9), None, None], ..question };
-        assert_eq!(ask(&given, || machine(true)).unwrap().cpu_seconds, 500.0);
-    }
-
-    #[test]
-    fn what_was_not_measured_is_refused_by_name() {
-        let refused = |change: fn(&mut Question)| {
-            let mut question = Question { flops: 1.0, ..Question::default() };
-            change(&mut question);
-            ask(&question, || machine(true)).unwrap_err().message
-        };
-        assert!(refused(|q| q.parallel = 0.5).contains("parallel"));
-        assert!(refused(|q| q.gpus = 2.0).contains("number of GPUs"));
-        assert!(refused(|q| q.prices[1] = Some(1.0)).contains("price"));
-        assert!(refused(|q| q.flops = f64::NAN).contains("operations"));
-        assert!(refused(|q| q.repeats = 0.0).contains("repeats"));
-        assert!(refused(|q| q.gpu = Some("voodoo".into())).contains("voodoo"));
-    }
-}
+mod tests;

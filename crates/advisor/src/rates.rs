@@ -85,6 +85,8 @@ pub struct Load {
     pub launches: f64,
     /// Loops that a CPU runs one after another for them.
     pub loops: f64,
+    /// Too short for a CPU to cut it among its threads, however much work it is.
+    pub whole: bool,
 }
 
 impl Load {
@@ -109,6 +111,7 @@ impl Load {
             footprint: self.footprint * factor,
             launches: self.launches,
             loops: self.loops,
+            whole: self.whole && factor <= 1.0,
         }
     }
 }
@@ -157,6 +160,10 @@ pub struct Rates {
     pub share: f64,
     /// Threads that share larger work; 1 for GPUs, which are one.
     pub threads: f64,
+    /// How many times as fast as one of them they are together, which is less than their number where two share a core;
+    /// 0 where nobody knows.
+    #[serde(default)]
+    pub together: f64,
     /// Bytes of memory; 0 where it does not matter.
     pub memory: f64,
     /// Seconds until the device can be used.
@@ -216,8 +223,9 @@ impl Rates {
     /// How long a kernel or call takes.
     pub fn span(&self, load: &Load) -> Span {
         let gpu = self.copies.is_some();
-        let small = load.flops() < SHARED;
-        let alone = if self.threads > 1.0 && small { self.threads } else { 1.0 };
+        let small = load.whole || load.flops() < SHARED;
+        let together = if self.together > 0.0 { self.together } else { self.threads };
+        let alone = if self.threads > 1.0 && small { together } else { 1.0 };
         let share = if gpu || small || self.threads <= 1.0 { 0.0 } else { self.share };
         Span {
             compute: load.demands.iter().map(|d| d.amount * alone / self.rate(d.what, d.group)).sum(),
@@ -253,6 +261,7 @@ impl Rates {
             record: 3e-7,
             share: 0.0,
             threads: 1.0,
+            together: 0.0,
             memory: 0.0,
             startup: 0.0,
             copies: None,
@@ -308,6 +317,8 @@ impl Rates {
             rooms: vec![near, Room { bytes: 0.0, bandwidth: memory }],
             launch: 1e-6,
             program: 1e-6,
+            // Waking the others: 15 µs of 16 threads, measured.
+            share: 1e-5,
             threads: cpu.cores.value,
             ..Rates::on_paper(cpu.name, |dtype, unit| cpu.rates(dtype, unit, level).flops)
         }
@@ -328,6 +339,7 @@ impl Rates {
                 .map(|room| Room { bytes: room.bytes * share, bandwidth: room.bandwidth * memory })
                 .collect(),
             threads: cores,
+            together: whole.together,
             launch: whole.launch,
             program: whole.program,
             record: whole.record,

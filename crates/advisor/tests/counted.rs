@@ -24,11 +24,10 @@ fn one(what: &'static str, group: Group, amount: f64, bytes: f64) -> Counted {
     let load = Load {
         demands: vec![Demand { what, group, amount }],
         read: bytes,
-        written: 0.0,
-        scattered: 0.0,
         footprint: bytes,
         launches: 1.0,
         loops: 1.0,
+        ..Load::default()
     };
     let programs = vec![Piece { nodes: 1.0, steps: vec![(what.into(), load)] }];
     Counted { programs, upload: bytes, download: 0.0, reads: 0.0 }
@@ -152,9 +151,14 @@ fn places_that_are_data_bring_a_line_each_and_threads_cost_their_start() {
     let bytes = |r: Rates| (r.span(&load).memory * r.bandwidth(0.0)).round();
     assert_eq!((bytes(host()), bytes(h200())), (64e6, 32e6));
     assert_eq!(load.fetched(), 64e6);
-    let shares = Rates { share: 1e-5, ..host() };
+    let shares = Rates { share: 3e-5, ..host() };
     let work = |amount: f64| Load { demands: vec![Demand { what: "add", group: Group::F32, amount }], ..load.clone() };
     let extra = |amount: f64| shares.span(&work(amount)).launches - host().span(&work(amount)).launches;
     assert_eq!(extra(1e3), 0.0);
-    assert!((extra(1e6) - 1e-5).abs() < 1e-12);
+    // What cannot be cut is one thread's: as much slower than all as they were measured to be together.
+    let compute = |load: &Load, together: f64| Rates { together, ..host() }.span(load).compute;
+    let (alone, all) = (Load { whole: true, ..work(1e6) }, work(1e6));
+    assert_eq!(compute(&alone, 3.0), 3.0 * compute(&all, 3.0));
+    assert_eq!(compute(&alone, 0.0), host().threads * compute(&all, 0.0));
+    assert!((extra(1e6) - (3e-5 - host().share)).abs() < 1e-12);
 }

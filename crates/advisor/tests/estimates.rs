@@ -114,6 +114,22 @@ fn small_work_is_bound_by_what_stands_around_it() {
 }
 
 #[test]
+fn break_even_is_found_though_far_larger_data_no_longer_fit() {
+    // A thousand passes over resident data are the GPU's work, until they must be copied for each.
+    let (n, setting) = (1e9, setting("EPYC 9654", "H200"));
+    let passes =
+        Work { flops: n, traffic: n, upload: n, footprint: n, repeats: 1000.0, launches: 0.0, ..Work::default() };
+    let answer = estimate(&passes, &setting).unwrap();
+    assert!(answer.speedup > 1.0 && answer.break_even_size.is_some_and(|size| size < 1.0), "{answer:?}");
+    assert!(estimate(&passes.scaled(1e9), &setting).unwrap().speedup < 1.0, "the case that is meant");
+    // A tenth of it is the CPU's, but need not be.
+    let small = estimate(&passes.scaled(0.1), &setting).unwrap();
+    assert!(small.speedup < 1.0 && small.break_even_size.is_some_and(|size| size > 1.0), "{small:?}");
+    let sentence = advice::sentence(&small);
+    assert!(sentence.contains("the GPU is faster.") && !sentence.contains("No size"), "{sentence}");
+}
+
+#[test]
 fn more_never_takes_less() {
     let work = Work { flops: 1e12, traffic: 1e10, upload: 1e9, download: 1e8, footprint: 2e9, ..Work::default() };
     for cpu in cpus() {

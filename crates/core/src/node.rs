@@ -18,8 +18,7 @@ pub enum NodeKind {
     /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
     /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
     Scatter,
-    /// A [`crate::CallOp`] that must see real memory; its interned number stands in `ins[2].src`, or in `fun` and `extra`
-    /// where that is the third operand.
+    /// A [`crate::CallOp`] that must see real memory: see [`Node::call_id`].
     Call,
     /// An array that a launch of a user's kernel is given: a new version of its storage, as the kernel may write any part
     /// of it. A launch is one such node for each array, side by side, or one without an operand where there is none;
@@ -145,9 +144,8 @@ pub struct Node {
     pub fun: u8,
     /// Number of operands.
     pub nin: u8,
-    /// The upper byte of a call's number where it has three operands; else which formula it is part of, as the engine's
-    /// `formulas` record them: neighbours have different numbers, and 0 is none.
-    pub extra: u8,
+    /// What its size leaves room for: see [`Node::formula`] and [`Node::call_id`].
+    pub(crate) spare: u8,
     /// Layout id of the output; for writes, of the written view.
     pub out: u32,
     /// The operands.
@@ -179,10 +177,36 @@ impl Node {
         self.ins[1].src.0
     }
 
-    /// The interned number of a call's operation.
+    /// The interned number of a call's operation. It stands where the third operand would; where there are three, in
+    /// `fun` and `spare`, which have room for [`Node::MOST_CALLS`].
     pub fn call_id(&self) -> u32 {
         debug_assert_eq!(self.kind, NodeKind::Call);
-        if self.nin == 3 { u32::from(u16::from_le_bytes([self.fun, self.extra])) } else { self.ins[2].src.0 }
+        if self.nin == 3 { u32::from(u16::from_le_bytes([self.fun, self.spare])) } else { self.ins[2].src.0 }
+    }
+
+    /// Numbers of calls that have three operands.
+    pub const MOST_CALLS: u32 = 1 << 16;
+
+    /// Gives a call its number.
+    pub fn set_call_id(&mut self, number: u32) {
+        debug_assert!(self.kind == NodeKind::Call && (self.nin < 3 || number < Node::MOST_CALLS));
+        if self.nin < 3 {
+            self.ins[2].src = Src(number);
+        } else {
+            [self.fun, self.spare] = (number as u16).to_le_bytes();
+        }
+    }
+
+    /// Which formula it is part of, as the engine's `formulas` record them: neighbours have different numbers, and 0 is
+    /// none.
+    pub fn formula(&self) -> u8 {
+        if self.kind == NodeKind::Call { 0 } else { self.spare }
+    }
+
+    /// Makes it part of a formula.
+    pub fn set_formula(&mut self, formula: u8) {
+        debug_assert_ne!(self.kind, NodeKind::Call);
+        self.spare = formula;
     }
 
     /// The operands in use.

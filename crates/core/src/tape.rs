@@ -174,7 +174,7 @@ impl Tape {
     pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
         let node = self.nodes.len() as u32;
         let id = self.note(out);
-        self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
         self.locate();
         let bytes = out.size as usize * out.dtype.size();
         self.work += bytes as u64;
@@ -185,10 +185,10 @@ impl Tape {
 
     /// Records a node whose value (of layout `out`, C-contiguous) only later nodes of this tape read.
     #[inline]
-    pub fn push_inner(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], extra: u8) -> In {
+    pub fn push_inner(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], formula: u8) -> In {
         let node = self.nodes.len() as u32;
         let layout = self.note(out);
-        self.nodes.push(Node { kind, fun, nin, extra, out: layout, ins });
+        self.nodes.push(Node { kind, fun, nin, spare: formula, out: layout, ins });
         self.locate();
         self.work += out.size as u64 * out.dtype.size() as u64;
         self.owners.push(None);
@@ -203,7 +203,7 @@ impl Tape {
         debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter | NodeKind::Launch));
         let node = self.nodes.len() as u32;
         let id = self.note(&target.layout);
-        self.nodes.push(Node { kind, fun, nin, extra: 0, out: id, ins });
+        self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
         self.locate();
         self.work += target.layout.size as u64 * target.dtype().size() as u64;
         let storage = &target.storage;

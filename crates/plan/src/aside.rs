@@ -104,7 +104,10 @@ impl Engine {
         let old = self.tape();
         let mut state = self.lock();
         if state.watch.is_some() {
-            return Err(Error::runtime("[estimate] another estimate is being made on this device; wait for its end"));
+            return Err(Error::runtime(
+                "[estimate] another estimate is being made on this device: they cannot be nested, and of threads one has to \
+                 wait for the other",
+            ));
         }
         let tape = state.take_tape();
         // Two tapes may know the same leaves now.

@@ -119,6 +119,9 @@ fn folds_across(kernel: &Kernel) -> bool {
     })
 }
 
+/// Elements of a single row below which a CPU folds it on one thread.
+const SHORT: f64 = 32768.0;
+
 fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
@@ -185,6 +188,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
         load.written += written[k].min(most);
     }
     load.loops += 1.0;
+    let folds = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
+    load.whole = folds && outer == 1.0 && all < SHORT;
 }
 
 /// Elements that a layout names, each counted once.

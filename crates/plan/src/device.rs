@@ -163,6 +163,12 @@ pub trait Device: Send + Sync {
         true
     }
 
+    /// Does that memory lie where work goes on beside the host? Asked where arrays have no addresses of their own.
+    fn is_beside(&self, address: u64) -> bool {
+        let _ = address;
+        self.is_asynchronous()
+    }
+
     /// What the device has to say in `explain()`, a line each.
     fn explain(&self) -> String {
         String::new()

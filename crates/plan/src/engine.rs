@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Src, Storage, Tape, tape};
+use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Storage, Tape, tape};
 
 use crate::aside::Watch;
 use crate::cache::Programs;
@@ -329,19 +329,13 @@ impl Engine {
         let waits = op == CallOp::Dot && work > BIG_PRODUCT;
         let (number, call) = op.intern();
         t.calls.push(call);
-        let mut name = [0; 2];
-        if ins.len() < 3 {
-            operands[2].src = Src(number);
-        } else {
-            let short =
-                u16::try_from(number).map_err(|_| Error::runtime("too many different routines in one process"))?;
-            name = short.to_le_bytes();
+        if ins.len() == 3 && number >= Node::MOST_CALLS {
+            return Err(Error::runtime("too many different routines in one process"));
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out =
-            t.push(NodeKind::Call, name[0], ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
         if let Some(node) = t.nodes.last_mut() {
-            node.extra = name[1];
+            node.set_call_id(number);
         }
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)

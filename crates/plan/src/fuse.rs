@@ -202,7 +202,7 @@ impl<'a> Fusion<'a> {
         self.group_of[n as usize] = group;
         let g = &mut self.groups[group as usize];
         g.nodes.push(n);
-        g.formula = formula(&node);
+        g.formula = node.formula();
         if node.kind == NodeKind::Reduce {
             g.mask = mask;
             g.shape = shape;
@@ -476,7 +476,7 @@ impl<'a> Fusion<'a> {
             return None;
         }
         let node = self.node(n);
-        if group.formula != formula(node) {
+        if group.formula != node.formula() {
             return None;
         }
         if node.kind == NodeKind::Reduce {
@@ -552,11 +552,6 @@ impl<'a> Fusion<'a> {
         }
         stored
     }
-}
-
-/// The formula that a node is of. Each formula is a kernel of its own, so that many alike share their code.
-fn formula(node: &Node) -> u8 {
-    if node.kind == NodeKind::Call { 0 } else { node.extra }
 }
 
 /// Nodes whose value somebody sees, and all that those need. What a launch does may be more than what it writes to its

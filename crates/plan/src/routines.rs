@@ -100,17 +100,22 @@ impl Engine {
         if x[n - 1] == 0 {
             return self.full(&shape, Scalar::default(), a.dtype());
         }
-        if self.is_tiny(x, y[n - 1], a.dtype()) {
+        if self.is_tiny(a, b) {
             return self.tiny_dot(a, b);
         }
         let (a, b) = (self.matrices(a)?, self.matrices(b)?);
         self.whole(CallOp::Dot, &[&a, &b], a.dtype(), &shape)
     }
 
-    /// Is a product of m × k by k × n less work than the launch of a library's kernel?
-    fn is_tiny(&self, x: &[i64], n: i64, dtype: DType) -> bool {
-        let few = matches!(x, &[m, k] if m * n * k <= TINY);
-        few && n > 0 && matches!(dtype, DType::F32 | DType::F64) && self.device.is_asynchronous()
+    /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the
+    /// host; of those whose arrays have no addresses, for operands that are there.
+    fn is_tiny(&self, a: &Array, b: &Array) -> bool {
+        let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if m * n * k <= TINY && n > 0);
+        if !few || !matches!(a.dtype(), DType::F32 | DType::F64) || !self.device.is_asynchronous() {
+            return false;
+        }
+        let there = |a: &Array| self.peek(&a.storage, |memory| self.device.is_beside(memory.address())) == Some(true);
+        self.device.has_addresses() || there(a) || there(b)
     }
 
     /// A product as what it is, so that it is fused with what comes before and after it.

@@ -50,7 +50,7 @@ impl Script<'_> {
         // SAFETY: the type's invariants.
         unsafe { self.tape.push_write(NodeKind::Update, 0, 2, target, [base.0, value.0, In::default()]) };
         if let Some(node) = self.tape.nodes.last_mut() {
-            node.extra = self.formula;
+            node.set_formula(self.formula);
         }
     }
 }

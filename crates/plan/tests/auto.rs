@@ -1,115 +1,45 @@
 //! The device "auto" made of two that count what they do: where programs run, and what is moved for them.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use common::{Recorder, Seen};
 use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::rates::{Copies, Rates, Room};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, Scalar};
+use cuprous_core::{Array, DType, Fun, ReduceOp};
 use cuprous_plan::auto::AutoDevice;
-use cuprous_plan::{Device, Engine, Executable, Operand, Program};
-
-/// A device with real memory that runs nothing and counts.
-#[derive(Default)]
-struct Side {
-    ran: Arc<AtomicUsize>,
-    uploads: AtomicUsize,
-    downloads: AtomicUsize,
-    /// Programs that were compiled ahead, and on how many threads that was not the test's own.
-    prepared: AtomicUsize,
-    elsewhere: AtomicUsize,
-    /// There is no more memory.
-    full: std::sync::atomic::AtomicBool,
-}
-
-struct Block(Mutex<Vec<u8>>);
-
-impl Memory for Block {
-    fn address(&self) -> u64 {
-        self.0.lock().unwrap().as_ptr() as u64
-    }
-    fn bytes(&self) -> usize {
-        self.0.lock().unwrap().len()
-    }
-}
-
-struct Ran(Arc<AtomicUsize>);
-
-impl Executable for Ran {
-    fn run(&mut self, addresses: &[u64], _: &[Scalar], _: bool) -> Result<()> {
-        assert!(addresses.iter().all(|&a| a != 0));
-        self.0.fetch_add(1, Relaxed);
-        Ok(())
-    }
-}
-
-impl Device for Side {
-    fn name(&self) -> &'static str {
-        "side"
-    }
-    fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        if self.full.load(Relaxed) {
-            return Err(Error::memory("no room"));
-        }
-        Ok(Arc::new(Block(Mutex::new(vec![0; bytes.max(1)]))))
-    }
-    fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
-        let made = self.alloc(from.len())?;
-        self.uploads.fetch_add(1, Relaxed);
-        // SAFETY: memory of that size.
-        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), made.address() as *mut u8, from.len()) };
-        Ok(made)
-    }
-    fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
-        self.downloads.fetch_add(1, Relaxed);
-        // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
-        Ok(())
-    }
-    fn synchronize(&self) -> Result<()> {
-        Ok(())
-    }
-    fn compile(&self, _: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(Ran(self.ran.clone())))
-    }
-    fn prepare(&self, programs: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {
-        self.prepared.fetch_add(programs.len(), Relaxed);
-        let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
-        self.elsewhere.fetch_add(usize::from(own), Relaxed);
-    }
-    fn source(&self, _: &Program) -> Result<String> {
-        Ok(String::new())
-    }
-    fn memory(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-    fn reset_peak(&self) {}
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
-        Ok(())
-    }
-}
+use cuprous_plan::{Engine, Operand, Step};
 
 /// An engine on "auto": memory ten times as fast on the GPU, and copies that cost as much as five passes of the host.
 struct Bench {
     engine: Arc<Engine>,
-    host: Arc<Side>,
-    gpu: Arc<Side>,
+    host: Arc<Seen>,
+    gpu: Arc<Seen>,
 }
 
 fn bench(id: u8) -> Bench {
+    bench_with(id, 1e-6)
+}
+
+/// The same with so many seconds for each copy.
+fn bench_with(id: u8, latency: f64) -> Bench {
     let paper = Rates::of_cpu(profile::find(profile::cpus(), |c| c.name, "7763").unwrap(), Level::Typical);
     let rates = |bandwidth: f64, program: f64, copies: Option<f64>| Rates {
         rooms: vec![Room { bytes: 0.0, bandwidth }],
         program,
-        copies: copies.map(|rate| Copies { up: rate, down: rate, up_pinned: rate, down_pinned: rate, latency: 1e-6 }),
+        copies: copies.map(|rate| Copies { up: rate, down: rate, up_pinned: rate, down_pinned: rate, latency }),
         work: paper.work.iter().map(|(what, row)| (what.clone(), row.map(|rate| rate * 1e3))).collect(),
         ..paper.clone()
     };
-    let (host, gpu) = (Arc::new(Side::default()), Arc::new(Side::default()));
+    let [host, gpu] = [(); 2].map(|()| Arc::new(Recorder { real: true, ..Recorder::default() }));
+    let seen = [&host, &gpu].map(|side| side.seen.clone());
+    seen[1].asynchronous.store(true, Relaxed);
     let names = ["cpu".to_owned(), "gpu".to_owned()];
-    let auto =
-        AutoDevice::new(host.clone(), gpu.clone(), names, [rates(1e9, 1e-6, None), rates(1e10, 2e-5, Some(1e8))]);
+    let auto = AutoDevice::new(host, gpu, names, [rates(1e9, 1e-6, None), rates(1e10, 2e-5, Some(1e8))]);
+    let [host, gpu] = seen;
     Bench { engine: Engine::new(id, Arc::new(auto)), host, gpu }
 }
 
@@ -214,4 +144,40 @@ fn without_room_on_the_gpu_the_host_does_it() {
     (0..30).for_each(|_| b.run(Fun::Add, &x));
     assert_eq!(b.ran(), [30, 0]);
     assert!(b.engine.explain().contains("gpu failed: no room"), "{}", b.engine.explain());
+}
+
+#[test]
+fn small_products_are_what_suits_the_side_where_their_operands_are() {
+    let b = bench(8);
+    let (x, y) = (b.array(1_000_000), b.array(100));
+    let square = |a: &Array| a.view(a.layout.with(&[10, 10], &[10, 1], 0));
+    // Is the program that the host was given last for the product a routine?
+    let is_routine = || {
+        let kept = b.engine.dot(&square(&x), &square(&y)).unwrap();
+        b.engine.flush().unwrap();
+        drop(kept);
+        let programs = b.host.programs.lock().unwrap();
+        programs.last().unwrap().steps.iter().any(|step| matches!(step, Step::Call(_)))
+    };
+    assert!(is_routine(), "the host has one for it");
+    (0..50).for_each(|_| b.run(Fun::Add, &x));
+    assert!(b.ran()[1] > 0, "other work has taken an operand to the GPU");
+    assert!(!is_routine(), "there it is fused with what is around it");
+}
+
+#[test]
+fn a_value_that_the_host_reads_each_time_costs_the_way_back() {
+    // 82 us on the host, 29 on the GPU, and 100 until the host has the sum.
+    for (id, reads) in [(9, true), (10, false)] {
+        let b = bench_with(id, 1e-4);
+        let x = b.array(20_000);
+        for _ in 0..1000 {
+            let sum = b.engine.reduce(ReduceOp::Sum, &x, 1).unwrap();
+            b.engine.flush().unwrap();
+            if reads {
+                b.engine.download(&sum, &mut [0; 4]).unwrap();
+            }
+        }
+        assert_eq!(b.ran()[1] == 0, reads, "{}", b.engine.explain());
+    }
 }

@@ -28,7 +28,18 @@ fn a_chain_counts_each_operation_and_its_memory_once() {
     assert_eq!(got.sum(|l| l.flops()), 2000.0);
     assert_eq!((got.sum(|l| l.read), got.sum(|l| l.written), got.sum(|l| l.launches)), (4000.0, 4000.0, 1.0));
     assert_eq!((got.upload, got.download), (4000.0, 4000.0));
-    assert!(b.programs.lock().unwrap().is_empty(), "nothing has run");
+    assert!(b.seen.programs.lock().unwrap().is_empty(), "nothing has run");
+}
+
+#[test]
+fn a_short_row_is_one_threads() {
+    let b = bench(11);
+    for (n, short) in [(10_000, true), (100_000, false)] {
+        let x = b.array(&[n]);
+        let sum = b.counted(|| vec![b.engine.reduce(ReduceOp::Sum, &b.one(Fun::Exp, &x), 1).unwrap()]);
+        let map = b.counted(|| vec![b.one(Fun::Exp, &x)]);
+        assert_eq!((sum.loads().all(|l| l.whole), map.loads().any(|l| l.whole)), (short, false));
+    }
 }
 
 #[test]
@@ -75,11 +86,11 @@ fn what_was_pending_stays_pending() {
     let mine = b.with(Fun::Multiply, &x, 2.0);
     let got = b.counted(|| vec![b.one(Fun::Exp, &x)]);
     assert_eq!(got.programs.len(), 1);
-    assert!(b.programs.lock().unwrap().is_empty());
+    assert!(b.seen.programs.lock().unwrap().is_empty());
     let more = b.with(Fun::Add, &mine, 1.0);
     drop(mine);
     let program = b.program();
-    assert_eq!((program.steps.len(), b.programs.lock().unwrap().len()), (1, 1), "one program of both operations");
+    assert_eq!((program.steps.len(), b.seen.programs.lock().unwrap().len()), (1, 1), "one program of both operations");
     drop(more);
 }
 
@@ -91,9 +102,9 @@ fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
     b.engine.aside().unwrap();
     b.engine.update(&x, Operand::Array(&b.array(&[100]))).unwrap();
     // The write is seen by others, so it is done at the end; what reads the old contents comes first.
-    assert!(b.programs.lock().unwrap().is_empty());
+    assert!(b.seen.programs.lock().unwrap().is_empty());
     b.engine.back().unwrap();
-    let programs = b.programs.lock().unwrap().clone();
+    let programs = b.seen.programs.lock().unwrap().clone();
     assert_eq!(programs.len(), 2);
     assert_eq!(programs[0].outputs.len(), 1, "the product of the old contents");
     assert!(programs[1].outputs.is_empty(), "the write");

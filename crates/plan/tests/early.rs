@@ -2,112 +2,13 @@
 
 mod common;
 
-use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
-use common::Nowhere;
+use common::{Bench, bench, bench_on};
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, DType, Fun, ReduceOp, Result, Scalar};
-use cuprous_plan::device::Mark;
-use cuprous_plan::{Device, Engine, Executable, Operand, Program, Replay};
-
-/// A device that counts reads of both kinds.
-#[derive(Default)]
-struct Reads {
-    early: AtomicUsize,
-    late: AtomicUsize,
-    next: AtomicUsize,
-    /// Work goes on beside the host, and is never done before somebody waits.
-    beside: AtomicBool,
-    /// Waits for a mark, and for everything.
-    waited: [AtomicUsize; 2],
-}
-
-struct There(Arc<Reads>);
-
-impl Mark for There {
-    fn wait(&self) -> Result<()> {
-        self.0.waited[0].fetch_add(1, Relaxed);
-        Ok(())
-    }
-    fn done(&self) -> Result<bool> {
-        Ok(self.0.waited[0].load(Relaxed) > 0)
-    }
-    fn milliseconds_to(&self, _: &dyn Mark) -> Result<f64> {
-        Ok(0.0)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-struct Ran(Arc<Reads>);
-
-impl Executable for Ran {
-    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
-        Ok(())
-    }
-    fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
-        Some(Arc::new(There(self.0.clone())))
-    }
-}
-
-struct Shared(Arc<Reads>);
-
-impl Device for Shared {
-    fn name(&self) -> &'static str {
-        "reads"
-    }
-    fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        Ok(Arc::new(Nowhere { bytes, address: 4096 * (1 + self.0.next.fetch_add(1, Relaxed) as u64) }))
-    }
-    fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
-        self.alloc(from.len())
-    }
-    fn download(&self, _: u64, _: &mut [u8]) -> Result<()> {
-        self.0.late.fetch_add(1, Relaxed);
-        Ok(())
-    }
-    fn download_after(&self, _: &dyn Mark, _: u64, _: &mut [u8]) -> Result<()> {
-        self.0.early.fetch_add(1, Relaxed);
-        Ok(())
-    }
-    fn synchronize(&self) -> Result<()> {
-        self.0.waited[1].fetch_add(1, Relaxed);
-        Ok(())
-    }
-    fn idle(&self) -> Result<bool> {
-        Ok(self.0.waited[1].load(Relaxed) > 0)
-    }
-    fn is_asynchronous(&self) -> bool {
-        self.0.beside.load(Relaxed)
-    }
-    fn compile(&self, _: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(Ran(self.0.clone())))
-    }
-    fn source(&self, _: &Program) -> Result<String> {
-        Ok(String::new())
-    }
-    fn memory(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-    fn reset_peak(&self) {}
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct Bench {
-    engine: Arc<Engine>,
-    reads: Arc<Reads>,
-}
-
-fn bench(id: u8) -> Bench {
-    let reads = Arc::new(Reads::default());
-    Bench { engine: Engine::new(id, Arc::new(Shared(reads.clone()))), reads }
-}
+use cuprous_core::{Array, DType, Fun, ReduceOp};
+use cuprous_plan::{Operand, Replay};
 
 impl Bench {
     /// A sum of so many numbers, and work on them after it that is no part of the same kernel.
@@ -122,7 +23,7 @@ impl Bench {
     }
     /// Reads that waited for a mark, and for everything.
     fn reads(&self) -> [usize; 2] {
-        [self.reads.early.load(Relaxed), self.reads.late.load(Relaxed)]
+        [self.seen.early.load(Relaxed), self.seen.downloads.load(Relaxed)]
     }
 }
 
@@ -173,11 +74,10 @@ fn memory_that_others_know_is_waited_for() {
 
 #[test]
 fn a_profile_waits_no_longer_than_what_it_measures() {
-    let b = bench(144);
-    b.reads.beside.store(true, Relaxed);
+    let b = bench_on(144, true);
     let (loss, rest) = b.loss_and_rest(1 << 24);
     b.engine.flush().unwrap();
-    let waited = || [0, 1].map(|k: usize| b.reads.waited[k].load(Relaxed));
+    let waited = || [0, 1].map(|k: usize| b.seen.waited[k].load(Relaxed));
     assert!(profile::begin());
     // For the loss alone, and only while it is not there.
     b.read(&loss);

@@ -176,8 +176,8 @@ fn big_products_wait_for_what_follows_but_not_for_the_next() {
     let h = b.map(Fun::Add, &b.dot(&x, &x), &bias);
     assert!(!b.engine.take_due());
     let mut y = b.dot(&h, &x);
-    assert_eq!(b.programs.lock().unwrap().len(), 1, "the first product runs when the second is recorded");
-    assert!(only_call(&b.programs.lock().unwrap()[0]).epilogue.bias.is_some());
+    assert_eq!(b.seen.programs.lock().unwrap().len(), 1, "the first product runs when the second is recorded");
+    assert!(only_call(&b.seen.programs.lock().unwrap()[0]).epilogue.bias.is_some());
     for k in 0..64 {
         assert!(!b.engine.take_due(), "{k}");
         y = b.one(Fun::Exp, &y);

@@ -108,7 +108,7 @@ fn a_product_does_not_wait_past_a_launch_that_changes_its_operand() {
 
 /// How many launches the programs had.
 fn sizes(b: &common::Bench) -> Vec<usize> {
-    b.programs.lock().unwrap().iter().map(|p| p.steps.len()).collect()
+    b.seen.programs.lock().unwrap().iter().map(|p| p.steps.len()).collect()
 }
 
 #[test]

@@ -28,7 +28,7 @@ struct State {
 
 /// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
 /// no name is given.
-fn rates(name: Option<&str>, gpu: bool, pinned_tf32: bool) -> Result<(Rates, bool)> {
+fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
     let found = machine::found();
     let measured = |is_gpu: bool| found.machine.as_ref().is_some_and(|m| !is_gpu || m.gpu.is_some());
     let here = |is_gpu: bool| {
@@ -52,7 +52,7 @@ fn rates(name: Option<&str>, gpu: bool, pinned_tf32: bool) -> Result<(Rates, boo
             let paper = |rates| (rates, false);
             let gpu = profile::find(profile::gpus(), |g| g.name, name);
             let cpu = || profile::find(profile::cpus(), |c| c.name, name);
-            gpu.map(|g| Rates::of_gpu(g, pinned_tf32, Level::Typical))
+            gpu.map(|g| Rates::of_gpu(g, tf32, Level::Typical))
                 .or_else(|| cpu().map(|c| Rates::of_cpu(c, Level::Typical)))
                 .map(paper)
                 .ok_or_else(|| missing(name))

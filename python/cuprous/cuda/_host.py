@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from cuprous import _core
+from cuprous._unsupported import refusing
 from cuprous.cuda._arrays import to_device
 from cuprous.cuda._device import Device, is_available
 
@@ -98,18 +99,9 @@ def profiling() -> Iterator[None]:
     profile_stop()
 
 
-def _absent(name: str, instead: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"[cuda.{name}] is not supported; {instead}")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not supported: {instead}."
-    return refuse
-
-
 _MEMORY = "memory comes from the engine's pool; see cuprous.get_default_memory_pool"
 
-set_memory_manager = _absent("set_memory_manager", _MEMORY)
+set_memory_manager = refusing("set_memory_manager", _MEMORY, "cuda.")
 
 __all__ = [
     "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported", "is_supported_version",

@@ -5,8 +5,9 @@ They are the kernels of `cuprous.cuda`, with its rules of types: a Python intege
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
+from cuprous._unsupported import refusing
 from cuprous.cuda._intrinsics import _Intrinsic, blockDim, blockIdx, gridDim, laneid, threadIdx, warpsize
 from cuprous.cuda._jit import Dispatcher
 from cuprous.cuda._jit import jit as _jit
@@ -66,16 +67,9 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
     return (lambda function: _jit(function, device=True)) if device else RawKernel
 
 
-def _absent(name: str, instead: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"[cupyx.jit.{name}] is not supported; {instead}")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not supported: {instead}."
-    return refuse
-
-
-shared_memory = _absent("shared_memory", "write cuda.shared.array(size, dtype), with `from cuprous import cuda`")
+shared_memory = refusing(
+    "shared_memory", "write cuda.shared.array(size, dtype), with `from cuprous import cuda`", "cupyx.jit."
+)
 
 __all__ = [
     "RawKernel", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch", "atomic_inc", "atomic_max",

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from cuprous._unsupported import refusing
+
 
 class device_attribute(enum.Enum):
     """What a device may be asked; the values are the driver's words, or what is the same on every GPU."""
@@ -103,10 +105,4 @@ ABSENT = {
 
 def absent(name: str) -> Callable[..., NoReturn]:
     """A function of that name which says what to use."""
-
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"[{name}] is not supported: {ABSENT[name]}")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not supported: {ABSENT[name]}."
-    return refuse
+    return refusing(name, ABSENT[name])

@@ -145,12 +145,7 @@ impl Walk<'_, '_> {
         }
         let missing = row.params.len().saturating_sub(args.len());
         if args.len() > row.params.len() || missing > row.defaults.len() {
-            return Err(self.typing(format!(
-                "{} takes {} arguments, {} given",
-                row.name,
-                row.params.len(),
-                args.len()
-            )));
+            return Err(self.takes(row.name, &row.params.len().to_string(), args.len()));
         }
         let defaults = &row.defaults[row.defaults.len() - missing..];
         args.extend(defaults.iter().map(|&n| Expr::int(n)));
@@ -208,7 +203,7 @@ impl Walk<'_, '_> {
         };
         let args = self.values(args)?;
         if args.len() != wanted {
-            return Err(self.typing(format!("{name} takes {wanted} arguments, {} given", args.len())));
+            return Err(self.takes(name, &wanted.to_string(), args.len()));
         }
         let mut args = args.into_iter();
         let (Some(array), Some(index)) = (args.next(), args.next()) else { return Ok(Thing::Expr(Expr::unknown())) };
@@ -390,8 +385,7 @@ impl Walk<'_, '_> {
                 given.push(Thing::Expr(tuple(items, None)));
             }
         } else if given.len() > own {
-            let plural = if own == 1 { "" } else { "s" };
-            return Err(self.typing(format!("{} takes {own} argument{plural}, {} given", function.name, given.len())));
+            return Err(self.takes(&function.name, &own.to_string(), given.len()));
         }
         let mut slots: Vec<Option<Thing>> = given.into_iter().map(Some).collect();
         slots.resize_with(own, || None);

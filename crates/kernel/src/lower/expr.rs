@@ -147,8 +147,7 @@ impl Walk<'_, '_> {
         let types: Option<Vec<DType>> = args.iter().map(Expr::dtype).collect();
         let wanted = fun.op().arity as usize;
         if args.len() != wanted {
-            let plural = if wanted == 1 { "" } else { "s" };
-            return Err(self.typing(format!("{name} takes {wanted} argument{plural}, {} given", args.len())));
+            return Err(self.takes(name, &wanted.to_string(), args.len()));
         }
         let Some(compute) = types.and_then(|types| rules::compute(rule, fun, &types)) else {
             let list: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();

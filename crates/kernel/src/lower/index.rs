@@ -175,6 +175,9 @@ impl Walk<'_, '_> {
                         }
                     }
                     let [start, stop, step] = bounds;
+                    if step.as_ref().and_then(|step| self.known_int(step)) == Some(0) {
+                        return Err(self.typing("slice step cannot be zero"));
+                    }
                     result.push(Index::Slice(start, stop, step));
                 }
                 Some(Part::New) => result.push(Index::New),

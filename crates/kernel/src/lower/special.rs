@@ -29,7 +29,7 @@ impl Walk<'_, '_> {
             }
             let (least, most) = (counts.start(), counts.end());
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            Err(self.typing(format!("{name} takes {wanted} arguments, {} given", args.len())))
+            Err(self.takes(name, &wanted, args.len()))
         };
         if !matches!(name, "enumerate" | "cuda.shared.array" | "cuda.local.array" | "print" | "round" | "zip") {
             self.no_keywords(name, named)?;

@@ -156,8 +156,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         if given == wanted {
             return Ok(());
         }
-        let plural = if wanted == 1 { "" } else { "s" };
-        Err(self.typing(format!("{} takes {wanted} argument{plural}, {given} given", self.function.name)))
+        Err(self.takes(&self.function.name, &wanted.to_string(), given))
     }
 
     // --- messages
@@ -172,6 +171,12 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     pub(super) fn unsupported(&self, message: impl Into<String>) -> Box<Diagnostic> {
         self.error(Class::Unsupported, message)
+    }
+
+    /// A call with another number of arguments.
+    pub(super) fn takes(&self, name: &str, wanted: &str, given: usize) -> Box<Diagnostic> {
+        let plural = if wanted == "1" { "" } else { "s" };
+        self.typing(format!("{name} takes {wanted} argument{plural}, {given} given"))
     }
 
     // --- statements
@@ -363,7 +368,10 @@ impl<'c, 'a> Walk<'c, 'a> {
             Thing::Range(_) | Thing::Enumerate(..) | Thing::Zip(_) => {
                 Err(self.unsupported("range, enumerate and zip can only be looped over"))
             }
-            Thing::Method(_, name) => Err(self.unsupported(format!("the method {name:?} can only be called"))),
+            Thing::Method(of, name) => Err(self.unsupported(format!(
+                "{} has no attribute {name:?} in kernels, where methods can only be called",
+                of.ty
+            ))),
         }
     }
 

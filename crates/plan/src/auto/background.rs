@@ -1,10 +1,9 @@
 //! Kernels for the GPU that are compiled while the program goes on on the host.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use super::duals::lock;
 use crate::device::Device;
 use crate::program::Program;
 
@@ -12,6 +11,10 @@ use crate::program::Program;
 static ONE: Mutex<()> = Mutex::new(());
 static ENDING: AtomicBool = AtomicBool::new(false);
 static ALL: Mutex<Vec<Arc<Making>>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
 
 /// A program that is being compiled.
 #[derive(Default)]

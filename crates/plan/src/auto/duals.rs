@@ -1,19 +1,17 @@
 //! What "auto" has for memory: duals, and the table in which they are found by address.
 
-use std::sync::atomic::AtomicU64;
+use std::ops::{Index, IndexMut};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::{Buffer, Error, Memory, Result};
 
-/// Memory on either side or both.
-pub(super) struct Dual {
-    base: u64,
-    pub(super) bytes: usize,
-    pub(super) places: Mutex<Places>,
-}
+use super::{GPU, HOST};
 
+/// Memory on either side or both.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct Dual {
+    pub(super) bytes: usize,
     pub(super) memory: [Option<Buffer>; 2],
     /// Which sides hold the present contents. Neither does before the first write.
     pub(super) valid: [bool; 2],
@@ -21,17 +19,56 @@ pub(super) struct Places {
     pub(super) home: usize,
     /// Seconds that programs have lost by leaving it where it is.
     pub(super) owed: f64,
-    /// Where the program that wrote it keeps how many bytes of its results the host read.
-    pub(super) writer: Option<Arc<AtomicU64>>,
+    /// Where the program that wrote a dual of this place last keeps how many bytes of its results the host read: a program
+    /// that repeats itself mostly gets the same places.
+    writer: Option<Arc<AtomicU64>>,
+    /// It wrote this one.
+    written: bool,
+    /// Somebody holds it.
+    held: bool,
+}
+
+impl Dual {
+    /// Which way it must go for a program on that side: there, or back to the other from which a write takes it.
+    #[inline]
+    pub(super) fn way(&self, side: usize, written: bool) -> Option<usize> {
+        if !self.valid[side] && self.valid[1 - side] {
+            return Some(side);
+        }
+        (written && self.valid == [true, true] && self.home != side).then_some(1 - side)
+    }
+
+    /// One side is being written. What the other had is given back, which is dropped when the table is not locked.
+    #[inline]
+    pub(super) fn written(&mut self, side: usize, writer: &Arc<AtomicU64>) -> Option<Buffer> {
+        if self.writer.as_ref().is_none_or(|known| !Arc::ptr_eq(known, writer)) {
+            self.writer = Some(writer.clone());
+        }
+        self.written = true;
+        if self.home != side {
+            (self.home, self.owed) = (side, 0.0);
+        }
+        self.valid = [side == HOST, side == GPU];
+        self.memory[1 - side].take()
+    }
+
+    /// The host reads so many bytes of it.
+    pub(super) fn read(&self, bytes: usize) {
+        if let Some(read) = self.writer.as_ref().filter(|_| self.written) {
+            read.store(bytes as u64, Relaxed);
+        }
+    }
 }
 
 /// Every dual; its address is its place here, followed by so many bits for what lies inside.
 #[derive(Default)]
 pub(super) struct Table(Mutex<Slots>);
 
+/// The table, locked. A dual keeps its place while somebody holds the memory that stands for it, as the engine does of all
+/// that a program touches.
 #[derive(Default)]
-struct Slots {
-    duals: Vec<Option<Arc<Dual>>>,
+pub(super) struct Slots {
+    duals: Vec<Dual>,
     free: Vec<u32>,
 }
 
@@ -39,82 +76,86 @@ const INSIDE: u32 = 40;
 
 /// What the engine holds of a dual.
 struct Handle {
-    dual: Arc<Dual>,
+    base: u64,
+    bytes: usize,
     table: Arc<Table>,
 }
 
 impl Memory for Handle {
     fn address(&self) -> u64 {
-        self.dual.base
+        self.base
     }
     fn bytes(&self) -> usize {
-        self.dual.bytes
+        self.bytes
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let mut slots = lock(&self.table.0);
-        let at = slot(self.dual.base);
-        slots.duals[at] = None;
+        let mut slots = self.table.open();
+        let at = place(self.base);
+        let dual = &mut slots.duals[at];
+        dual.held = false;
+        let gone = std::mem::take(&mut dual.memory);
         slots.free.push(at as u32);
+        // Memory is given back without the table's lock.
+        drop(slots);
+        drop(gone);
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
-}
-
-/// Address 0 is nobody's.
-fn slot(address: u64) -> usize {
+/// The place of an address. 0 is nobody's.
+fn place(address: u64) -> usize {
     ((address >> INSIDE) as usize).wrapping_sub(1)
 }
 
-impl Dual {
-    /// What stands for memory that a program does not use.
-    pub(super) fn nothing() -> Arc<Dual> {
-        Arc::new(Dual { base: 0, bytes: 0, places: Mutex::default() })
-    }
-
-    /// Its memory on a side that holds the present contents.
-    pub(super) fn there(&self, side: usize) -> Option<Buffer> {
-        let places = lock(&self.places);
-        if places.valid[side] { places.memory[side].clone() } else { None }
+impl Slots {
+    /// The place of the dual that an address lies in, and how far inside; none for what is not in the table.
+    #[inline]
+    pub(super) fn find(&self, address: u64) -> Option<(usize, u64)> {
+        let at = place(address);
+        let dual = self.duals.get(at)?;
+        let inside = address & ((1 << INSIDE) - 1);
+        (dual.held && inside <= dual.bytes as u64).then_some((at, inside))
     }
 }
 
-/// The table, locked.
-pub(super) struct Open<'a>(MutexGuard<'a, Slots>);
+impl Index<usize> for Slots {
+    type Output = Dual;
+    fn index(&self, at: usize) -> &Dual {
+        &self.duals[at]
+    }
+}
 
-impl Open<'_> {
-    /// See [`Table::find`]; none for what is not in the table.
-    pub(super) fn find(&self, address: u64) -> Option<(&Arc<Dual>, u64)> {
-        let dual = self.0.duals.get(slot(address))?.as_ref()?;
-        let at = address - dual.base;
-        (at <= dual.bytes as u64).then_some((dual, at))
+impl IndexMut<usize> for Slots {
+    fn index_mut(&mut self, at: usize) -> &mut Dual {
+        &mut self.duals[at]
     }
 }
 
 impl Table {
-    /// For several that are looked up together.
-    pub(super) fn open(&self) -> Open<'_> {
-        Open(lock(&self.0))
+    pub(super) fn open(&self) -> MutexGuard<'_, Slots> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub(super) fn make(self: &Arc<Table>, bytes: usize) -> Buffer {
-        let mut slots = lock(&self.0);
+    /// A dual that has no memory yet, or some on the host.
+    pub(super) fn make(self: &Arc<Table>, bytes: usize, host: Option<Buffer>) -> Buffer {
+        let mut slots = self.open();
         let at = slots.free.pop().map_or(slots.duals.len(), |at| at as usize);
-        let dual = Arc::new(Dual { base: (at as u64 + 1) << INSIDE, bytes, places: Mutex::default() });
-        match slots.duals.get_mut(at) {
-            Some(slot) => *slot = Some(dual.clone()),
-            None => slots.duals.push(Some(dual.clone())),
+        if at == slots.duals.len() {
+            slots.duals.push(Dual::default());
         }
-        Arc::new(Handle { dual, table: self.clone() })
+        let dual = &mut slots.duals[at];
+        (dual.bytes, dual.held, dual.written) = (bytes, true, false);
+        (dual.valid, dual.home, dual.owed) = ([host.is_some(), false], HOST, 0.0);
+        dual.memory = [host, None];
+        drop(slots);
+        Arc::new(Handle { base: (at as u64 + 1) << INSIDE, bytes, table: self.clone() })
     }
 
-    /// The dual that an address lies in, and how far inside.
-    pub(super) fn find(&self, address: u64) -> Result<(Arc<Dual>, u64)> {
-        self.open().find(address).map(|(dual, at)| (dual.clone(), at)).ok_or_else(|| {
+    /// See [`Slots::find`].
+    pub(super) fn find(&self, address: u64) -> Result<(usize, u64)> {
+        self.open().find(address).ok_or_else(|| {
             Error::not_implemented(
                 "[auto] memory of others cannot be used on the device \"auto\"; copy it with cuprous.array first",
             )

@@ -56,6 +56,7 @@ impl About {
             record: self.record,
             share: 0.0,
             threads: self.threads,
+            together: 0.0,
             memory: self.memory,
             startup: self.startup,
             copies: None,
@@ -121,6 +122,7 @@ impl Bench<'_> {
             self.chains(rates, group)?;
         }
         if !self.gpu && about.threads > 1.0 {
+            rates.together = self.together(rates)?;
             rates.share = self.share(rates)?;
         }
         progress("folds", rates);
@@ -252,6 +254,25 @@ impl Bench<'_> {
             ..Load::default()
         };
         Ok((taken - rates.program - rates.span(&known).total()).max(0.0))
+    }
+
+    /// How many times as fast as one thread all are: the same chain, too short to be shared.
+    fn together(&self, rates: &Rates) -> Result<f64> {
+        let n = 1 << 11;
+        let x = self.random(DType::F32, &[n], 2.0)?;
+        let chain = |length: usize| {
+            self.time(|| {
+                let mut y = x.clone();
+                for _ in 0..length {
+                    y = self.with(Fun::Add, &self.both(Fun::Multiply, &y, &x)?, 1.0)?;
+                }
+                Ok(vec![y])
+            })
+        };
+        let [short, long] = [2, 8];
+        let seconds = (chain(long)? - chain(short)?) / (2 * (long - short)) as f64 / n as f64;
+        let ratio = seconds * rates.rate("add", Group::F32);
+        Ok(ratio.clamp(1.0, rates.threads))
     }
 
     /// Functions of one dtype, by their chains.

@@ -1,23 +1,49 @@
 //! A device that records plans, and short words for recording operations.
 #![allow(dead_code, reason = "not every test file uses every word")]
 
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, CallOp, DType, Fun, Memory, Result, Scalar};
+use cuprous_core::{Array, Buffer, CallOp, DType, Error, Fun, Memory, Result, Scalar};
+use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, spec};
 
-/// A device that keeps the programs it is given and runs nothing.
+/// What such a device was asked, and how it is to be.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The programs it was given, in order.
+    pub(crate) programs: Mutex<Vec<Arc<Program>>>,
+    pub(crate) ran: AtomicUsize,
+    pub(crate) uploads: AtomicUsize,
+    /// Downloads behind everything, and behind a mark alone.
+    pub(crate) downloads: AtomicUsize,
+    pub(crate) early: AtomicUsize,
+    /// Waits for a mark, and for everything. Until the first nothing is done.
+    pub(crate) waited: [AtomicUsize; 2],
+    /// Programs that were compiled ahead, and on how many threads that was not the test's own.
+    pub(crate) prepared: AtomicUsize,
+    pub(crate) elsewhere: AtomicUsize,
+    /// Work goes on beside the host.
+    pub(crate) asynchronous: AtomicBool,
+    /// There is no more memory.
+    pub(crate) full: AtomicBool,
+    /// Blocks without memory so far.
+    blocks: AtomicUsize,
+}
+
+/// A device that notes what it is asked and computes nothing. Its memory is real where contents matter.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    programs: Arc<Mutex<Vec<Arc<Program>>>>,
-    asynchronous: bool,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) real: bool,
 }
 
 /// An address, and no memory.
-pub(crate) struct Nowhere {
-    pub(crate) bytes: usize,
-    pub(crate) address: u64,
+struct Nowhere {
+    bytes: usize,
+    address: u64,
 }
 
 impl Memory for Nowhere {
@@ -29,11 +55,50 @@ impl Memory for Nowhere {
     }
 }
 
-struct Idle;
+struct Block(Vec<std::cell::UnsafeCell<u8>>);
 
-impl Executable for Idle {
-    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+// SAFETY: the engine's lock guards what is in it, as on every device.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Memory for Block {
+    fn address(&self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A point that is reached when somebody waits for it.
+struct There(Arc<Seen>);
+
+impl Mark for There {
+    fn wait(&self) -> Result<()> {
+        self.0.waited[0].fetch_add(1, Relaxed);
         Ok(())
+    }
+    fn done(&self) -> Result<bool> {
+        Ok(self.0.waited[0].load(Relaxed) > 0)
+    }
+    fn milliseconds_to(&self, _: &dyn Mark) -> Result<f64> {
+        Ok(0.0)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct Ran(Arc<Seen>);
+
+impl Executable for Ran {
+    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+        self.0.ran.fetch_add(1, Relaxed);
+        Ok(())
+    }
+    fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
+        Some(Arc::new(There(self.0.clone())))
     }
 }
 
@@ -42,27 +107,58 @@ impl Device for Recorder {
         "recorder"
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        Ok(Arc::new(Nowhere { bytes, address: 4096 }))
+        if self.seen.full.load(Relaxed) {
+            return Err(Error::memory("no room"));
+        }
+        if self.real {
+            return Ok(Arc::new(Block((0..bytes.max(1)).map(|_| 0.into()).collect())));
+        }
+        let address = 4096 * (1 + self.seen.blocks.fetch_add(1, Relaxed) as u64);
+        Ok(Arc::new(Nowhere { bytes, address }))
     }
     fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
-        self.alloc(from.len())
+        let made = self.alloc(from.len())?;
+        self.seen.uploads.fetch_add(1, Relaxed);
+        if self.real {
+            // SAFETY: new memory of that size.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), made.address() as *mut u8, from.len()) };
+        }
+        Ok(made)
     }
-    fn download(&self, _: u64, _: &mut [u8]) -> Result<()> {
+    fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        self.seen.downloads.fetch_add(1, Relaxed);
+        if self.real {
+            // SAFETY: who asks holds memory of that size.
+            unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
+        }
+        Ok(())
+    }
+    fn download_after(&self, _: &dyn Mark, _: u64, _: &mut [u8]) -> Result<()> {
+        self.seen.early.fetch_add(1, Relaxed);
         Ok(())
     }
     fn synchronize(&self) -> Result<()> {
+        self.seen.waited[1].fetch_add(1, Relaxed);
         Ok(())
+    }
+    fn idle(&self) -> Result<bool> {
+        Ok(self.seen.waited[1].load(Relaxed) > 0)
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         spec::check(program).expect("the plan follows the rules");
-        self.programs.lock().unwrap().push(program.clone());
-        Ok(Box::new(Idle))
+        self.seen.programs.lock().unwrap().push(program.clone());
+        Ok(Box::new(Ran(self.seen.clone())))
+    }
+    fn prepare(&self, programs: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {
+        self.seen.prepared.fetch_add(programs.len(), Relaxed);
+        let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
+        self.seen.elsewhere.fetch_add(usize::from(own), Relaxed);
     }
     fn can(&self, call: &CallOp) -> bool {
         !matches!(call, CallOp::Fft { .. })
     }
     fn is_asynchronous(&self) -> bool {
-        self.asynchronous
+        self.seen.asynchronous.load(Relaxed)
     }
     fn source(&self, _: &Program) -> Result<String> {
         Ok(String::new())
@@ -78,7 +174,7 @@ impl Device for Recorder {
 
 pub(crate) struct Bench {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) programs: Arc<Mutex<Vec<Arc<Program>>>>,
+    pub(crate) seen: Arc<Seen>,
 }
 
 /// An engine on such a device. Each test has a device number of its own: threads keep one tape for each.
@@ -88,9 +184,10 @@ pub(crate) fn bench(id: u8) -> Bench {
 
 /// The same on a device that works while the host goes on, or not.
 pub(crate) fn bench_on(id: u8, asynchronous: bool) -> Bench {
-    let recorder = Recorder { asynchronous, ..Recorder::default() };
-    let programs = recorder.programs.clone();
-    Bench { engine: Engine::new(id, Arc::new(recorder)), programs }
+    let recorder = Recorder::default();
+    let seen = recorder.seen.clone();
+    seen.asynchronous.store(asynchronous, Relaxed);
+    Bench { engine: Engine::new(id, Arc::new(recorder)), seen }
 }
 
 impl Bench {
@@ -109,7 +206,7 @@ impl Bench {
     /// Runs what is recorded; the last program planned.
     pub(crate) fn program(&self) -> Arc<Program> {
         self.engine.flush().unwrap();
-        self.programs.lock().unwrap().last().expect("something was planned").clone()
+        self.seen.programs.lock().unwrap().last().expect("something was planned").clone()
     }
 }
 

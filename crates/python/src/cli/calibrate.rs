@@ -238,7 +238,16 @@ fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
             seconds(rates.launch),
             seconds(rates.program),
             seconds(rates.record),
-            if rates.share > 0.0 { format!(", sharing among threads {}", seconds(rates.share)) } else { String::new() }
+            if rates.together > 0.0 {
+                format!(
+                    ", sharing among {} threads, {:.1} times as fast as one, {}",
+                    rates.threads,
+                    rates.together,
+                    seconds(rates.share)
+                )
+            } else {
+                String::new()
+            }
         )?;
         if let Some(c) = &rates.copies {
             let rate = |x: f64| quantity(x, "B/s");

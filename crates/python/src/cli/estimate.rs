@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
-use cuprous_advisor::question::{Answer, Question, ask, is_here, lists};
+use cuprous_advisor::lists::lists;
+use cuprous_advisor::question::{Answer, Question, ask, is_here};
 use cuprous_advisor::units::{parse, quantity, seconds};
 use cuprous_advisor::{Unit, profile};
 use cuprous_core::DType;

@@ -64,6 +64,9 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.column(sort_by)));
     }
+    if rows.is_empty() {
+        return Ok(format!("In {} no operation ran.\n", time((report.wall * 1e9) as u64)));
+    }
     let shown: Vec<&Shown> = SHOWN.iter().filter(|(name, ..)| report.total.column(name) != Some(0)).collect();
     let mut cells: Vec<Vec<String>> =
         vec![std::iter::once("line").chain(shown.iter().map(|s| s.1)).map(String::from).collect()];

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use cuprous_advisor::question::{Here, Question, ask, lists};
+use cuprous_advisor::lists::lists;
+use cuprous_advisor::question::{Here, Question, ask};
 use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::parse;
 use cuprous_core::DType;

@@ -74,7 +74,8 @@ pub(crate) struct Kernel {
     /// Names of the parameters and their default values.
     params: Vec<(String, Option<Py<PyAny>>)>,
     overloads: Mutex<Vec<Entry>>,
-    /// The one that was launched last.
+    /// The one that was launched last: a second way to find it, beside its keys, because a launch like the one before needs
+    /// no key. Making one of 256 scalars takes as long as the launch itself: 3.8 µs without, 7.7 with it (H200).
     recent: AtomicUsize,
     /// Types given with the decorator: others are converted to them.
     signatures: Mutex<Vec<Vec<Ty>>>,

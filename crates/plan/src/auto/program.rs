@@ -1,0 +1,353 @@
+//! A program on "auto": on which side it runs, and what is brought there first.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use cuprous_advisor::counted::Counted;
+use cuprous_core::error::ErrorKind;
+use cuprous_core::{Buffer, Result, Scalar};
+use smallvec::SmallVec;
+
+use super::background::Making;
+use super::{Decision, GPU, HOST, Inner};
+use crate::cost;
+use crate::device::{Device, Executable};
+use crate::program::{BufferInfo, Place, Program, Step};
+
+/// Seconds that a GPU's compiler takes for a kernel that it does not know yet.
+const COMPILE: f64 = 0.03;
+/// Seconds that a program loses by staying before it is compiled in the background: a processor's time, but nobody's wait.
+const WORTH_COMPILING: f64 = COMPILE / 16.0;
+/// Why a program runs where it does: no more is to be said.
+const FASTER: &str = "faster there";
+
+pub(super) struct AutoProgram {
+    auto: Arc<Inner>,
+    what: String,
+    program: Arc<Program>,
+    /// It has kernels to compile.
+    kernels: bool,
+    /// Of each buffer: is it read, is it written?
+    touched: Box<[[bool; 2]]>,
+    /// Of each: does it come from outside, and is it used?
+    leaves: Box<[bool]>,
+    /// What the journal was told last: the side, the bytes that were moved, why, and how often.
+    told: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
+    /// What it takes on each side, by the model.
+    seconds: [f64; 2],
+    able: [bool; 2],
+    made: [Option<Box<dyn Executable>>; 2],
+    /// It is being compiled for the GPU, since the model's clock said that.
+    making: Option<(Arc<Making>, u64)>,
+    /// Seconds lost because it had not been compiled for the GPU.
+    owed: f64,
+    /// Why a side is out.
+    why_not: String,
+    /// Bytes of its results that the host read last time.
+    read: Arc<AtomicU64>,
+    /// This run has reached the device: nothing else may be tried.
+    submitted: bool,
+}
+
+/// A buffer of the program: the place of its dual, and where in it; none for what the program does not use.
+type Bound = Option<(usize, u64)>;
+
+impl AutoProgram {
+    pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoProgram {
+        let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
+        let knows = |side: &Arc<dyn Device>| {
+            program.steps.iter().all(|step| if let Step::Call(call) = step { side.can(&call.op) } else { true })
+        };
+        let mut what: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
+        let more = what.len().saturating_sub(2);
+        what.truncate(2);
+        let mut what = what.join("; ");
+        if more > 0 {
+            let _ = write!(what, "; and {more} more");
+        }
+        let touched = touched(program);
+        let is_leaf = |(buffer, touched): (&BufferInfo, &[bool; 2])| {
+            matches!(buffer.place, Place::Leaf(_)) && *touched != [false, false]
+        };
+        AutoProgram {
+            auto: auto.clone(),
+            what,
+            seconds: [HOST, GPU].map(|side| work.run(&auto.rates[side])),
+            able: [HOST, GPU].map(|side| knows(&auto.sides[side])),
+            made: [None, None],
+            making: None,
+            owed: 0.0,
+            why_not: String::new(),
+            read: Arc::default(),
+            submitted: false,
+            kernels: program.steps.iter().any(|step| !matches!(step, Step::Call(_))),
+            leaves: program.buffers.iter().zip(&touched).map(is_leaf).collect(),
+            touched: touched.into(),
+            told: None,
+            program: program.clone(),
+        }
+    }
+
+    /// Seconds until it would be compiled for the GPU, whose compiler is slow; what it makes is kept.
+    fn compiling(&self) -> f64 {
+        match (&self.made[GPU], &self.making) {
+            (Some(_), _) => 0.0,
+            _ if !self.kernels => 0.0,
+            (None, None) => COMPILE,
+            (None, Some((_, since))) => {
+                let passed = (self.auto.clock.load(Relaxed) - since) as f64 * 1e-9;
+                (COMPILE - passed).max(0.0)
+            }
+        }
+    }
+
+    /// The side, what must come there, and why.
+    fn choose(&mut self, leaves: &[(usize, bool)]) -> (usize, Cow<'static, str>) {
+        let auto = self.auto.clone();
+        let mut slots = auto.table.open();
+        // Bytes that a run on each side moves, by the way they go.
+        let mut bytes = [[0.0; 2]; 2];
+        for &(at, written) in leaves {
+            for side in [HOST, GPU] {
+                if let Some(way) = slots[at].way(side, written) {
+                    bytes[side][way] += slots[at].bytes as f64;
+                }
+            }
+        }
+        let moves = bytes.map(|ways| auto.moving(HOST, ways[HOST]) + auto.moving(GPU, ways[GPU]));
+        let compile = self.compiling();
+        let extra = [moves[HOST], moves[GPU] + compile];
+        for side in [HOST, GPU] {
+            if !self.able[1 - side] {
+                return (side, format!("{} cannot{}", auto.names[1 - side], self.why_not).into());
+            }
+        }
+        let alone = [HOST, GPU].map(|side| self.total(side));
+        let total = [HOST, GPU].map(|side| alone[side] + extra[side]);
+        let near = if total[GPU] < total[HOST] { GPU } else { HOST };
+        let far = 1 - near;
+        let lost = alone[near] - alone[far];
+        if lost <= 0.0 {
+            // What it wins by where its data are speaks against what others lose by it.
+            for &(at, written) in leaves {
+                let dual = &mut slots[at];
+                if dual.way(far, written).is_some() {
+                    dual.owed = (dual.owed + lost).max(0.0);
+                }
+            }
+            return (near, FASTER.into());
+        }
+        // Faster where it does not run, were it not for moves: what is lost by that pays for them in time.
+        let needed = extra[far] - extra[near].min(extra[far]);
+        let own = if far == GPU { compile } else { 0.0 };
+        let share = own / (own + moves[far]).max(1e-12);
+        self.owed += lost * share;
+        if own > 0.0 && self.making.is_none() && self.owed >= WORTH_COMPILING {
+            let now = auto.clock.load(Relaxed);
+            self.making = Some((Making::start(&auto.sides[GPU], &self.program), now));
+        }
+        let mut paid = if own > 0.0 { self.owed.min(own) } else { 0.0 };
+        let all = (bytes[far][HOST] + bytes[far][GPU]).max(1.0);
+        for &(at, written) in leaves {
+            let dual = &mut slots[at];
+            if dual.way(far, written).is_some() {
+                let part = dual.bytes as f64 / all;
+                dual.owed += lost * (1.0 - share) * part;
+                paid += dual.owed.min(moves[far] * part);
+            }
+        }
+        // What was lost is the sum of many parts, each of them rounded.
+        if paid >= needed * (1.0 - 1e-9) {
+            return (far, "faster there, and staying has cost as much as the move by now".into());
+        }
+        let what = match (moves[far] > 0.0, own > 0.0) {
+            (true, true) => "moving its data and compiling it would cost more so far",
+            (true, false) => "moving its data would cost more so far",
+            _ if self.making.is_some() => "it is being compiled for the other meanwhile",
+            _ => "compiling it would cost more so far",
+        };
+        (near, what.into())
+    }
+
+    /// Runs where it ran last, if nothing has changed that could speak against it; the side. Most runs are such: one look
+    /// at the table, and no model.
+    fn again(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<usize>> {
+        let (side, 0, Cow::Borrowed(FASTER), _) = self.told.as_ref()? else { return None };
+        let side = *side;
+        if self.total(side) > self.total(1 - side) {
+            return None;
+        }
+        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(buffers.len());
+        let mut writes: SmallVec<[usize; 4]> = SmallVec::new();
+        // What the other side has of it is given back when the table is open to others.
+        let mut gone: SmallVec<[Buffer; 2]> = SmallVec::new();
+        let mut slots = self.auto.table.open();
+        for ((&address, touched), &leaf) in buffers.iter().zip(self.touched.iter()).zip(&self.leaves) {
+            if address == 0 {
+                addresses.push(0);
+                continue;
+            }
+            let (at, inside) = slots.find(address)?;
+            let dual = &mut slots[at];
+            if leaf && (dual.way(side, touched[1]).is_some() || dual.owed != 0.0) {
+                return None;
+            }
+            let memory = match &mut dual.memory[side] {
+                Some(memory) => memory,
+                none => none.insert(self.auto.sides[side].alloc(dual.bytes).ok()?),
+            };
+            addresses.push(memory.address() + inside);
+            if touched[1] {
+                writes.push(at);
+            }
+        }
+        // Should it fail, the engine gives up what it would have written.
+        writes.iter().for_each(|&at| gone.extend(slots[at].written(side, &self.read)));
+        drop(slots);
+        drop(gone);
+        if side == GPU {
+            self.auto.busy.store(true, Relaxed);
+        }
+        self.submitted = true;
+        if let Err(e) = self.made[side].as_mut()?.run(&addresses, scalars, replay) {
+            return Some(Err(e));
+        }
+        if let Some((.., times)) = &self.told {
+            count(times, 1);
+        }
+        Some(Ok(side))
+    }
+
+    /// Seconds on a side where its data are there. Results that the host read last time will be read again.
+    fn total(&self, side: usize) -> f64 {
+        let read = self.read.load(Relaxed);
+        self.seconds[side] + if side == GPU { self.auto.moving(HOST, read as f64) } else { 0.0 }
+    }
+
+    fn on(&mut self, side: usize, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+        let mut moved = 0;
+        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bound.len());
+        // Held, so that memory that is replaced below lives until the program has been submitted.
+        let mut held: SmallVec<[Buffer; 8]> = SmallVec::with_capacity(bound.len());
+        for (place, &leaf) in bound.iter().zip(&self.leaves) {
+            let Some((at, inside)) = *place else {
+                addresses.push(0);
+                continue;
+            };
+            if leaf {
+                moved += self.auto.bring(at, side)?;
+            }
+            let memory = self.auto.memory(at, side)?;
+            addresses.push(memory.address() + inside);
+            held.push(memory);
+        }
+        if self.made[side].is_none() {
+            if side == GPU
+                && let Some((making, _)) = self.making.take()
+            {
+                making.wait();
+            }
+            self.made[side] = Some(self.auto.sides[side].compile(&self.program)?);
+        }
+        if let Some(made) = &mut self.made[side] {
+            self.submitted = true;
+            if side == GPU {
+                self.auto.busy.store(true, Relaxed);
+            }
+            made.run(&addresses, scalars, replay)?;
+        }
+        let written = |slots: &mut super::duals::Slots| -> Vec<Buffer> {
+            let writes = bound.iter().zip(self.touched.iter()).filter(|(_, touched)| touched[1]);
+            writes.filter_map(|(place, _)| slots[place.as_ref()?.0].written(side, &self.read)).collect()
+        };
+        let gone = written(&mut self.auto.table.open());
+        drop(gone);
+        Ok(moved)
+    }
+
+    fn bind(&self, buffers: &[u64]) -> Result<SmallVec<[Bound; 8]>> {
+        let bind = |&address: &u64| if address == 0 { Ok(None) } else { self.auto.table.find(address).map(Some) };
+        buffers.iter().map(bind).collect()
+    }
+
+    /// Runs where it is chosen to, and tells the journal.
+    fn decide(&mut self, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+        let mut leaves: Vec<(usize, bool)> = Vec::new();
+        for ((place, &leaf), touched) in bound.iter().zip(&self.leaves).zip(self.touched.iter()) {
+            let Some((at, _)) = place.filter(|_| leaf) else { continue };
+            match leaves.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, written)) => *written |= touched[1],
+                None => leaves.push((at, touched[1])),
+            }
+        }
+        let (side, mut why) = self.choose(&leaves);
+        let mut chosen = side;
+        let moved = match self.on(side, bound, scalars, replay) {
+            // No room there, or a library that is not installed: the host can do it as well.
+            Err(e) if side == GPU && self.able[HOST] && !self.submitted => {
+                let cause = e.message.lines().next().unwrap_or_default();
+                if e.kind != ErrorKind::Memory {
+                    self.able[GPU] = false;
+                    self.why_not = format!(": {cause}");
+                }
+                why = format!("{} failed: {cause}", self.auto.names[GPU]).into();
+                chosen = HOST;
+                self.on(HOST, bound, scalars, replay)?
+            }
+            done => done?,
+        };
+        if let Some((side, bytes, before, times)) = &self.told
+            && (*side, *bytes, before) == (chosen, moved, &why)
+        {
+            count(times, 1);
+            return Ok(chosen);
+        }
+        let times = Arc::new(AtomicU64::new(1));
+        self.told = Some((chosen, moved, why.clone(), times.clone()));
+        self.auto.tell(Decision {
+            what: self.what.clone(),
+            side: chosen,
+            seconds: [HOST, GPU].map(|side| self.total(side)),
+            moved,
+            moving: self.auto.moving(chosen, moved as f64),
+            why,
+            times,
+        });
+        Ok(chosen)
+    }
+}
+
+/// Adds to a number that only those change who hold the engine's lock.
+fn count(number: &AtomicU64, more: u64) {
+    number.store(number.load(Relaxed) + more, Relaxed);
+}
+
+/// Of each buffer: is it read, is it written?
+fn touched(program: &Program) -> Vec<[bool; 2]> {
+    let mut touched = vec![[false; 2]; program.buffers.len()];
+    for step in &program.steps {
+        step.touches(|buffer, writes| {
+            touched[buffer as usize][0] |= !writes;
+            touched[buffer as usize][1] |= writes;
+        });
+    }
+    touched
+}
+
+impl Executable for AutoProgram {
+    fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
+        self.submitted = false;
+        let side = match self.again(buffers, scalars, replay) {
+            Some(done) => done?,
+            None => self.decide(&self.bind(buffers)?, scalars, replay)?,
+        };
+        count(&self.auto.clock, (self.seconds[side] * 1e9) as u64);
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.made.iter().flatten().map(|made| made.weight()).sum::<usize>() + (1 << 12)
+    }
+}
