@@ -103,12 +103,12 @@ class DynamicModule(Module):
     """A module that is linked from several sources and pieces of device code, whose kernels may launch kernels.
 
     Args:
-        nvcc, link_options, keep, message_handler, log_size, log_verbose, cuda_libdir: accepted; the driver links.
+        nvcc, keep, log_size, log_verbose, cuda_libdir: accepted; the driver links.
         no_extern_c, arch, code, include_dirs: as for `SourceModule`.
 
     Raises:
         CompileError: if a source does not compile, or the pieces do not fit together.
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: where the device is a CPU; for `link_options` and `message_handler`.
     """
 
     def __init__(
@@ -117,6 +117,8 @@ class DynamicModule(Module):
         message_handler: Any = None, log_size: int | None = None, log_verbose: bool = False,
         cuda_libdir: str | None = None,
     ) -> None:  # fmt: skip
+        if link_options or message_handler is not None:
+            raise NotImplementedError("[DynamicModule] link_options= and message_handler= are not supported")
         super().__init__(RawModule(code=""))
         self._no_extern_c, self._arch, self._include_dirs = no_extern_c, arch, include_dirs
         self._pieces: list[tuple[str, str, bytes]] = []
