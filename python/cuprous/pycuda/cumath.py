@@ -43,7 +43,7 @@ def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
 def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Significand and exponent, both of the array's dtype."""
     significand, exponent = cuprous.frexp(raw(arg))
-    return wrap(significand, arg.allocator), wrap(exponent.astype(arg.dtype), arg.allocator)
+    return wrap(significand, arg.allocator), wrap(raw(exponent).astype(arg.dtype), arg.allocator)
 
 
 def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUArray:
