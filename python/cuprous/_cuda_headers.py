@@ -85,7 +85,7 @@ __device__ inline cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, c
 """
 
 
-#: Headers of ours.
+#: Headers of ours: the C library's, as far as kernels use them, and CCCL's that NVRTC refuses.
 OURS = Path(__file__).parent / "_include"
 
 

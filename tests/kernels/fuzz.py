@@ -79,7 +79,10 @@ def translated(text: str, name: str) -> bool:
     except (errors.KernelError, RecursionError, MemoryError) as error:
         assert "internal error" not in str(error), f"{error}\n{text}"
         return False
-    except Exception as error:
+    # A panic of the compiler is no Exception.
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
     return True
 

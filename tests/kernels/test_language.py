@@ -362,3 +362,27 @@ def test_integers_wrap_around_in_their_types() -> None:
     out, wide = np.zeros(4, int), np.arange(60)
     kernel[1, 1](out, np.array([200], np.uint8), wide)
     assert out.tolist() == [1, 1, 60 - 56, 4]
+
+
+def test_a_kernel_that_calls_itself() -> None:
+    @cuda.jit
+    def fill(a, n):
+        if n > 0:
+            a[n] = n
+            fill(a, n - 1)
+
+    @cuda.jit(device=True)
+    def next_one(a, n):
+        if n > 1:
+            in_turn(a, n - 1)
+
+    @cuda.jit
+    def in_turn(a, n):
+        a[n] = 2 * n
+        next_one(a, n)
+
+    out = np.zeros(6, np.int64)
+    fill[1, 1](out, 5)
+    assert out.tolist() == [0, 1, 2, 3, 4, 5]
+    in_turn[1, 1](out, 5)
+    assert out.tolist() == [0, 2, 4, 6, 8, 10]

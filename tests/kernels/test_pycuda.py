@@ -148,6 +148,20 @@ def test_source_module() -> None:
 
 
 @NVRTC
+def test_constants_that_nvcc_has_unasked() -> None:
+    kernel = "__global__ void k(float *x) { x[0] = M_PI + FLT_MAX + INT_MAX; }"
+    for head in (
+        "#include <float.h>\n#include <cmath>\n",
+        "\n#if 1\n#include <float.h>\n#endif\n",
+        "#include <cfloat>\n// a\n",
+    ):
+        assert b".entry k" in compiler.compile(head + kernel, arch="sm_90", target="ptx")
+    assert translated("#include <a.h>\n\nint x;", False) == '#include <a.h>\n\nextern "C" { int x;\n}\n'
+    with pytest.raises(drv.CompileError, match=r">    2 \| .*__global__ void k\(\) \{ x; \}"):
+        compiler.compile("#include <float.h>\n__global__ void k() { x; }", arch="sm_90")
+
+
+@NVRTC
 def test_sources_are_compiled_without_nvcc() -> None:
     from cuprous.pycuda import compiler
 

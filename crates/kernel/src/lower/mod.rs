@@ -76,6 +76,8 @@ pub(crate) struct Compiler<'a> {
     checks: Checks,
     faults: Vec<Fault>,
     depth: usize,
+    /// Whether the first instance is a kernel, which nobody calls: one that calls itself is a function besides.
+    kernel: bool,
 }
 
 /// Compiles function 0 of a source as a kernel for arguments of these types.
@@ -93,7 +95,7 @@ pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
 /// What is wrong, and where.
 pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Checks) -> Result<ir::Module> {
     let (instances, constants, faults) = (Vec::new(), Vec::new(), Vec::new());
-    let mut compiler = Compiler { source, instances, constants, checks, faults, depth: 0 };
+    let mut compiler = Compiler { source, instances, constants, checks, faults, depth: 0, kernel };
     let function = &source.functions[0];
     let start = Pos { line: function.first_line, column: 0, end: 0 };
     let root = compiler.instance(0, args, start, 0)?;
@@ -116,8 +118,9 @@ impl<'a> Compiler<'a> {
     /// The instance of a function for these arguments, compiled unless it is being compiled further out.
     fn instance(&mut self, function: usize, args: &[Arg], pos: Pos, caller: usize) -> Result<usize> {
         let known = |i: &Instance| i.function == function && i.args == args;
-        if let Some(found) = self.instances.iter().position(known) {
-            return Ok(found);
+        let first = usize::from(self.kernel);
+        if let Some(found) = self.instances.iter().skip(first).position(known) {
+            return Ok(first + found);
         }
         let source = self.source;
         let body = &source.functions[function];
