@@ -58,9 +58,12 @@ def _plain(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int] | No
         return None
     if margin:
         body = body[0].body
-    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].name != code.co_name:
+    node = body[0]
+    if len(body) != 1 or not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
         return None
-    return body[0], lines, start - bool(margin)
+    # Another function of that name, where the file changed meanwhile.
+    names = tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
+    return (node, lines, start - bool(margin)) if names == code.co_varnames[: code.co_argcount] else None
 
 
 def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, int]:
