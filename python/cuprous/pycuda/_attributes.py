@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 
-
 class device_attribute(enum.Enum):
     """What a device may be asked; the values are the driver's words, or what is the same on every GPU."""
 
