@@ -106,13 +106,49 @@ HINTS = {
     "scipy.signal._filters.detrend.overwrite_data": "a permission to spoil the input, not an order",
 }
 
+#: PyCUDA's: streams, and what its compiler and its folders would need.
+_IN_ORDER = """
+_gpuarray.set _gpuarray.set_async _gpuarray.get _gpuarray.get_async _gpuarray.fill _gpuarray.reverse _gpuarray.astype
+_gpuarray.mul_add _gpuarray.any _gpuarray.all _memory.memcpy_htod_async _memory.memcpy_dtoh_async
+_memory.memcpy_dtod_async _memory.pre_call _memory.post_call cumath.fmod cumath.atan2 cumath.frexp cumath.ldexp
+cumath.modf cumath.function curandom.rand curandom.fill_uniform curandom.fill_normal curandom.fill_log_normal
+curandom.fill_poisson curandom.gen_uniform curandom.gen_normal curandom.gen_log_normal curandom.gen_poisson
+curandom.call_skip_ahead driver.record driver.prepared_async_call elementwise.__call__ gpuarray.to_gpu_async
+gpuarray.arange gpuarray.take gpuarray.multi_take gpuarray.multi_put gpuarray.multi_take_put gpuarray.where
+gpuarray.if_positive gpuarray.sum gpuarray.any gpuarray.all gpuarray.dot gpuarray.max gpuarray.min gpuarray.subset_sum
+gpuarray.subset_dot gpuarray.subset_max gpuarray.subset_min gpuarray.function reduction.__call__ scan.__call__"""
+_UNUSED = {
+    "compiler.compile": "nvcc keep code cache_dir",
+    "compiler.__init__": "nvcc keep arch code cache_dir log_size log_verbose cuda_libdir",
+    "elementwise.__init__": "keep",
+    "reduction.__init__": "keep",
+}
+HINTS |= {f"pycuda.{name}.stream": _ORDERED for name in _IN_ORDER.split()}
+HINTS |= {
+    f"pycuda.{name}.{parameter}": "NVRTC compiles, for the GPU that is here, and the driver links"
+    for name, parameters in _UNUSED.items()
+    for parameter in parameters.split()
+}
+HINTS |= {
+    "pycuda._gpuarray.set.async_": "a transfer never outlives the call",
+    "pycuda._gpuarray.get.async_": "a transfer never outlives the call",
+    "pycuda._gpuarray.get.pagelocked": "every copy goes through pinned memory",
+    "pycuda._memory.mem_alloc_pitch.access_size": "rows begin at multiples of 512 bytes, which suits all sizes",
+    "pycuda.compiler.<lambda>._": "a callback's signature",
+    "pycuda.driver.make_context.flags": "how the host waits",
+    "pycuda.driver.__init__.flags": "how one waits for a stream or an event",
+    "pycuda.gpuarray.splay.dev": "a shape of launch that suits every GPU",
+    "pycuda.scan.__call__.allocator": "a scan goes to memory that is there",
+    "pycuda.scan._store.neutral": "of the other kind of scan",
+}
+
 Function = ast.FunctionDef | ast.Lambda
 
 
 def _functions() -> Iterator[tuple[str, Function]]:
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[0] in ("_demo", "torch", "pycuda"):
+        if parts[0] in ("_demo", "torch"):
             continue
         module = ".".join(part for part in parts if part != "__init__")
         for node in ast.walk(ast.parse(path.read_text())):

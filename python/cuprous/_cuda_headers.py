@@ -85,6 +85,10 @@ __device__ inline cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, c
 """
 
 
+#: Headers of ours: the C library's, as far as kernels use them, and CCCL's that NVRTC refuses.
+OURS = Path(__file__).parent / "_include"
+
+
 @functools.cache
 def _folders() -> tuple[Path, ...]:
     """Where NVIDIA's wheels keep headers, and for those that no wheel has a toolkit; CCCL's (`<cub/…>`, `<thrust/…>`,
@@ -102,8 +106,8 @@ def _folders() -> tuple[Path, ...]:
 
 
 def include_options() -> tuple[str, ...]:
-    """The compiler's options for them."""
-    return tuple(f"--include-path={folder}" for folder in _folders())
+    """The compiler's options for them, and before them for what stands in the place of some of theirs."""
+    return tuple(f"--include-path={folder}" for folder in (OURS, *_folders()))
 
 
 def translated(code: str, cuda_complex: bool = False) -> str:

@@ -140,8 +140,8 @@ def compile_source(
             what = f"[{name}] the source does not compile ({_described(failed)})"
             from cuprous import _core
 
-            shown = excerpt(source, log, name) or _core.missing_header(log) or ""
-            raise RuntimeError(f"{what}\n{log}\n{shown}".rstrip())
+            shown = [excerpt(source, log, name), _core.missing_header(log)]
+            raise RuntimeError("\n".join([what, log, *filter(None, shown)]).rstrip())
         names = {}
         for expression in expressions:
             lowered = ctypes.c_char_p()

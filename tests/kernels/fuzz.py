@@ -79,7 +79,10 @@ def translated(text: str, name: str) -> bool:
     except (errors.KernelError, RecursionError, MemoryError) as error:
         assert "internal error" not in str(error), f"{error}\n{text}"
         return False
-    except Exception as error:
+    # A panic of the compiler is no Exception.
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
     return True
 
@@ -167,9 +170,11 @@ def check_trees(seed: int) -> bool:
     rng = random.Random(seed)
     tree = ast.parse(Writer(seed).function().replace("(a, b)", "(a, b, out)", 1) if seed % 4 == 0 else EXAMPLE)
     body = tree.body[0].body  # type: ignore[attr-defined]
-    for _ in range(rng.randint(0, len(body) // 2)):
+    # Every other one is changed in one place, so that more of them are accepted.
+    many = seed % 2 == 0
+    for _ in range(rng.randint(0, len(body) // 2) if many else 0):
         del body[rng.randrange(len(body))]
-    for _ in range(rng.randint(1, 4)):
+    for _ in range(rng.randint(1, 4) if many else 1):
         places = expressions(tree)
         statements = [n.body for n in ast.walk(tree) if isinstance(getattr(n, "body", None), list) and n is not tree]
         pick = rng.random()

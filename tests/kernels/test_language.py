@@ -362,3 +362,92 @@ def test_integers_wrap_around_in_their_types() -> None:
     out, wide = np.zeros(4, int), np.arange(60)
     kernel[1, 1](out, np.array([200], np.uint8), wide)
     assert out.tolist() == [1, 1, 60 - 56, 4]
+
+
+def test_a_kernel_that_calls_itself() -> None:
+    @cuda.jit
+    def fill(a, n):
+        if n > 0:
+            a[n] = n
+            fill(a, n - 1)
+
+    @cuda.jit(device=True)
+    def next_one(a, n):
+        if n > 1:
+            in_turn(a, n - 1)
+
+    @cuda.jit
+    def in_turn(a, n):
+        a[n] = 2 * n
+        next_one(a, n)
+
+    out = np.zeros(6, np.int64)
+    fill[1, 1](out, 5)
+    assert out.tolist() == [0, 1, 2, 3, 4, 5]
+    in_turn[1, 1](out, 5)
+    assert out.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+@cuda.jit(device=True)
+def fall(a, n):
+    a[n] = n
+    if n > 0:
+        rise(a, n - 1)
+
+
+@cuda.jit(device=True)
+def rise(a, n):
+    a[n] = 10 * n
+    if n > 0:
+        turn(a, n - 1)
+
+
+@cuda.jit(device=True)
+def turn(a, n):
+    a[n] = -n
+    if n > 0:
+        fall(a, n - 1)
+
+
+@cuda.jit(device=True)
+def whole(n):
+    if n <= 0:
+        return 1
+    return part(n - 1) + 1
+
+
+@cuda.jit(device=True)
+def part(n):
+    if n <= 0:
+        return 0.5
+    x = third(n - 1)
+    return x * 2
+
+
+@cuda.jit(device=True)
+def third(n):
+    return whole(n)
+
+
+def test_functions_that_call_one_another() -> None:
+    @cuda.jit
+    def orders(a):
+        fall(a, a.size - 1)
+
+    out = np.full(7, 99, np.int64)
+    orders[1, 1](out)
+    assert out.tolist() == [0, -1, 20, 3, -4, 50, 6]
+
+    @cuda.jit
+    def values(a):
+        for i in range(a.size):
+            a[i] = whole(i)
+
+    def expected(n: int) -> float:
+        if n <= 0:
+            return 1
+        return (0.5 if n == 1 else 2 * expected(n - 2)) + 1
+
+    numbers = np.zeros(7)
+    values[1, 1](numbers)
+    assert numbers.tolist() == [expected(n) for n in range(7)]

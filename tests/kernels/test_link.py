@@ -210,6 +210,29 @@ def test_callbacks_of_modules() -> None:
     assert told[-1] == ("teardown", 8)
 
 
+@pytest.mark.skipif(not ON_GPU, reason="the CPU loads no modules")
+def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
+    told = []
+
+    def launch(module: Any) -> None:
+        told.append(module.handle)
+        x = np.zeros(1)
+        kernel[1, 1](x)
+        assert x[0] == 1
+        if len(told) == 1:
+            kernel[1, 1](np.zeros(1, np.float32))  # a module of its own
+
+    @cuda.jit(link=[cuda.CUSource("__device__ int number = 0;", setup_callback=launch)])
+    def kernel(x):
+        x[0] += 1
+
+    y = np.zeros(1)
+    kernel[1, 1](y)
+    kernel[1, 1](y)
+    assert y[0] == 2
+    assert len(set(told)) == len(told) == 2
+
+
 def add(x, y):
     return x + y
 

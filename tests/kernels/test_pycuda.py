@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous.pycuda import autoinit, autoprimaryctx, characterize, compiler, cumath, curandom, gpuarray, tools
+from cuprous.pycuda import autoinit, autoprimaryctx, characterize, compiler, cumath, curandom, gpuarray, scan, tools
 from cuprous.pycuda import driver as drv
 from cuprous.pycuda.compiler import SourceModule, translated
 from cuprous.pycuda.elementwise import ElementwiseKernel
@@ -145,6 +148,20 @@ def test_source_module() -> None:
 
 
 @NVRTC
+def test_constants_that_nvcc_has_unasked() -> None:
+    kernel = "__global__ void k(float *x) { x[0] = M_PI + FLT_MAX + INT_MAX; }"
+    for head in (
+        "#include <float.h>\n#include <cmath>\n",
+        "\n#if 1\n#include <float.h>\n#endif\n",
+        "#include <cfloat>\n// a\n",
+    ):
+        assert b".entry k" in compiler.compile(head + kernel, arch="sm_90", target="ptx")
+    assert translated("#include <a.h>\n\nint x;", False) == '#include <a.h>\n\nextern "C" { int x;\n}\n'
+    with pytest.raises(drv.CompileError, match=r">    2 \| .*__global__ void k\(\) \{ x; \}"):
+        compiler.compile("#include <float.h>\n__global__ void k() { x; }", arch="sm_90")
+
+
+@NVRTC
 def test_sources_are_compiled_without_nvcc() -> None:
     from cuprous.pycuda import compiler
 
@@ -183,9 +200,173 @@ def test_arrays_there_and_back() -> None:
         g.set(a[0])
     with pytest.raises(TypeError, match="same dtype"):
         g.set(a.astype(np.float64))
-    with pytest.raises(NotImplementedError, match="records"):
-        gpuarray.to_gpu(np.zeros(2, gpuarray.vec.float3))
     assert gpuarray.vec.make_float3(1, 2, 3)["y"] == 2
+
+
+class Counting:
+    """An allocator that notes what it is asked for, and gives memory in one of the ways that are known."""
+
+    def __init__(self, give: Any) -> None:
+        self.asked: list[int] = []
+        self._give = give
+
+    def __call__(self, size: int) -> Any:
+        self.asked.append(size)
+        return self._give(drv.mem_alloc(size))
+
+
+class Held:
+    """Memory that only says where it is."""
+
+    def __init__(self, allocation: Any) -> None:
+        self.allocation, self.ptr = allocation, int(allocation)
+
+
+class Holder(drv.PointerHolderBase):
+    def __init__(self, allocation: Any) -> None:
+        self.allocation = allocation
+
+    def get_pointer(self) -> int:
+        return int(self.allocation)
+
+
+@pytest.mark.parametrize("give", [lambda memory: memory, Held, Holder])
+def test_memory_comes_from_allocators(give: Any) -> None:
+    made = Counting(give)
+    a = RNG.random((3, 4), np.float32)
+    x = gpuarray.to_gpu(a, allocator=made)
+    assert made.asked == [48]
+    assert x.allocator is made
+    assert x.ptr == int(getattr(x.gpudata, "ptr", x.gpudata))
+    y = gpuarray.zeros((3, 4), np.float32, made) + 1
+    np.testing.assert_array_equal((x * 2 + y).get(), a * 2 + 1)
+    assert made.asked == [48] * 5  # zeros and each result
+    np.testing.assert_array_equal(gpuarray.to_gpu(np.asfortranarray(a), made).get(), a)
+    made.asked.clear()
+    for of_it in (x.T, x[1:], x.reshape(-1), x.view(np.int32), x.squeeze(), x.ravel()):
+        assert of_it.allocator is made
+        assert of_it.base is x
+    assert not made.asked
+    plain, chosen = gpuarray.to_gpu(a.ravel()), gpuarray.to_gpu(np.array([1, 3]))
+    np.testing.assert_allclose(gpuarray.sum(plain, allocator=made).get(), a.sum(), rtol=1e-6)
+    np.testing.assert_allclose(gpuarray.subset_sum(chosen, plain, allocator=made).get(), a.ravel()[[1, 3]].sum())
+    assert gpuarray.dot(plain, plain, allocator=made).allocator is made
+    assert gpuarray.maximum(plain, 0, allocator=made).size == 12
+    assert gpuarray.concatenate([plain, plain], allocator=made).size == 24
+    assert gpuarray.arange(3, dtype=np.int64, allocator=made).size == 3
+    assert made.asked == [4, 4, 4, 48, 96, 24]
+    made.asked.clear()
+    np.testing.assert_allclose(cumath.sqrt(x).get(), np.sqrt(a))
+    assert gpuarray.empty_like(x).allocator is x.copy().allocator is made
+    gpuarray.empty(0, np.float32, made)
+    assert made.asked == [48] * 3
+    pool = tools.DeviceMemoryPool()
+    np.testing.assert_array_equal(gpuarray.to_gpu(a, allocator=pool.allocate).get(), a)
+    assert gpuarray.to_gpu(a).allocator is drv.mem_alloc
+
+
+def test_records_are_moved() -> None:
+    dtype = np.dtype([("x", np.float32), ("n", np.int64), ("v", np.int16, (2,))])
+    a = np.zeros((2, 6), dtype)
+    a["x"], a["n"] = RNG.random((2, 6)), np.arange(12).reshape(2, 6)
+    g = gpuarray.to_gpu(a)
+    assert (g.shape, g.dtype, g.size, g.ndim, g.itemsize, g.strides) == (a.shape, dtype, 12, 2, 16, a.strides)
+    assert g.flags.c_contiguous
+    np.testing.assert_array_equal(g.get(), a)
+    for index in (0, -1, slice(None, None, 2), (1, slice(2, 5)), (..., 3), (0, 4)):
+        np.testing.assert_array_equal(g[index].get(), a[index])
+    np.testing.assert_array_equal(g.reshape(3, -1).get(), a.reshape(3, 4))
+    np.testing.assert_array_equal(g.T.get(), a.T)
+    np.testing.assert_array_equal(g.ravel().get(), a.ravel())
+    np.testing.assert_array_equal(g.view(np.int64).get(), a.view(np.int64))
+    np.testing.assert_array_equal(g.view(np.int64).view(dtype).get(), a)
+    np.testing.assert_array_equal(gpuarray.concatenate((g, g), axis=1).get(), np.concatenate((a, a), axis=1))
+    h = g.copy()
+    h[0, 1] = a[1, 1]
+    h[1] = g[0]
+    np.testing.assert_array_equal(h[0, 1].get(), a[1, 1])
+    np.testing.assert_array_equal(h[1].get(), a[0])
+    np.testing.assert_array_equal(g.get(), a)
+    np.testing.assert_array_equal(gpuarray.zeros_like(g).get(), np.zeros_like(a))
+    filled = gpuarray.GPUArray(100, gpuarray.vec.float3).fill(gpuarray.vec.make_float3(1, 2, 3))
+    assert filled.get().tolist() == [(1, 2, 3)] * 100
+    into = np.zeros_like(a)
+    g.get(into)
+    np.testing.assert_array_equal(into, a)
+    for refused in (lambda: g + g, lambda: gpuarray.sum(g), lambda: g["x"], lambda: g.astype(np.int8), lambda: -g):
+        with pytest.raises(NotImplementedError, match="records"):
+            refused()
+    with pytest.raises(TypeError, match="cannot be set"):
+        g[0] = filled[0]
+    copied = pickle.loads(pickle.dumps(g))
+    np.testing.assert_array_equal(copied.get(), a)
+
+
+def test_strides_of_contiguous_arrays() -> None:
+    assert gpuarray.GPUArray((3, 4), np.int32, strides=(4, 12)).flags.f_contiguous
+    assert gpuarray.GPUArray((3, 4), np.int32, strides=(16, 4)).flags.c_contiguous
+    with pytest.raises(NotImplementedError, match="strides="):
+        gpuarray.GPUArray((3, 4), np.int32, strides=(32, 4))
+
+
+def test_what_is_asked_for_in_vain_is_refused() -> None:
+    x = gpuarray.zeros(3, np.float32)
+    for word, refused in {
+        "add_timer": lambda: x.mul_add(1, x, 1, add_timer=print),
+        "texture": lambda: x.bind_to_texref_ext(None),
+        "DEVICEMAP": lambda: drv.pagelocked_empty(3, np.int8, mem_flags=drv.host_alloc_flags.DEVICEMAP),
+        "with_offset": lambda: tools.VectorArg(np.int8, "a", with_offset=True),
+        "message_handler": lambda: compiler.DynamicModule(message_handler=print),
+        "CUDA 12": lambda: drv.matrix_to_texref(None, None, order="F"),
+        "texture object": lambda: drv.address_mode.CLAMP,
+        "TRSF_READ_AS_INTEGER": lambda: drv.TRSF_READ_AS_INTEGER | 1,
+        "devices": lambda: scan.InclusiveScanKernel(np.int32, "a + b", devices=[0]),
+    }.items():
+        with pytest.raises(NotImplementedError, match=word):
+            refused()
+    drv.pagelocked_empty(3, np.int8, mem_flags=drv.host_alloc_flags.PORTABLE)
+    with pytest.raises(drv.LogicError, match="flags=1"):
+        drv.init(1)
+
+
+def test_contexts_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    current = ["cuda:0"]
+
+    class Fake:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def use(self) -> None:
+            current[0] = f"cuda:{self.number}"
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Fake) and other.number == self.number
+
+        def __hash__(self) -> int:
+            return self.number
+
+    monkeypatch.setattr(drv._core, "device_count", lambda: 2)
+    monkeypatch.setattr(drv._core, "get_device", lambda: current[0])
+    monkeypatch.setattr(drv._core, "set_device", lambda name: current.__setitem__(0, name))
+    monkeypatch.setattr(drv._cuda, "Device", Fake)
+    monkeypatch.setattr(drv._cuda, "get_device_id", lambda: int(current[0][-1]))
+    first, second = drv.Device(0), drv.Device(1)
+    context = second.make_context(drv.ctx_flags.SCHED_AUTO | drv.ctx_flags.MAP_HOST)
+    assert drv.Context.get_device() == second
+    assert drv.Context.get_current() == context
+    primary = first.retain_primary_context()
+    assert drv.Context.get_device() == second
+    primary.push()
+    assert drv.Context.get_device() == first
+    context.detach()  # it is not the current one
+    drv.Context.pop()
+    assert drv.Context.get_device() == second
+    context.detach()
+    assert drv.Context.get_device() == first
+    drv.Context.pop()
+    monkeypatch.setenv("CUDA_DEVICE", "1")
+    assert tools.make_default_context().get_device() == second
+    assert tools.make_default_context(lambda device: device) == second
 
 
 OPERATORS = {

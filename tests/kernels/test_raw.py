@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, _nvcc
+from cuprous import _cuda_headers, _nvcc, _nvrtc
 from cuprous._cuda_headers import stand_in, with_headers_noted
 from cuprous._raw_kernels import RawModule
 
@@ -239,6 +239,34 @@ def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
         assert made.names["k<int>"] in made.code.decode(errors="replace")
         with pytest.raises(RuntimeError, match="cannot open source file"):
             plain._by_nvrtc(code, "k", options, "compute_90")
+
+
+#: What kernels use of the C library's headers.
+OF_THE_HOST = r"""
+extern "C" __global__ void k(float* x, uint8_t* bytes) {
+    static_assert(sizeof(int64_t) == 8 && INT64_MIN < 0 && UINT64_MAX > 0 && INT_MIN < 0 && LLONG_MAX > 0, "");
+    static_assert(UINT32_MAX == UINT_MAX && sizeof(uintptr_t) == sizeof(void*) && CHAR_BIT == 8, "");
+    x[0] = std::sqrt(x[1]) + std::abs(-3) + std::pow(2.0f, x[1]) + std::isnan(x[1]) + std::floor(2.5) + M_PI;
+    x[1] = FLT_MAX * INFINITY + NAN + HUGE_VAL + FLT_EPSILON + DBL_TRUE_MIN;
+    std::uint64_t number = UINT8_MAX;
+    std::size_t count = SIZE_MAX;
+    bytes[0] = number + count;
+    assert(x[0] != 0);
+    printf("%d", INT_MAX);
+    memcpy(x, bytes, 4);
+    std::memset(bytes, 0, 3);
+    x[2] = clock();
+}"""
+
+
+@NVRTC
+def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
+    names = sorted(path.name for path in _cuda_headers.OURS.iterdir() if path.is_file())
+    assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
+    twice = "".join(f'#include <{name}>\n#include "{name}"\n' for name in names)
+    made = _nvrtc.compile_source(twice + OF_THE_HOST, "k", "compute_90", _cuda_headers.include_options())
+    assert made.code
+    assert "warning" not in made.log
 
 
 @NVRTC

@@ -270,15 +270,41 @@ fn without_least_blocks(source: &str) -> Option<String> {
 
 /// NVIDIA's headers by how their names begin, and the wheel that has them.
 const HEADERS: [(&[&str], &str); 4] = [
-    (&["crt/"], "nvidia-cuda-crt"),
     (&["cub/", "thrust/", "cuda/", "nv/"], "nvidia-cuda-cccl"),
     (&["curand"], "nvidia-curand"),
-    (&["cuda", "cooperative_groups", "mma.h", "math_constants.h", "vector_", "device_"], "nvidia-cuda-runtime"),
+    (&["crt/"], "nvidia-cuda-crt"),
+    (
+        &[
+            "cuda",
+            "cuComplex.h",
+            "cooperative_groups",
+            "mma.h",
+            "math_constants.h",
+            "math_functions.h",
+            "vector_",
+            "device_",
+            "driver_",
+            "builtin_types.h",
+            "channel_descriptor.h",
+            "host_defines.h",
+            "library_types.h",
+            "sm_",
+            "surface_",
+            "texture_",
+        ],
+        "nvidia-cuda-runtime",
+    ),
 ];
 
-/// What to do about a header of NVIDIA's that is not there.
+/// What to do about a header of NVIDIA's that is not there, or is not for this compiler.
 pub fn missing_header(log: &str) -> Option<String> {
-    let (_, rest) = log.split_once("cannot open source file \"")?;
+    let Some((_, rest)) = log.split_once("cannot open source file \"") else {
+        let mut errors = log.lines().filter(|line| line.contains("error"));
+        let hosts = errors.any(|line| line.contains("/thrust/") || line.contains("/cub/device/"));
+        let said = "this header is for nvcc (RawModule's backend=\"nvcc\"): of thrust, NVRTC takes <thrust/complex.h>, \
+                    <thrust/tuple.h> and <thrust/functional.h>; <cub/block/…> and <cub/warp/…> have algorithms\n";
+        return hosts.then(|| said.into());
+    };
     let name = rest.split_once('"')?.0;
     let (_, wheel) = HEADERS.iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start)))?;
     Some(format!("{name} is a header of NVIDIA's that is not installed: pip install {wheel}\n"))
@@ -359,11 +385,19 @@ pub(crate) mod tests {
     fn missing_headers_name_their_wheel() {
         let of =
             |name: &str| missing_header(&format!("k(1): catastrophic error: cannot open source file \"{name}\"\n"));
-        for (name, wheel) in
-            [("cub/cub.cuh", "cccl"), ("cuda_fp16.h", "runtime"), ("curand_kernel.h", "curand"), ("crt/mma.h", "crt")]
-        {
+        for (name, wheel) in [
+            ("cub/cub.cuh", "cccl"),
+            ("cuda/std/atomic", "cccl"),
+            ("cuda_fp16.h", "runtime"),
+            ("cuda_fp8.h", "runtime"),
+            ("mma.h", "runtime"),
+            ("crt/mma.h", "crt"),
+            ("curand_kernel.h", "curand"),
+        ] {
             assert!(of(name).is_some_and(|text| text.contains(wheel)), "{name}");
         }
+        let hosts = "/x/cccl/thrust/detail/contiguous_storage.h(33): error: namespace \"std\" has no member\n";
+        assert!(missing_header(hosts).is_some_and(|text| text.contains("backend=\"nvcc\"")));
         assert_eq!(of("mine.h"), None);
     }
 

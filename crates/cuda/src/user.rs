@@ -185,7 +185,9 @@ impl CudaKernel {
         if !whole {
             told.extra.push("--relocatable-device-code=true".into());
         }
-        let mut cubin = compile::cubin(gpu, &code.source(), &code.name, &told)?;
+        // Who asks for lines wants those of the code that is shown.
+        let source = if options.lineinfo { code.source() } else { code.compiled() };
+        let mut cubin = compile::cubin(gpu, &source, &code.name, &told)?;
         if !whole {
             cubin = link::link(gpu, &cubin, &options.objects, &code.name, options.max_registers)?;
         }

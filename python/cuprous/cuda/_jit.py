@@ -17,6 +17,23 @@ from cuprous.cuda import types
 _THREADS = 256
 
 
+def parameters(function: Any) -> list[tuple[str, list[Any]]]:
+    """Names of a function's parameters, each with its default value where it has one."""
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        import inspect  # takes as long as all of the package
+
+        return [
+            (p.name, [] if p.default is p.empty else [p.default])
+            for p in inspect.signature(function).parameters.values()
+            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
+    code, values = function.__code__, function.__defaults__ or ()
+    count = code.co_argcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    known = {**dict(zip(names[count - len(values) : count], values, strict=True)), **(function.__kwdefaults__ or {})}
+    return [(name, [known[name]] if name in known else []) for name in names]
+
+
 class Dispatcher(_core.Kernel):
     """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it; it is compiled when types of
     arguments are seen for the first time. Arrays of NumPy are copied there and back, those of a device used in place.
@@ -32,14 +49,7 @@ class Dispatcher(_core.Kernel):
     _declared: list[Any]
 
     def __new__(cls, function: Any, device: bool = False, callbacks: Any = (), **options: Any) -> Dispatcher:
-        import inspect  # takes as long as all of the package
-
-        parameters = inspect.signature(function).parameters.values()
-        params = [
-            (p.name, [] if p.default is p.empty else [p.default])
-            for p in parameters
-            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]
+        params = parameters(function)
         told: dict[str, Any] = {}
         if callbacks:
             from cuprous.cuda import _link

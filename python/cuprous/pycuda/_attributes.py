@@ -6,8 +6,6 @@ import enum
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from cuprous._unsupported import refusing
-
 
 class device_attribute(enum.Enum):
     """What a device may be asked; the values are the driver's words, or what is the same on every GPU."""
@@ -86,14 +84,19 @@ class host_alloc_flags(enum.IntFlag):
     WRITECOMBINED = 4
 
 
-_TEXTURES = "textures and surfaces are not supported; read arrays by their address"
+NO_TEXTURES = (
+    "NVIDIA removed texture and surface references in CUDA 12; give kernels the address of an array (`const float *`, "
+    "read with __ldg), or a texture object that the kernel's own code makes"
+)
 _SHAPED = "copy rows with memcpy_htod, memcpy_dtoh and memcpy_dtod, or slice arrays of gpuarray"
 _MANAGED = "use gpuarray, or mem_alloc with copies"
 #: Names of the driver that are not here, and what to use.
 ABSENT = {
     **dict.fromkeys(("Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference", "TextureReference",
                      "bind_array_to_texref", "gpuarray_to_array", "make_multichannel_2d_array", "matrix_to_array",
-                     "matrix_to_texref", "np_to_array"), _TEXTURES),
+                     "matrix_to_texref", "np_to_array", "address_mode", "array_format", "array3d_flags",
+                     "dtype_to_array_format", "filter_mode", "TRSA_OVERRIDE_FORMAT", "TRSF_READ_AS_INTEGER",
+                     "TRSF_NORMALIZED_COORDINATES"), NO_TEXTURES),
     **dict.fromkeys(("Memcpy2D", "Memcpy3D", "Memcpy3DPeer", "memcpy_atoa", "memcpy_atod", "memcpy_dtoa",
                      "memcpy_htoa"), _SHAPED),
     **dict.fromkeys(("managed_empty", "managed_empty_like", "managed_zeros", "managed_zeros_like"), _MANAGED),
@@ -103,6 +106,28 @@ ABSENT = {
 }  # fmt: skip
 
 
+class _Absent:
+    """A name which says what to use: when it is called, and when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = f"Not supported: {ABSENT[name]}."
+
+    def _error(self) -> NotImplementedError:
+        return NotImplementedError(f"[{self.__name__}] is not supported: {ABSENT[self.__name__]}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise self._error()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(name) if name.startswith("__") else self._error()
+
+    def __or__(self, other: Any) -> NoReturn:
+        raise self._error()
+
+    __ror__ = __or__
+
+
 def absent(name: str) -> Callable[..., NoReturn]:
-    """A function of that name which says what to use."""
-    return refusing(name, ABSENT[name])
+    """What stands for that name."""
+    return _Absent(name)

@@ -9,6 +9,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._args import ndarray
 from cuprous._pointers import bytes_at
+from cuprous.pycuda._attributes import host_alloc_flags
 
 
 def device_name() -> str:
@@ -99,7 +100,7 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """Memory for rows of so many bytes, and the distance between rows."""
+    """Memory for rows of so many bytes, and the distance between rows, which suits accesses of any size."""
     pitch = -(-int(width) // 512) * 512
     return mem_alloc(pitch * int(height)), pitch
 
@@ -196,23 +197,51 @@ def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
 # --- host memory: copies go through pinned buffers of the engine's own, so ordinary memory serves
 
 
+def _check_flags(name: str, flags: int) -> None:
+    """Refuses what a program would read by another address."""
+    if flags & host_alloc_flags.DEVICEMAP:
+        raise NotImplementedError(
+            f"[{name}] DEVICEMAP is not supported; give kernels driver.InOut(array), or use cuprous.cuda.mapped_array"
+        )
+
+
 def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array."""
+    """A NumPy array.
+
+    Raises:
+        NotImplementedError: for memory that kernels read in place.
+    """
+    _check_flags("pagelocked_empty", mem_flags)
     return np.asarray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
 
 
 def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of zeros."""
+    """A NumPy array of zeros.
+
+    Raises:
+        NotImplementedError: for memory that kernels read in place.
+    """
+    _check_flags("pagelocked_zeros", mem_flags)
     return np.asarray(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
 
 
 def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of the shape and dtype of another."""
+    """A NumPy array of the shape and dtype of another.
+
+    Raises:
+        NotImplementedError: for memory that kernels read in place.
+    """
+    _check_flags("pagelocked_empty_like", mem_flags)
     return np.empty_like(array)
 
 
 def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of zeros of the shape and dtype of another."""
+    """A NumPy array of zeros of the shape and dtype of another.
+
+    Raises:
+        NotImplementedError: for memory that kernels read in place.
+    """
+    _check_flags("pagelocked_zeros_like", mem_flags)
     return np.zeros_like(array)
 
 
@@ -233,7 +262,12 @@ def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 
 
 def register_host_memory(ary: Any, flags: int = 0) -> Any:
-    """The array itself."""
+    """The array itself.
+
+    Raises:
+        NotImplementedError: for memory that kernels read in place.
+    """
+    _check_flags("register_host_memory", flags)
     return ary
 
 

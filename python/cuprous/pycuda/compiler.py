@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from cuprous import _core
-from cuprous._cuda_headers import COMPLEX, include_options
+from cuprous._cuda_headers import COMPLEX, OURS, include_options
 from cuprous._nvcc import SEPARATE, device_runtime
 from cuprous._nvrtc import compile_source
 from cuprous._raw_kernels import RawModule, target
@@ -14,8 +14,8 @@ from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 
 #: PyCUDA's name: options that all modules get.
 DEFAULT_NVCC_FLAGS: list[str] = []
-#: Headers of the host: what kernels use of them the compiler knows by itself.
-_HOST_HEADERS = "assert|cstdio|cstdlib|cmath|cuda|cuda_runtime|float|limits|math|stdio|stdlib|string"
+#: CUDA's own headers: the compiler knows by itself what kernels use of them.
+_CUDAS_HEADERS = "cuda|cuda_runtime"
 _COMPLEX_HEADER = (
     'extern "C++" {'
     + COMPLEX.replace("\n", " ")
@@ -23,22 +23,33 @@ _COMPLEX_HEADER = (
 )
 
 
+#: What stands before the first declaration, and means the same outside of `extern "C"`.
+_HEAD = re.compile(r"\s*(//.*|#\s*(include|define|undef|pragma)\b.*)?(?<!\\)")
+
+
 def translated(source: str, no_extern_c: bool) -> str:
     """The source as NVRTC takes it; lines keep their numbers."""
-    source = re.sub(rf"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]({_HOST_HEADERS})(\.h)?[>\"].*$", "", source)
+    source = re.sub(rf"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]({_CUDAS_HEADERS})(\.h)?[>\"].*$", "", source)
     source = re.sub(
         r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]pycuda-complex.hpp[>\"].*$", lambda _: _COMPLEX_HEADER, source
     )
-    return source if no_extern_c else f'extern "C" {{ {source}\n}}\n'
+    if no_extern_c:
+        return source
+    lines = source.split("\n")
+    first = next((k for k, line in enumerate(lines) if not _HEAD.fullmatch(line)), len(lines) - 1)
+    # Directives have lines of their own.
+    lines[first] = 'extern "C" {' + ("\n" if lines[first].lstrip().startswith("#") else " ") + lines[first]
+    return "\n".join(lines) + "\n}\n"
 
 
 def _options(options: Any, include_dirs: Any) -> list[str]:
     """Options as NVRTC takes them: what only nvcc knows is left out."""
     for_nvcc = ("-Xcompiler", "-Xptxas", "-O", "--compiler-options", "-m64", "-w", "-ccbin", "-l", "-L")
     given = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)]
-    return [o for o in given if not o.startswith(for_nvcc) or o == "-lineinfo"] + [
-        f"--include-path={folder}" for folder in include_dirs
-    ]
+    kept = [o for o in given if not o.startswith(for_nvcc) or o == "-lineinfo"]
+    # With nvcc, constants of <math.h> and <limits.h> are there unasked.
+    unasked = [f"--pre-include={OURS / name}" for name in ("math.h", "limits.h")]
+    return kept + [f"--include-path={folder}" for folder in include_dirs] + unasked
 
 
 class SourceModule(Module):
@@ -90,7 +101,7 @@ def compile(
     wanted = sm.replace("sm_", "compute_") if target == "ptx" else sm
     given = _options(options, include_dirs)
     try:
-        return compile_source(translated(source, no_extern_c), "source", wanted, given).code
+        return compile_source(translated(source, no_extern_c), "source", wanted, [*given, *include_options()]).code
     except RuntimeError as error:
         raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
 
@@ -103,12 +114,12 @@ class DynamicModule(Module):
     """A module that is linked from several sources and pieces of device code, whose kernels may launch kernels.
 
     Args:
-        nvcc, link_options, keep, message_handler, log_size, log_verbose, cuda_libdir: accepted; the driver links.
+        nvcc, keep, log_size, log_verbose, cuda_libdir: accepted; the driver links.
         no_extern_c, arch, code, include_dirs: as for `SourceModule`.
 
     Raises:
         CompileError: if a source does not compile, or the pieces do not fit together.
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: where the device is a CPU; for `link_options` and `message_handler`.
     """
 
     def __init__(
@@ -117,6 +128,8 @@ class DynamicModule(Module):
         message_handler: Any = None, log_size: int | None = None, log_verbose: bool = False,
         cuda_libdir: str | None = None,
     ) -> None:  # fmt: skip
+        if link_options or message_handler is not None:
+            raise NotImplementedError("[DynamicModule] link_options= and message_handler= are not supported")
         super().__init__(RawModule(code=""))
         self._no_extern_c, self._arch, self._include_dirs = no_extern_c, arch, include_dirs
         self._pieces: list[tuple[str, str, bytes]] = []

@@ -19,7 +19,7 @@ _UNARY = {
 def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
     def function(array: GPUArray, stream_or_out: Any = None, *, out: Any = None, stream: Any = None) -> GPUArray:
         given = stream_or_out if isinstance(stream_or_out, GPUArray) else out
-        return into(given, getattr(cuprous, ours)(raw(array)))
+        return into(given, getattr(cuprous, ours)(raw(array)), array.allocator)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"NumPy's `{ours}` of each element, into `out` if it is given."
@@ -32,29 +32,29 @@ for _name, _ours in _UNARY.items():
 
 def fmod(arg: GPUArray, mod: GPUArray, stream: Any = None) -> GPUArray:
     """What is left of a division, with the sign of `arg`."""
-    return wrap(cuprous.fmod(raw(arg), raw(mod)))
+    return wrap(cuprous.fmod(raw(arg), raw(mod)), arg.allocator)
 
 
 def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
     """The angle of a point."""
-    return wrap(cuprous.arctan2(raw(y), raw(x)))
+    return wrap(cuprous.arctan2(raw(y), raw(x)), y.allocator)
 
 
 def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Significand and exponent, both of the array's dtype."""
     significand, exponent = cuprous.frexp(raw(arg))
-    return wrap(significand), wrap(exponent).astype(arg.dtype)
+    return wrap(significand, arg.allocator), wrap(raw(exponent).astype(arg.dtype), arg.allocator)
 
 
 def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUArray:
     """`significand * 2**exponent`."""
-    return wrap(cuprous.ldexp(raw(significand), raw(exponent).astype("int32")))
+    return wrap(cuprous.ldexp(raw(significand), raw(exponent).astype("int32")), significand.allocator)
 
 
 def modf(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Fraction and whole part."""
     fraction, whole = cuprous.modf(raw(arg))
-    return wrap(fraction), wrap(whole)
+    return wrap(fraction, arg.allocator), wrap(whole, arg.allocator)
 
 
 __all__ = [*_UNARY, "atan2", "fmod", "frexp", "ldexp", "modf"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from cuprous._core import OutOfMemoryError as MemoryError
 from cuprous._raw_kernels import RawModule as _RawModule
 from cuprous.pycuda._attributes import (
     ABSENT,
+    NO_TEXTURES,
     absent,
     ctx_flags,
     device_attribute,
@@ -80,7 +82,9 @@ class CompileError(Error):
 
 
 def init(flags: int = 0) -> None:
-    """Accepted: the device starts with its first work."""
+    """Nothing is done: the device starts with its first work. `flags` must be 0, as CUDA wants it."""
+    if flags:
+        raise LogicError(f"cuInit failed: invalid argument: flags={flags}, must be 0")
 
 
 def get_version() -> tuple[int, int, int]:
@@ -145,11 +149,16 @@ class Device:
         return str(self._device.attributes["pciBusID"])
 
     def make_context(self, flags: int = 0) -> Context:
-        """The primary context, which is made current: there is no other, so that other libraries share memory."""
-        self._device.use()
-        return Context()
+        """The primary context, made current until it is popped: there is no other, so that other libraries share
+        memory. `flags` say how the host waits, which is accepted.
+        """
+        context = self.retain_primary_context()
+        context.push()
+        return context
 
-    retain_primary_context = make_context
+    def retain_primary_context(self) -> Context:
+        """The primary context, which is not current before it is pushed."""
+        return Context(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and other._device == self._device
@@ -158,17 +167,38 @@ class Device:
         return hash(self._device)
 
 
+def _is_gpu() -> bool:
+    return _core.get_device() != "cpu" and _core.device_count() > 0
+
+
+class _Stack(threading.local):
+    """Devices of the contexts under the current one, of a host thread."""
+
+    def __init__(self) -> None:
+        self.under: list[Any] = []
+
+
+_STACK = _Stack()
+
+
 class Context:
-    """The primary context of the default device."""
+    """The primary context of a GPU: current is that of the default device."""
+
+    def __init__(self, device: Device | None = None) -> None:
+        self._device = device
 
     @staticmethod
     def get_current() -> Context:
         """The current context."""
-        return Context()
+        return Context(Device(_cuda.get_device_id()) if _is_gpu() else None)
 
     @staticmethod
     def get_device() -> Device:
-        """Its GPU."""
+        """The GPU of the current context.
+
+        Raises:
+            LogicError: where programs run on the CPU.
+        """
         return Device(_cuda.get_device_id())
 
     @staticmethod
@@ -178,13 +208,52 @@ class Context:
 
     @staticmethod
     def pop() -> None:
-        """Accepted: the primary context stays."""
+        """Makes that context current again which was before the last `push` or `make_context`."""
+        if _STACK.under:
+            _core.set_device(_STACK.under.pop())
 
     def push(self) -> None:
-        """Accepted: the primary context is current."""
+        """Makes it current."""
+        _STACK.under.append(_core.get_device())
+        if self._device is not None:
+            self._device._device.use()
+
+    attach = push
 
     def detach(self) -> None:
-        """Accepted: the primary context stays."""
+        """`pop` where it is current; a primary context stays."""
+        if self == Context.get_current():
+            Context.pop()
+
+    @staticmethod
+    def get_api_version() -> int:
+        """The version of the driver's interface."""
+        return get_driver_version()
+
+    @staticmethod
+    def set_cache_config(cc: Any) -> None:
+        """Accepted, if it is one of `func_cache`: the driver decides how memory is shared between cache and blocks."""
+        func_cache(cc)
+
+    @staticmethod
+    def get_cache_config() -> func_cache:
+        """The driver decides."""
+        return func_cache.PREFER_NONE
+
+    @staticmethod
+    def set_limit(limit: Any, value: int) -> None:
+        """Not supported.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(f"[Context] set_limit({limit}, {value}) is not supported")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and other._device == self._device
+
+    def __hash__(self) -> int:
+        return hash(self._device)
 
 
 class Stream:
@@ -272,7 +341,7 @@ class Function:
         if kwargs:
             raise ValueError(f"extra keyword arguments: {','.join(kwargs)}")
         if texrefs:
-            raise NotImplementedError("[pycuda] texrefs= is not supported; read arrays by their address")
+            raise NotImplementedError(f"[pycuda] texrefs= is not supported: {NO_TEXTURES}")
         if block is None:
             raise ValueError("must specify block size")
         handlers = [a for a in args if isinstance(a, ArgumentHandler)]
@@ -297,7 +366,7 @@ class Function:
     def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
         """Notes the types of arguments: letters of `struct` ("P" an address), or dtypes."""
         if texrefs:
-            raise NotImplementedError("[prepare] texrefs= is not supported; read arrays by their address")
+            raise NotImplementedError(f"[prepare] texrefs= is not supported: {NO_TEXTURES}")
         self._format = [np.dtype(np.uintp) if t in ("P", np.intp) else np.dtype(t) for t in arg_types]
         return self
 
@@ -354,7 +423,8 @@ class Function:
         return self._kernel.max_threads_per_block
 
     def set_cache_config(self, fc: Any) -> None:
-        """Accepted: the driver decides how memory is shared between cache and blocks."""
+        """Accepted, if it is one of `func_cache`: the driver decides how memory is shared between cache and blocks."""
+        func_cache(fc)
 
 
 def _address(a: Any) -> Any:
@@ -400,7 +470,7 @@ class Module:
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("[get_texref] textures are not supported; read arrays by their address")
+        raise NotImplementedError(f"[get_texref] of {name!r} is not supported: {NO_TEXTURES}")
 
     get_surfref = get_texref
 

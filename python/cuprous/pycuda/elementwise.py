@@ -33,9 +33,13 @@ def vectors_of(arguments: list[Argument], given: tuple[Any, ...], name: str) -> 
 def launch_values(arguments: list[Argument], given: tuple[Any, ...]) -> list[Any]:
     """Arguments as the launch takes them: arrays, and numbers of their dtypes."""
     return [
-        a._launch_argument if argument.is_vector else argument.dtype.type(a)
+        a._launch_argument if argument.is_vector else _number(argument.dtype, a)
         for a, argument in zip(given, arguments, strict=True)
     ]
+
+
+def _number(dtype: np.dtype[Any], value: Any) -> Any:
+    return dtype.type(value) if dtype.names is None else np.asarray(value, dtype).tobytes()
 
 
 class ElementwiseKernel:
@@ -47,6 +51,7 @@ class ElementwiseKernel:
         name: the kernel's name.
         preamble: code before the kernel.
         loop_prep, after_loop: code before and after the loop over a thread's elements.
+        keep: accepted: nothing is compiled in a folder.
         options: options for the compiler.
 
     Raises:

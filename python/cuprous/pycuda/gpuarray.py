@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builtins import any as _any
 from collections.abc import Callable
 from typing import Any
 
@@ -9,49 +10,56 @@ import numpy as np
 
 import cuprous
 from cuprous.pycuda import _vectors as vec
-from cuprous.pycuda._gpuarray import GPUArray, into, raw, wrap
+from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, raw, wrap
 
 # --- making
 
 
-def to_gpu(ary: Any, allocator: Any = None) -> GPUArray:
+def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
     """A copy of a NumPy array on the default device."""
     ary = np.asarray(ary)
-    if ary.dtype.names is not None:
-        raise NotImplementedError(
-            "[to_gpu] arrays of records are not supported; use driver.to_device, or an array a field"
-        )
-    return wrap(cuprous.array(ary, order="K"))
+    if ary.dtype.names is None:
+        return wrap(cuprous.array(ary, order="K"), allocator)
+    result = GPUArray(ary.shape, ary.dtype, allocator)
+    result.set(ary)
+    return result
 
 
-def to_gpu_async(ary: Any, allocator: Any = None, stream: Any = None) -> GPUArray:
+def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
     """`to_gpu`: all work runs in order."""
-    return to_gpu(ary)
+    return to_gpu(ary, allocator)
 
 
-def empty(shape: Any, dtype: Any = np.float64, allocator: Any = None, order: str = "C") -> GPUArray:
+def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Arbitrary contents."""
-    return GPUArray(shape, dtype, order=order)
+    return GPUArray(shape, dtype, allocator, order=order)
 
 
-def zeros(shape: Any, dtype: Any = np.float64, allocator: Any = None, order: str = "C") -> GPUArray:
+def zeros(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Zeros."""
-    return empty(shape, dtype, order=order).fill(0)
+    return _zeroed(empty(shape, dtype, allocator, order))
 
 
-def ones(shape: Any, dtype: Any = np.float64, allocator: Any = None, order: str = "C") -> GPUArray:
+def _zeroed(array: GPUArray) -> GPUArray:
+    return array.fill(0 if array.dtype.names is None else np.zeros((), array.dtype))
+
+
+def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Ones."""
-    return empty(shape, dtype, order=order).fill(1)
+    return empty(shape, dtype, allocator, order).fill(1)
 
 
 def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Arbitrary contents, of the shape and dtype of another."""
-    return wrap(cuprous.empty_like(raw(other_ary), dtype, order))
+    wanted = np.dtype(other_ary.dtype if dtype is None else dtype)
+    if wanted.names is not None or other_ary.dtype.names is not None:
+        return GPUArray(other_ary.shape, wanted, allocator_of(other_ary), order="F" if order == "F" else "C")
+    return wrap(cuprous.empty_like(raw(other_ary), dtype, order), allocator_of(other_ary))
 
 
 def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Zeros of the shape and dtype of another."""
-    return empty_like(other_ary, dtype, order).fill(0)
+    return _zeroed(empty_like(other_ary, dtype, order))
 
 
 def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
@@ -59,7 +67,7 @@ def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     return empty_like(other_ary, dtype, order).fill(1)
 
 
-def arange(*args: Any, dtype: Any = None, allocator: Any = None, stream: Any = None) -> GPUArray:
+def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
     """Numbers from `start` to before `stop`, `step` apart.
 
     Raises:
@@ -68,17 +76,23 @@ def arange(*args: Any, dtype: Any = None, allocator: Any = None, stream: Any = N
     if not 1 <= len(args) <= 3:
         raise TypeError(f"arange takes start, stop and step, got {len(args)} arguments")
     start, stop, step = (*args, None, None)[:3]
-    return wrap(cuprous.arange(start, stop, 1 if step is None else step, dtype))
+    return wrap(cuprous.arange(start, stop, 1 if step is None else step, dtype), allocator)
 
 
-def concatenate(arrays: Any, axis: int = 0, allocator: Any = None) -> GPUArray:
+def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Arrays one after the other along an axis."""
-    return wrap(cuprous.concatenate([raw(a) for a in arrays], axis))
+    if arrays[0].dtype.names is None:
+        return wrap(cuprous.concatenate([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
+    record = arrays[0].dtype
+    if _any(a.dtype != record for a in arrays):
+        raise TypeError("arrays of records are joined to others of the same dtype")
+    joined = cuprous.concatenate([a._array for a in arrays], axis if axis >= 0 else axis - 1)
+    return wrap(joined, allocator or allocator_of(*arrays), record)
 
 
-def stack(arrays: Any, axis: int = 0, allocator: Any = None) -> GPUArray:
+def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Arrays along a new axis."""
-    return wrap(cuprous.stack([raw(a) for a in arrays], axis))
+    return wrap(cuprous.stack([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
 
 
 def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
@@ -96,7 +110,7 @@ def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
 
 def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Elements by their numbers."""
-    return into(out, cuprous.take(raw(a), raw(indices)))
+    return into(out, cuprous.take(raw(a), raw(indices)), a.allocator)
 
 
 def multi_take(arrays: Any, indices: GPUArray, out: Any = None, stream: Any = None) -> list[GPUArray]:
@@ -115,9 +129,9 @@ def multi_put(
     """
     if out is None and dest_shape is None:
         raise ValueError("multi_put needs dest_shape or out")
-    outs = [zeros(dest_shape, a.dtype) for a in arrays] if out is None else out
+    outs = [zeros(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
     for a, o in zip(arrays, outs, strict=True):
-        o._array[raw(dest_indices)] = raw(a)
+        raw(o)[raw(dest_indices)] = raw(a)
     return list(outs)
 
 
@@ -127,23 +141,25 @@ def multi_take_put(
 ) -> list[GPUArray]:  # fmt: skip
     """`multi_put` of `multi_take`; each array's elements are counted from its own offset."""
     offsets = [0] * len(arrays) if src_offsets is None else src_offsets
-    taken = [take(a, wrap(src_indices._array + int(k))) for a, k in zip(arrays, offsets, strict=True)]
+    taken = [take(a, wrap(raw(src_indices) + int(k))) for a, k in zip(arrays, offsets, strict=True)]
     return multi_put(taken, dest_indices, dest_shape, out)
 
 
 def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Elements of `then_` where `criterion` is true, else of `else_`."""
-    return into(out, cuprous.where(raw(criterion) != 0, raw(then_), raw(else_)))
+    return into(out, cuprous.where(raw(criterion) != 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
 
 def if_positive(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Elements of `then_` where `criterion` is positive, else of `else_`."""
-    return into(out, cuprous.where(raw(criterion) > 0, raw(then_), raw(else_)))
+    return into(out, cuprous.where(raw(criterion) > 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
 
 def _elementwise(name: str, doc: str) -> Callable[..., GPUArray]:
-    def function(*args: Any, out: GPUArray | None = None, stream: Any = None, allocator: Any = None) -> GPUArray:
-        return into(out, getattr(cuprous, name)(*map(raw, args)))
+    def function(
+        *args: Any, out: GPUArray | None = None, stream: Any = None, allocator: Allocator | None = None
+    ) -> GPUArray:
+        return into(out, getattr(cuprous, name)(*map(raw, args)), allocator or allocator_of(*args))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -160,47 +176,56 @@ logical_not = _elementwise("logical_not", "Whether it is false.")
 # --- folding
 
 
-def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Any = None) -> GPUArray:
+def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """The sum, in the array's dtype unless `dtype` is given."""
-    return wrap(cuprous.sum(raw(a), dtype=a.dtype if dtype is None else dtype))
+    return wrap(cuprous.sum(raw(a), dtype=a.dtype if dtype is None else dtype), allocator or a.allocator)
 
 
-def any(a: GPUArray, stream: Any = None, allocator: Any = None) -> GPUArray:
+def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Whether any element is true."""
-    return wrap(cuprous.any(raw(a)))
+    return a.any(allocator=allocator)
 
 
-def all(a: GPUArray, stream: Any = None, allocator: Any = None) -> GPUArray:
+def all(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Whether all elements are true."""
-    return wrap(cuprous.all(raw(a)))
+    return a.all(allocator=allocator)
 
 
-def dot(a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None, allocator: Any = None) -> GPUArray:
+def dot(
+    a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None
+) -> GPUArray:
     """The sum of products of elements."""
     product = raw(a) * raw(b)
-    return wrap(cuprous.sum(product, dtype=product.dtype if dtype is None else dtype))
+    return wrap(cuprous.sum(product, dtype=product.dtype if dtype is None else dtype), allocator or a.allocator)
 
 
 def max(a: GPUArray, stream: Any = None) -> GPUArray:
     """The largest element."""
-    return wrap(cuprous.max(raw(a)))
+    return wrap(cuprous.max(raw(a)), a.allocator)
 
 
 def min(a: GPUArray, stream: Any = None) -> GPUArray:
     """The smallest element."""
-    return wrap(cuprous.min(raw(a)))
+    return wrap(cuprous.min(raw(a)), a.allocator)
 
 
-def subset_sum(subset: GPUArray, a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Any = None) -> GPUArray:
+def subset_sum(
+    subset: GPUArray, a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None
+) -> GPUArray:
     """`sum` of some elements."""
-    return sum(take(a, subset), dtype)
+    return sum(take(a, subset), dtype, allocator=allocator)
 
 
 def subset_dot(
-    subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None, allocator: Any = None
+    subset: GPUArray,
+    a: GPUArray,
+    b: GPUArray,
+    dtype: Any = None,
+    stream: Any = None,
+    allocator: Allocator | None = None,
 ) -> GPUArray:
     """`dot` of some elements."""
-    return dot(take(a, subset), take(b, subset), dtype)
+    return dot(take(a, subset), take(b, subset), dtype, allocator=allocator)
 
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:

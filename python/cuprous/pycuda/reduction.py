@@ -8,6 +8,7 @@ import numpy as np
 
 from cuprous._raw_kernels import RawKernel
 from cuprous.pycuda import gpuarray
+from cuprous.pycuda._gpuarray import allocator_of
 from cuprous.pycuda.compiler import translated
 from cuprous.pycuda.elementwise import launch_values, vectors_of
 from cuprous.pycuda.tools import VectorArg, dtype_to_ctype, parse_arguments
@@ -51,6 +52,8 @@ class ReductionKernel:
         map_expr: the value of element `i`; that of the first array if None.
         arguments: the parameters, as for `ElementwiseKernel`.
         name, preamble, options: as there.
+        keep: accepted: nothing is compiled in a folder.
+        allocator: where memory of results comes from.
 
     Raises:
         NotImplementedError: where the device is a CPU.
@@ -63,7 +66,7 @@ class ReductionKernel:
     ) -> None:  # fmt: skip
         self.dtype_out = np.dtype(dtype_out)
         given = [VectorArg(self.dtype_out, "in")] if arguments is None else parse_arguments(arguments)
-        self.arguments, self.name = given, name
+        self.arguments, self.name, self.allocator = given, name, allocator
         vectors = [a for a in given if a.is_vector]
         if not vectors:
             raise RuntimeError("ReductionKernel can only be used with functions that have at least one vector argument")
@@ -79,8 +82,9 @@ class ReductionKernel:
         """The fold, as an array without axes; in `out` if it is given."""
         count = vectors_of(self.arguments, args, self.name)[0].size
         blocks = max(min(-(-count // _THREADS), _MOST_BLOCKS), 1)
-        result = gpuarray.empty((), self.dtype_out) if out is None else out
-        part = result if blocks == 1 else gpuarray.empty(blocks, self.dtype_out)
+        wanted = allocator or self.allocator or allocator_of(*args)
+        result = gpuarray.empty((), self.dtype_out, wanted) if out is None else out
+        part = result if blocks == 1 else gpuarray.empty(blocks, self.dtype_out, wanted)
         values = [*launch_values(self.arguments, args), part._launch_argument, np.int64(count)]
         self._first((blocks,), (_THREADS,), values)
         if blocks > 1:

@@ -22,6 +22,8 @@ class _ScanKernel:
         self, dtype: Any, scan_expr: str, neutral: Any = None, name_prefix: str = "scan", options: Any = None,
         preamble: str = "", devices: Any = None,
     ) -> None:  # fmt: skip
+        if devices is not None:
+            raise NotImplementedError("[scan] devices= is not supported; scans run on the current device")
         self.dtype = np.dtype(dtype)
         self.neutral = neutral
         if self.exclusive and neutral is None:
@@ -65,7 +67,7 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
         return "out[i] = whole;"
 
     def __call__(self, input_ary: Any, output_ary: Any = None, allocator: Any = None, stream: Any = None) -> Any:
-        """The scan, in `output_ary` if it is given, else in the array itself.
+        """The scan, in `output_ary` if it is given, else in the array itself; it needs no `allocator` for that.
 
         Raises:
             NotImplementedError: for other functions than sums where the device is a CPU.

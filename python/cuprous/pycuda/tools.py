@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -59,7 +60,9 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
     return dtype
 
 
-register_dtype = get_or_register_dtype
+def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
+    """`get_or_register_dtype` as it was called before."""
+    return get_or_register_dtype(name, dtype)
 
 
 class Argument(NamedTuple):
@@ -80,7 +83,13 @@ def ScalarArg(dtype: Any, name: str) -> Argument:
 
 
 def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
-    """An array."""
+    """An array.
+
+    Raises:
+        NotImplementedError: for `with_offset`.
+    """
+    if with_offset:
+        raise NotImplementedError("[VectorArg] with_offset= is not supported; give the kernel a slice of the array")
     return Argument(np.dtype(dtype), name, True)
 
 
@@ -205,8 +214,14 @@ def get_default_device(default: int = 0) -> driver.Device:
 
 
 def make_default_context(ctx_maker: Any = None) -> driver.Context:
-    """The primary context."""
-    return driver.Context.get_current()
+    """The context of the first GPU (of that with the number in `CUDA_DEVICE`), or what `ctx_maker(device)` makes.
+
+    Raises:
+        LogicError: where there is no such GPU.
+    """
+    device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
+    made: driver.Context = (ctx_maker or driver.Device.make_context)(device)
+    return made
 
 
 class DeviceData:

@@ -425,12 +425,12 @@ impl Walk<'_, '_> {
             values.push(value);
         }
         let (pos, caller) = (self.pos, self.compiler.instances[self.instance].function);
-        let (made, depth) = (self.compiler.instances.len(), self.compiler.depth);
+        let (made, depth) = (self.compiler.instances.len(), self.compiler.walking.len());
         let mut callee = self.compiler.instance(index, &types, pos, caller);
         if callee.as_ref().is_err_and(|error| error.literal) {
             // Once more, with integers and tuples of them that are known here known there too.
             self.compiler.instances.truncate(made);
-            self.compiler.depth = depth;
+            self.compiler.forget(depth);
             for (arg, value) in types.iter_mut().zip(&mut values) {
                 if let (Arg::Ty(_), Some(known)) = (&*arg, self.known_value(value)) {
                     *arg = Arg::Static(known);

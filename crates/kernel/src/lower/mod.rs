@@ -2,7 +2,8 @@
 //!
 //! A variable starts without a type; each assignment unifies into it. Expressions of unknown operands are unknown, and
 //! code made meanwhile is thrown away; the last walk, in which nothing changed, is the result. A function is compiled
-//! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far.
+//! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far. So do
+//! functions that call one another: what was compiled with less than is known in the end is compiled again.
 
 mod call;
 mod check;
@@ -65,7 +66,12 @@ struct Instance {
     ret: Ty,
     /// Whether a way out gives a value of a type that is not known yet.
     gives: bool,
+    bounds: Vec<Bound>,
     code: Option<ir::Function>,
+    /// The place among those being walked of the outermost one that it calls in turn; none once what that returns is known.
+    waits: Option<usize>,
+    /// One that it calls was walked again since.
+    stale: bool,
 }
 
 /// Compiles a kernel and what it calls.
@@ -75,7 +81,10 @@ pub(crate) struct Compiler<'a> {
     constants: Vec<Arc<ConstArray>>,
     checks: Checks,
     faults: Vec<Fault>,
-    depth: usize,
+    /// The instances being walked, each called by the one before.
+    walking: Vec<usize>,
+    /// Whether the first instance is a kernel, which nobody calls: one that calls itself is a function besides.
+    kernel: bool,
 }
 
 /// Compiles function 0 of a source as a kernel for arguments of these types.
@@ -93,7 +102,7 @@ pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
 /// What is wrong, and where.
 pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Checks) -> Result<ir::Module> {
     let (instances, constants, faults) = (Vec::new(), Vec::new(), Vec::new());
-    let mut compiler = Compiler { source, instances, constants, checks, faults, depth: 0 };
+    let mut compiler = Compiler { source, instances, constants, checks, faults, walking: Vec::new(), kernel };
     let function = &source.functions[0];
     let start = Pos { line: function.first_line, column: 0, end: 0 };
     let root = compiler.instance(0, args, start, 0)?;
@@ -116,46 +125,88 @@ impl<'a> Compiler<'a> {
     /// The instance of a function for these arguments, compiled unless it is being compiled further out.
     fn instance(&mut self, function: usize, args: &[Arg], pos: Pos, caller: usize) -> Result<usize> {
         let known = |i: &Instance| i.function == function && i.args == args;
-        if let Some(found) = self.instances.iter().position(known) {
-            return Ok(found);
+        let first = usize::from(self.kernel);
+        let found = self.instances.iter().skip(first).position(known).map(|found| first + found);
+        if let Some(found) = found {
+            let within = self.walking.iter().position(|walked| *walked == found);
+            let Instance { waits, stale, code, .. } = &self.instances[found];
+            if within.is_some() || (code.is_some() && !stale) {
+                let waits = within.or(*waits);
+                self.wait(waits);
+                return Ok(found);
+            }
         }
         let source = self.source;
         let body = &source.functions[function];
-        if self.instances.len() >= MAX_INSTANCES || self.depth >= MAX_DEPTH {
+        if self.instances.len() >= MAX_INSTANCES || self.walking.len() >= MAX_DEPTH {
             let message = "functions call one another too deeply for a kernel, or with ever new argument types";
             return Err(Diagnostic::new(Class::Unsupported, message, &source.functions[caller], pos));
         }
-        let this = self.instances.len();
-        self.instances.push(Instance { function, args: args.to_vec(), ret: Ty::Unknown, gives: false, code: None });
-        self.depth += 1;
         let webs = webs(body);
-        let mut bounds = vec![Bound::Unset; webs.names.len()];
-        for _ in 0..MAX_WALKS {
+        let this = found.unwrap_or_else(|| {
+            let (args, bounds) = (args.to_vec(), vec![Bound::Unset; webs.names.len()]);
+            let (ret, gives, code, waits, stale) = (Ty::Unknown, false, None, None, false);
+            self.instances.push(Instance { function, args, ret, gives, bounds, code, waits, stale });
+            self.instances.len() - 1
+        });
+        let depth = self.walking.len();
+        self.walking.push(this);
+        self.instances[this].waits = None;
+        let mut bounds = std::mem::take(&mut self.instances[this].bounds);
+        for walk in 0..MAX_WALKS {
+            if walk > 0 {
+                // What was compiled meanwhile and calls this one in turn knows less of it.
+                self.instances.iter_mut().for_each(|i| i.stale |= i.waits.is_some());
+            }
             let before = (bounds.clone(), self.instances[this].ret.clone());
             let (code, unset) = Walk::new(self, this, body, &webs, &mut bounds).run()?;
             if before == (bounds.clone(), self.instances[this].ret.clone()) {
+                let waits = self.instances[this].waits.filter(|outer| *outer < depth);
                 let gives = self.instances[this].gives;
                 let ret = &mut self.instances[this].ret;
-                if *ret == Ty::Unknown && gives && unset.is_none() {
+                if *ret == Ty::Unknown && gives && unset.is_none() && waits.is_none() {
                     let message = "cannot type infer runaway recursion: every value returned is that of a further call";
                     let start = Pos { line: body.first_line, column: 0, end: 0 };
                     return Err(Diagnostic::new(Class::Typing, message, body, start));
                 }
-                if *ret == Ty::Unknown {
+                if *ret == Ty::Unknown && !gives {
                     // No way out gives a value.
                     *ret = Ty::None;
                     continue;
                 }
-                if let Some(error) = unset {
+                if let Some(error) = unset.filter(|_| waits.is_none()) {
                     return Err(error);
                 }
-                self.instances[this].code = Some(ir::Function { ret: self.instances[this].ret.clone(), ..code });
-                self.depth -= 1;
+                // Those that wait for this one wait for what it waits for, which is nothing most times.
+                for inner in self.instances.iter_mut().filter(|i| i.waits.is_some_and(|outer| outer >= depth)) {
+                    inner.waits = waits;
+                }
+                let made = &mut self.instances[this];
+                made.code = Some(ir::Function { ret: made.ret.clone(), ..code });
+                (made.bounds, made.waits, made.stale) = (bounds, waits, false);
+                self.walking.pop();
                 return Ok(this);
             }
         }
         let start = Pos { line: body.first_line, column: 0, end: 0 };
         Err(Diagnostic::new(Class::Typing, "the types of the variables do not settle", body, start))
+    }
+
+    /// Goes back to where so many were being walked, without what was compiled since.
+    fn forget(&mut self, depth: usize) {
+        self.walking.truncate(depth);
+        for dropped in self.instances.iter_mut().filter(|i| i.waits.is_some_and(|outer| outer >= depth)) {
+            (dropped.waits, dropped.stale) = (None, true);
+        }
+    }
+
+    /// What is being walked and was called by `outer`, a place among those, calls it in turn.
+    fn wait(&mut self, outer: Option<usize>) {
+        let Some(outer) = outer else { return };
+        for &walked in self.walking.get(outer..).unwrap_or_default() {
+            let waits = &mut self.instances[walked].waits;
+            *waits = Some(waits.map_or(outer, |known| known.min(outer)));
+        }
     }
 
     /// The number of a host array among the constants.

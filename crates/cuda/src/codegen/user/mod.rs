@@ -31,9 +31,20 @@ pub struct UserCode {
 }
 
 impl UserCode {
-    /// The translation unit.
+    /// The translation unit, to be read.
     pub fn source(&self) -> String {
-        let own = translation_unit(&self.prelude, &self.code);
+        self.unit(&self.code)
+    }
+
+    /// The same without comments: they name files and lines, and code on disk is found by its text. A function that was
+    /// moved, or that a notebook's next session has in a file of another name, is the same code.
+    pub fn compiled(&self) -> String {
+        let lines = self.code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        self.unit(&lines.flat_map(|line| [line, "\n"]).collect::<String>())
+    }
+
+    fn unit(&self, code: &str) -> String {
+        let own = translation_unit(&self.prelude, code);
         if self.linked.is_empty() {
             return own;
         }
@@ -195,5 +206,22 @@ fn mangled(ty: &Ty) -> String {
         Ty::Tuple(items, _) => format!("of_{}_end", items.iter().map(mangled).collect::<Vec<_>>().join("_")),
         Ty::Record(record) => record_name(record),
         Ty::None | Ty::Unknown => "none".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_on_disk_is_found_wherever_its_function_stands() {
+        let of = |file: &str, line: u32| {
+            let code = format!("// {file}, line {line}\nvoid f() {{\n    // {line}: x = 1\n    x = 1;\n}}\n");
+            UserCode { name: "f".into(), prelude: vec!["int x;"], code, linked: String::new() }
+        };
+        let (here, there) = (of("/tmp/a.py", 3), of("/tmp/b.py", 7));
+        assert_ne!(here.source(), there.source());
+        assert_eq!(here.compiled(), there.compiled());
+        assert_eq!(here.compiled(), "int x;\nvoid f() {\n    x = 1;\n}\n");
     }
 }

@@ -84,6 +84,7 @@ impl Kernel {
             device,
             on_load,
             compiling: Mutex::default(),
+            loading: Mutex::default(),
         })
     }
 
@@ -130,8 +131,8 @@ impl Kernel {
         let engine = devices::default_engine().or_raise()?;
         let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
-        if let (Some(on_load), Some(handle)) = (&self.on_load, overload.code.module()) {
-            on_load.call1(py, (handle,))?;
+        if let Some(on_load) = &self.on_load {
+            self.tell(py, on_load, &overload)?;
         }
         self.add(overload, key.clone(), key);
         self.declare(types);

@@ -6,6 +6,7 @@ mod overloads;
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::ThreadId;
 
 use cuprous_core::Array;
 use cuprous_kernel::ast::Value;
@@ -85,6 +86,8 @@ pub(crate) struct Kernel {
     on_load: Option<Py<PyAny>>,
     /// Held while a module is compiled that somebody is told of, so that there is one for each list of types.
     compiling: Mutex<()>,
+    /// What is being told of, by the threads that tell.
+    loading: Mutex<Vec<(ThreadId, Arc<Overload>)>>,
 }
 
 /// A kernel with the shape of its launch.

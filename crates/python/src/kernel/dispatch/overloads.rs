@@ -161,19 +161,39 @@ impl Kernel {
             };
             return Ok(self.add(overload, exact, key));
         };
-        // Its globals are set before anybody launches it.
-        let _one_at_a_time = self.compiling.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
+        let mine = self.being_loaded();
+        if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.given) == exact) {
+            return Ok(found.clone());
+        }
+        // Its globals are set before anybody launches it, but who sets them.
+        let attached = || self.compiling.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
+        let _one_at_a_time = mine.is_empty().then(attached);
         let overload = match self.find(&exact, engine.id) {
             Some(found) => found,
             None => {
                 let new = self.compile(py, engine, types)?;
-                if let Some(handle) = new.code.module() {
-                    on_load.call1(py, (handle,))?;
-                }
+                self.tell(py, on_load, &new)?;
                 new
             }
         };
         Ok(self.add(overload, exact, key))
+    }
+
+    /// What this thread tells somebody of just now, who may launch it.
+    fn being_loaded(&self) -> Vec<Arc<Overload>> {
+        let all = self.loading.lock().unwrap_or_else(|e| e.into_inner());
+        let me = std::thread::current().id();
+        all.iter().filter(|(thread, _)| *thread == me).map(|(_, overload)| overload.clone()).collect()
+    }
+
+    /// Tells of a module that was loaded.
+    pub(super) fn tell(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
+        let Some(handle) = overload.code.module() else { return Ok(()) };
+        let all = || self.loading.lock().unwrap_or_else(|e| e.into_inner());
+        all().push((std::thread::current().id(), overload.clone()));
+        let told = on_load.call1(py, (handle,));
+        all().retain(|(_, other)| !Arc::ptr_eq(other, overload));
+        told.map(drop)
     }
 
     /// Keeps an overload, or the one that is known for its types; it serves arguments of that key too.

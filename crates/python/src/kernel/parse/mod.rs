@@ -10,8 +10,9 @@ use std::collections::{HashMap, HashSet};
 use cuprous_kernel::Ty;
 use cuprous_kernel::ast::{Expr, ExprKind, Function, Name, Param, Pos, Source, Stmt, StmtKind, UnaryOp, Value};
 use pyo3::exceptions::PyRecursionError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple, PyType};
+use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use super::names::{binary, comparison, lookup, text_of, unparse};
 
@@ -44,8 +45,8 @@ struct Scope<'py> {
     inner: HashMap<String, (usize, Vec<String>)>,
     /// Occurrences of names so far.
     names: u32,
-    /// Columns that were taken off the source.
-    indent: u32,
+    /// What the lines of nodes lack to the file's.
+    shift: i64,
     /// Names of the functions around, which are captured where they are used.
     outer: Vec<HashSet<String>>,
     captured: Vec<String>,
@@ -108,32 +109,45 @@ fn lacks_value(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
     ExprKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
-/// Names that are assigned to in some statements, not in functions inside.
+/// Names that statements bind, not those of functions inside. (What binds in expressions is refused where it stands.)
 fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
     for node in body {
         let name = kind(node)?;
-        match name.as_str() {
+        let (targets, blocks): (&[&str], &[&str]) = match name.as_str() {
             "FunctionDef" | "ClassDef" => {
                 into.insert(node.getattr("name")?.extract()?);
                 continue;
             }
-            "Lambda" | "AsyncFunctionDef" => continue,
-            "Name" => {
-                if kind(&node.getattr("ctx")?)? == "Store" {
-                    into.insert(node.getattr("id")?.extract()?);
-                }
-                continue;
-            }
-            _ => {}
+            "Assign" => (&["targets"], &[]),
+            "AugAssign" | "AnnAssign" => (&["target"], &[]),
+            "For" => (&["target"], &["body", "orelse"]),
+            "While" | "If" => (&[], &["body", "orelse"]),
+            _ => continue,
+        };
+        for field in targets {
+            bound(&node.getattr(*field)?, into)?;
         }
-        assigned(&children(node)?, into)?;
+        for field in blocks {
+            assigned(&list(node, field)?, into)?;
+        }
     }
     Ok(())
 }
 
-fn children<'py>(node: &Node<'py>) -> PyResult<Vec<Node<'py>>> {
-    let module = node.py().import("ast")?;
-    module.getattr("iter_child_nodes")?.call1((node,))?.try_iter()?.collect()
+/// Names in a target of an assignment, or in a list of them.
+fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
+    if let Ok(list) = target.cast::<PyList>() {
+        return list.iter().try_for_each(|target| bound(&target, into));
+    }
+    match kind(target)?.as_str() {
+        "Name" => {
+            into.insert(target.getattr("id")?.extract()?);
+            Ok(())
+        }
+        "Tuple" | "List" => bound(&target.getattr("elts")?, into),
+        "Starred" => bound(&target.getattr("value")?, into),
+        _ => Ok(()),
+    }
 }
 
 impl<'py> Translation<'py> {
@@ -153,13 +167,13 @@ impl<'py> Translation<'py> {
         self.known.insert(id, (number, function.clone()));
         let helper = function.py().import("cuprous.cuda._source")?;
         let parsed = helper.getattr("parse")?.call1((function,))?;
-        let (node, lines, first_line, file, indent): (Node<'py>, Vec<String>, u32, String, u32) = parsed.extract()?;
+        let (node, lines, first_line, file, shift): (Node<'py>, Vec<String>, u32, String, i64) = parsed.extract()?;
         let mut scope = Scope {
             function: function.clone(),
             locals: HashSet::new(),
             inner: HashMap::new(),
             names: 0,
-            indent,
+            shift,
             outer: Vec::new(),
             captured: Vec::new(),
             root: number == 0,
@@ -176,13 +190,11 @@ impl<'py> Translation<'py> {
     /// Default values of a function's parameters, by name.
     fn defaults(&mut self, function: &Node<'py>) -> PyResult<HashMap<String, Value>> {
         let mut result = HashMap::new();
-        let inspect = function.py().import("inspect")?;
-        let parameters = inspect.getattr("signature")?.call1((function,))?.getattr("parameters")?;
-        for item in parameters.call_method0("values")?.try_iter()? {
-            let item = item?;
-            let default = item.getattr("default")?;
-            if !default.is(&item.getattr("empty")?) {
-                result.insert(item.getattr("name")?.extract()?, self.value(&default)?);
+        let module = function.py().import("cuprous.cuda._jit")?;
+        let params: Vec<(String, Vec<Node<'py>>)> = module.getattr("parameters")?.call1((function,))?.extract()?;
+        for (name, default) in params {
+            if let Some(default) = default.first() {
+                result.insert(name, self.value(default)?);
             }
         }
         Ok(result)
@@ -263,9 +275,14 @@ impl<'py> Scope<'py> {
     }
 
     fn pos(&self, node: &Node<'_>) -> PyResult<Pos> {
-        let get = |field: &str| -> u32 { node.getattr(field).and_then(|v| v.extract()).unwrap_or(0) };
-        let line = get("lineno");
-        let end = if get("end_lineno") == line { get("end_col_offset") + self.indent } else { 0 };
-        Ok(Pos { line, column: get("col_offset") + self.indent, end })
+        let py = node.py();
+        let get = |field: &Bound<'_, PyString>| -> u32 { node.getattr(field).and_then(|v| v.extract()).unwrap_or(0) };
+        let line = get(intern!(py, "lineno"));
+        let one_line = get(intern!(py, "end_lineno")) == line;
+        Ok(Pos {
+            line: u32::try_from(i64::from(line) + self.shift).unwrap_or(0),
+            column: get(intern!(py, "col_offset")),
+            end: if one_line { get(intern!(py, "end_col_offset")) } else { 0 },
+        })
     }
 }

@@ -118,10 +118,12 @@ impl<'py> Translation<'py> {
             other => return Ok(other),
         };
         // Attributes of arrays and numbers are the language's own.
-        if base.cast::<crate::array::PyArray>().is_ok()
-            || base.hasattr("__array_interface__")?
-            || base.hasattr("__cuda_array_interface__")?
-        {
+        // A module is asked for nothing else: NumPy's runs Python for what it has not.
+        let is_array = base.cast::<PyModule>().is_err()
+            && (base.cast::<crate::array::PyArray>().is_ok()
+                || base.hasattr("__array_interface__")?
+                || base.hasattr("__cuda_array_interface__")?);
+        if is_array {
             return Ok(None);
         }
         if base.is_instance_of::<pyo3::types::PyComplex>() || base.is_instance_of::<pyo3::types::PyFloat>() {

@@ -110,7 +110,7 @@ impl<'py> Translation<'py> {
             locals: HashSet::new(),
             inner: scope.inner.clone(),
             names: 0,
-            indent: scope.indent,
+            shift: scope.shift,
             outer,
             captured: Vec::new(),
             root: false,
@@ -125,7 +125,7 @@ impl<'py> Translation<'py> {
         if made.lines.is_empty() {
             let helper = node.py().import("cuprous.cuda._source")?;
             let parsed = helper.getattr("parse")?.call1((&scope.function,))?;
-            let (_, lines, first_line, file, _): (Node<'py>, Vec<String>, u32, String, u32) = parsed.extract()?;
+            let (_, lines, first_line, file, _): (Node<'py>, Vec<String>, u32, String, i64) = parsed.extract()?;
             (made.file, made.lines, made.first_line) = (file, lines, first_line);
         }
         let args = node.getattr("args")?;

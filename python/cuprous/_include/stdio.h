@@ -1,0 +1,6 @@
+// Stands in for the host's header of this name where CUDA C++ is compiled without one: printf is the compiler's own.
+#ifndef __CUDACC_RTC__
+#include_next <stdio.h>
+#else
+#pragma once
+#endif

@@ -1,0 +1,6 @@
+// Stands in for the host's header of this name where CUDA C++ is compiled without one: clock is the compiler's own.
+#ifndef __CUDACC_RTC__
+#include_next <time.h>
+#else
+#pragma once
+#endif

@@ -1,0 +1,150 @@
+"""Where the source of a function is found, and that places in messages are those of its file."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuprous import cuda
+from cuprous.cuda import _jit, _source
+
+#: Functions that fill `a`, however they are laid out: their names, and the text of a module.
+TEXT = '''\
+from cuprous import cuda
+
+
+def plain(a):
+    a[0] = 7
+
+
+@cuda.jit(
+    device=True,
+)
+@(lambda f: f)
+def decorated(
+    x,
+    y=3,
+):
+    # indented less
+# not at all
+    return (x +
+  y)
+# behind it
+
+
+def texts(a):
+    print("""
+not indented
+""") if a[0] > 1e9 else None
+    a[0] = 7
+
+def continued(a):
+    a[0] = 3 + \\
+4
+def one_line(a): a[0] = 7
+class Tabs:
+\t@staticmethod
+\tdef tabs(a):
+\t\ta[0] = 7
+
+class Holder:
+    @staticmethod
+    def method(a):
+
+        for k in range(1):
+            a[k] = 7
+        # the end
+
+
+    @staticmethod
+    def strange(a):
+        a[0] = (
+7
+)
+
+def outer():
+    def inner(a):
+        a[0] = decorated(4)
+    return inner
+
+table = {"first": lambda a: a[0] * 7, "second":
+         lambda a, b: (a[0] +
+  b)}
+'''
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    path = tmp_path_factory.mktemp("source") / "laid_out.py"
+    path.write_text(TEXT)
+    spec = importlib.util.spec_from_file_location("laid_out", path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda m: m.plain, "texts": lambda m: m.texts, "continued": lambda m: m.continued,
+    "one_line": lambda m: m.one_line, "tabs": lambda m: m.Tabs.tabs, "method": lambda m: m.Holder.method,
+    "strange": lambda m: m.Holder.strange, "inner": lambda m: m.outer(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_sources_however_they_are_laid_out(module: ModuleType, name: str) -> None:
+    out = np.zeros(2)
+    function = FUNCTIONS[name](module)
+    cuda.jit(function)[1, 1](out)
+    assert out[0] == 7
+    _, lines, first, file, _ = _source.parse(function)
+    assert (first, file) == (function.__code__.co_firstlineno, function.__code__.co_filename)
+    every = TEXT.splitlines()
+    assert lines == every[first - 1 : first - 1 + len(lines)]
+    assert not lines[-1].lstrip().startswith("#")
+
+
+def test_lambdas_of_larger_expressions(module: ModuleType) -> None:
+    node, _, _, _, shift = _source.parse(module.table["second"])
+    line = node.body.lineno + shift  # type: ignore[attr-defined]
+    assert TEXT.splitlines()[line - 1][node.body.col_offset :].startswith("a[0] +")  # type: ignore[attr-defined]
+    out = np.zeros(1)
+    second = cuda.jit(module.table["second"], device=True)
+
+    @cuda.jit
+    def kernel(a):
+        a[0] = second(a, 7)
+
+    kernel[1, 1](out)
+    assert out[0] == 7
+
+
+def test_places_in_messages() -> None:
+    def indented(a):
+        a[0] = nonsense(3)  # noqa: F821
+
+    here = indented.__code__.co_firstlineno
+    with pytest.raises(cuda.errors.KernelError) as caught:
+        cuda.jit(indented)[1, 1](np.zeros(1))
+    text = str(caught.value)
+    assert str(here + 1) in text
+    source, caret = next((a, b) for a, b in zip(text.splitlines(), text.splitlines()[1:], strict=False) if "^" in b)
+    assert source[caret.index("^") :].startswith("nonsense")
+
+
+def test_parameters_are_those_of_inspect() -> None:
+    def f(a, /, b, c=3, *rest, d, e=None, **named): ...
+
+    @functools.wraps(f)
+    def wrapper(*args, **named): ...
+
+    for function in (f, wrapper, lambda x, y=2: x, test_parameters_are_those_of_inspect):
+        assert _jit.parameters(function) == _jit.parameters(functools.partial(function))
+    assert _jit.parameters(f) == [("a", []), ("b", []), ("c", [3]), ("d", []), ("e", [None])]
