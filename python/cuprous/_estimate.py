@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
@@ -88,6 +87,8 @@ def estimate(
         >>> cp.estimate(lambda x: x @ x + 1, a).flops
         2001000000.0
     """
+    from numbers import Real
+
     from cuprous._estimate_result import Estimate, Program, Step
 
     if not callable(fn):

@@ -376,3 +376,18 @@ def test_transposes_of_one_axis() -> None:
     a, b = np.zeros(3), np.zeros((2, 3))
     kernel[1, 1](a, b)
     assert a.tolist() == [0, 0, 2.5] and b[0, 1] == 7 and b.sum() == 7
+
+
+def test_what_has_no_meaning_is_refused() -> None:
+    @cuda.jit
+    def of_no_axes(x):
+        a = cuda.shared.array((), np.float64)
+        x[0] = a[0]
+
+    @cuda.jit
+    def rest(x):
+        x[0] = abs((x[0] + 1j) % 2)
+
+    for kernel, words in ((of_no_axes, "the shape is empty"), (rest, "% is not defined for complex128 and int64")):
+        with pytest.raises(cuda.errors.TypingError, match=words):
+            kernel[1, 1](cp.zeros(1))

@@ -54,6 +54,8 @@ pub fn compute(rule: Rule, fun: Fun, args: &[DType]) -> Option<DType> {
     let integers = matches!(common.kind(), Kind::Bool) || args.iter().all(|d| d.is_int() || *d == Bool);
     Some(match rule {
         Rule::Arith if integers => integer(args),
+        // Complex numbers have neither floor nor rest.
+        Rule::Arith if common.is_complex() && matches!(fun, Fun::FloorDivide | Fun::Remainder) => return None,
         Rule::Arith => common,
         Rule::Divide if integers => F64,
         Rule::Divide => common,
@@ -87,6 +89,14 @@ pub fn compute(rule: Rule, fun: Fun, args: &[DType]) -> Option<DType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complex_numbers_have_no_rest() {
+        for fun in [Fun::FloorDivide, Fun::Remainder] {
+            assert_eq!(compute(Rule::Arith, fun, &[C64, I32]), None);
+        }
+        assert_eq!(compute(Rule::Arith, Fun::Multiply, &[C64, I32]), Some(C128));
+    }
 
     #[test]
     fn operators_are_typed_as_numba_types_them() {

@@ -469,6 +469,11 @@ impl Walk<'_, '_> {
                 ),
             });
         };
+        if extents.is_empty() {
+            return Err(self
+                .typing(format!("{word}: the shape is empty"))
+                .hint("one value is an array of (1,), or a variable"));
+        }
         let align = match pick(2, "alignment") {
             None | Some(Thing::Value(Value::None)) => 0,
             Some(thing) => {
