@@ -25,7 +25,7 @@ class profile:
 
     def __init__(self) -> None:
         self._report: _core.Report | None = None
-        self._begun = False
+        self._begun, self._process = False, 0
 
     def __enter__(self) -> profile:
         self.start()
@@ -45,10 +45,10 @@ class profile:
             RuntimeError: a profile is being made already.
         """
         _core.profile_begin()
-        self._begun, self._report = True, None
+        self._begun, self._report, self._process = True, None, os.getpid()
 
     def stop(self) -> None:
-        """Ends, as the end of a `with` does.
+        """Ends, as the end of a `with` does. In a forked child nothing ends: the profile is its parent's.
 
         Raises:
             RuntimeError: it had not begun.
@@ -56,7 +56,8 @@ class profile:
         if not self._begun:
             raise RuntimeError("[profile] this profile has not begun")
         self._begun = False
-        self._report = _core.profile_end()
+        if self._process == os.getpid():
+            self._report = _core.profile_end()
 
     def _done(self) -> _core.Report:
         if self._report is None:

@@ -92,7 +92,7 @@ def test_kernels_of_the_user_and_waits() -> None:
             cp.synchronize()  # told to wait
     rows = {row.line: row for row in p.rows if row.file == __file__}
     assert rows[line_of("launched")].launches == 5 and rows[line_of("launched")].device_time > 0
-    assert rows[line_of("told to wait")].syncs == 5
+    assert rows[line_of("told to wait")].syncs in (5, 10)  # of each GPU that was used
 
 
 def test_many_events() -> None:

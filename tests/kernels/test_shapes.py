@@ -391,3 +391,16 @@ def test_what_has_no_meaning_is_refused() -> None:
     for kernel, words in ((of_no_axes, "the shape is empty"), (rest, "% is not defined for complex128 and int64")):
         with pytest.raises(cuda.errors.TypingError, match=words):
             kernel[1, 1](cp.zeros(1))
+
+
+def test_tuples_with_names_are_looped_over() -> None:
+    out = cp.zeros(3)
+
+    def places(out):
+        for k, x in enumerate(cuda.threadIdx):
+            cuda.atomic.add(out, k, x + 1)
+        for x in cuda.blockDim:
+            cuda.atomic.add(out, 2, x)
+
+    run(places, out, threads=4)
+    assert out.get().tolist() == [1 + 2 + 3 + 4, 4, 4 + 4 * (4 + 1 + 1)]

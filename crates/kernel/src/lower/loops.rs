@@ -240,10 +240,8 @@ impl Walk<'_, '_> {
                 }
                 Thing::Expr(super::walk::tuple(items, None))
             }
-            Thing::Expr(Expr { ty: Ty::Tuple(types, _), kind }) => {
-                let types = types.clone();
-                let all = Expr::new(Ty::Tuple(types.clone(), None), kind.clone());
-                self.tuple_item(all, &types, at.clone())?
+            Thing::Expr(all @ Expr { ty: Ty::Tuple(types, _), .. }) => {
+                self.tuple_item(all.clone(), types, at.clone())?
             }
             Thing::Expr(e) => Thing::Expr(self.element(e.clone(), at.clone())?),
             Thing::Value(_) | Thing::Method(..) => Thing::Expr(Expr::unknown()),

@@ -258,19 +258,23 @@ impl Bench<'_> {
 
     /// How many times as fast as one thread all are: the same chain, too short to be shared.
     fn together(&self, rates: &Rates) -> Result<f64> {
-        let n = 1 << 11;
-        let x = self.random(DType::F32, &[n], 2.0)?;
-        let chain = |length: usize| {
-            self.time(|| {
-                let mut y = x.clone();
-                for _ in 0..length {
-                    y = self.with(Fun::Add, &self.both(Fun::Multiply, &y, &x)?, 1.0)?;
-                }
-                Ok(vec![y])
-            })
+        let lengths = [2, 14];
+        let slope = |n: i64| -> Result<f64> {
+            let x = self.random(DType::F32, &[n], 2.0)?;
+            let chain = |length: usize| {
+                self.time(|| {
+                    let mut y = x.clone();
+                    for _ in 0..length {
+                        y = self.with(Fun::Add, &self.both(Fun::Multiply, &y, &x)?, 1.0)?;
+                    }
+                    Ok(vec![y])
+                })
+            };
+            Ok(chain(lengths[1])? - chain(lengths[0])?)
         };
-        let [short, long] = [2, 8];
-        let seconds = (chain(long)? - chain(short)?) / (2 * (long - short)) as f64 / n as f64;
+        // Recording takes longer than computing here: a few elements tell how long.
+        let [few, many] = [16, 1 << 11];
+        let seconds = (slope(many)? - slope(few)?) / (2 * (lengths[1] - lengths[0])) as f64 / (many - few) as f64;
         let ratio = seconds * rates.rate("add", Group::F32);
         Ok(ratio.clamp(1.0, rates.threads))
     }
