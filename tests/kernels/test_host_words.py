@@ -132,6 +132,27 @@ def test_names_of_templates() -> None:
         cp.RawModule(path="a.cubin", name_expressions=["k"])
 
 
+def test_cupyx_jit_shares_memory_among_groups() -> None:
+    from cuprous.cupyx import jit
+
+    @jit.rawkernel()
+    def turned(x, out):
+        fixed = jit.shared_memory(cp.float32, 32)
+        given = jit.shared_memory(cp.float32, None)
+        group = jit.cg.this_thread_block()
+        i = group.thread_rank()
+        fixed[i] = x[i]
+        given[i] = 2 * x[i]
+        jit.cg.sync(group)
+        out[i] = fixed[31 - i] + given[31 - i]
+
+    x, out = cp.arange(32, dtype="float32"), cp.zeros(32, "float32")
+    turned((1,), (32,), (x, out), shared_mem=128)
+    assert out.get().tolist() == [3.0 * (31 - i) for i in range(32)]
+    with pytest.raises(NotImplementedError, match="memcpy_async"):
+        jit.cg.memcpy_async()
+
+
 def test_cupyx_jit() -> None:
     from cuprous.cupyx import jit
 
@@ -152,7 +173,7 @@ def test_cupyx_jit() -> None:
     assert int(y[0]) == 4 * x.sum()
     assert "twice" in kernel.cached_code
     assert len(kernel.cached_codes) == 1
-    with pytest.raises(NotImplementedError, match="shared_memory"):
+    with pytest.raises(RuntimeError, match="only be called in a kernel"):
         jit.shared_memory(cp.float32, 3)
     with pytest.raises(NotImplementedError, match="mode"):
         jit.rawkernel(mode="numpy")

@@ -323,6 +323,38 @@ def test_a_shape_that_is_a_tuple_goes_through_calls() -> None:
     np.testing.assert_array_equal(b, a)
 
 
+def test_groups_know_their_threads() -> None:
+    @cuda.jit
+    def kernel(ranks, sizes):
+        block = cuda.cg.this_thread_block()
+        grid = cuda.cg.this_grid()
+        k = grid.thread_rank()
+        ranks[k, 0] = block.thread_rank()
+        ranks[k, 1] = grid.block_rank()
+        ranks[k, 2] = block.thread_index().y * 100 + block.group_index().x
+        if k == 0:
+            sizes[0] = block.num_threads() + block.size()
+            sizes[1] = grid.num_threads() + grid.size()
+            sizes[2] = grid.num_blocks()
+            sizes[3] = block.group_dim().z * 10 + grid.group_dim().y
+        block.sync()
+
+    ranks, sizes = np.zeros((6 * 24, 3), int), np.zeros(4, int)
+    kernel[(3, 2), (4, 3, 2)](ranks, sizes)
+    k = np.arange(6 * 24)
+    np.testing.assert_array_equal(ranks[:, 0], k % 24)
+    np.testing.assert_array_equal(ranks[:, 1], k // 24)
+    np.testing.assert_array_equal(ranks[:, 2], k % 24 // 4 % 3 * 100 + k // 24 % 3)
+    assert sizes.tolist() == [48, 288, 6, 22]
+
+    @cuda.jit
+    def other(x):
+        cuda.cg.sync(x)
+
+    with pytest.raises(cuda.errors.TypingError, match="takes a group"):
+        other[1, 1](np.zeros(1))
+
+
 def test_a_grid_of_too_many_threads_is_refused_before_anything_is_made() -> None:
     @cuda.jit
     def wait(a):

@@ -269,6 +269,7 @@ rows! {
     "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" waits;
     "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" waits;
     "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" waits;
+    "cuda.cg.block.sync" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
     "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" waits;
     "cuda.threadfence" () -> Nothing, &[], "__threadfence()", "@fence" effect;
     "cuda.threadfence_block" () -> Nothing, &[], "__threadfence_block()", "@fence" effect;
@@ -330,10 +331,28 @@ pub const SPECIAL: &[&str] = &[
     "cuda.grid",
     "cuda.gridsize",
     "cuda.cg.this_grid",
+    "cuda.cg.this_thread_block",
+    "cuda.cg.sync",
+    "cuda.cg.block.thread_index",
+    "cuda.cg.block.thread_rank",
+    "cuda.cg.block.group_index",
+    "cuda.cg.block.group_dim",
+    "cuda.cg.block.dim_threads",
+    "cuda.cg.block.num_threads",
+    "cuda.cg.block.size",
+    "cuda.cg.grid.thread_rank",
+    "cuda.cg.grid.num_threads",
+    "cuda.cg.grid.size",
+    "cuda.cg.grid.block_index",
+    "cuda.cg.grid.block_rank",
+    "cuda.cg.grid.num_blocks",
+    "cuda.cg.grid.group_dim",
+    "cuda.cg.grid.dim_blocks",
     "cuda.warpsize",
     "cuda.selp",
     "cuda.shared.array",
     "cuda.local.array",
+    "cupyx.jit.shared_memory",
     "cuda.const.array_like",
     "cuda.atomic.compare_and_swap",
     "math.frexp",

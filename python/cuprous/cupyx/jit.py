@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous._unsupported import refusing
+from cuprous.cuda import cg
 from cuprous.cuda._intrinsics import _Intrinsic, blockDim, blockIdx, gridDim, laneid, threadIdx, warpsize
 from cuprous.cuda._jit import Dispatcher
 from cuprous.cuda._jit import jit as _jit
@@ -67,13 +67,11 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
     return (lambda function: _jit(function, device=True)) if device else RawKernel
 
 
-shared_memory = refusing(
-    "shared_memory", "write cuda.shared.array(size, dtype), with `from cuprous import cuda`", "cupyx.jit."
-)
+shared_memory = _Intrinsic("cupyx.jit.shared_memory")
 
 __all__ = [
     "RawKernel", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch", "atomic_inc", "atomic_max",
-    "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "grid", "gridDim", "gridsize",
+    "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "cg", "grid", "gridDim", "gridsize",
     "laneid", "range", "rawkernel", "shared_memory", "shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync",
     "syncthreads", "syncwarp", "threadIdx", "warpsize",
 ]  # fmt: skip

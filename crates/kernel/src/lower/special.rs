@@ -13,6 +13,10 @@ use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
 
 type Named<'n> = [(&'n str, Thing)];
 
+fn integers(fun: Fun, a: Expr, b: Expr) -> Expr {
+    Expr::new(INT, Kind::Fun(fun, DType::I64, vec![a, b]))
+}
+
 impl Walk<'_, '_> {
     /// Calls a special builtin; `None` where the name is none.
     pub(super) fn special(&mut self, name: &str, args: &[Thing], named: &Named) -> Result<Option<Thing>> {
@@ -31,7 +35,16 @@ impl Walk<'_, '_> {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             Err(self.takes(name, &wanted, args.len()))
         };
-        if !matches!(name, "enumerate" | "cuda.shared.array" | "cuda.local.array" | "print" | "round" | "zip") {
+        if !matches!(
+            name,
+            "enumerate"
+                | "cuda.shared.array"
+                | "cuda.local.array"
+                | "cupyx.jit.shared_memory"
+                | "print"
+                | "round"
+                | "zip"
+        ) {
             self.no_keywords(name, named)?;
         }
         Ok(Some(match name {
@@ -125,9 +138,38 @@ impl Walk<'_, '_> {
                 takes(0..=0)?;
                 Thing::Value(Value::Builtin("cuda.cg.grid".into()))
             }
+            "cuda.cg.this_thread_block" => {
+                takes(0..=0)?;
+                Thing::Value(Value::Builtin("cuda.cg.block".into()))
+            }
+            "cuda.cg.sync" => {
+                takes(1..=1)?;
+                let row = match &args[0] {
+                    Thing::Value(Value::Builtin(group)) => table::row(&format!("{group}.sync")),
+                    _ => None,
+                };
+                let row =
+                    row.ok_or_else(|| self.typing("cg.sync takes a group: cg.this_thread_block(), cg.this_grid()"))?;
+                Thing::Expr(self.row(row, Vec::new())?)
+            }
+            group if group.starts_with("cuda.cg.") => {
+                takes(0..=0)?;
+                self.group(group)?
+            }
             "cuda.warpsize" => Thing::Value(Value::Typed(Number::Int(32), DType::I32)),
             "cuda.shared.array" => self.array(Space::Shared, args, named)?,
             "cuda.local.array" => self.array(Space::Local, args, named)?,
+            "cupyx.jit.shared_memory" => {
+                takes(2..=3)?;
+                // CuPy's order, and its word for as much as the launch says.
+                let size = match &args[1] {
+                    Thing::Value(Value::None) => Thing::Expr(Expr::int(0)),
+                    size => size.clone(),
+                };
+                let mut given = vec![size, args[0].clone()];
+                given.extend_from_slice(&args[2..]);
+                self.array(Space::Shared, &given, named)?
+            }
             "cuda.const.array_like" => {
                 takes(1..=1)?;
                 let value = self.value(args[0].clone())?;
@@ -410,18 +452,63 @@ impl Walk<'_, '_> {
                     None => Err(self.unsupported(format!("{name} is not supported"))),
                 }
             };
-            let fun = |fun, a, b| Expr::new(INT, Kind::Fun(fun, DType::I64, vec![a, b]));
             items.push(if name == "cuda.grid" {
                 let (thread, block, width) = (part("threadIdx")?, part("blockIdx")?, part("blockDim")?);
-                fun(Fun::Add, fun(Fun::Multiply, block, width), thread)
+                integers(Fun::Add, integers(Fun::Multiply, block, width), thread)
             } else {
-                fun(Fun::Multiply, part("blockDim")?, part("gridDim")?)
+                integers(Fun::Multiply, part("blockDim")?, part("gridDim")?)
             });
         }
         if n == 1 {
             return Ok(Thing::Expr(items.remove(0)));
         }
         Ok(Thing::Expr(tuple(items, None)))
+    }
+
+    /// What the threads of a block, or of the grid, are as a group: CUDA's and CuPy's words.
+    fn group(&mut self, name: &str) -> Result<Thing> {
+        let place = |what: &str| Value::Builtin(format!("cuda.{what}"));
+        Ok(Thing::Expr(match name.trim_start_matches("cuda.cg.") {
+            "block.thread_index" => return self.known(place("threadIdx")),
+            "block.group_index" | "grid.block_index" => return self.known(place("blockIdx")),
+            "block.group_dim" | "block.dim_threads" => return self.known(place("blockDim")),
+            "grid.group_dim" | "grid.dim_blocks" => return self.known(place("gridDim")),
+            "block.num_threads" | "block.size" => self.extent_of("blockDim")?,
+            "block.thread_rank" => self.rank_in("threadIdx", "blockDim")?,
+            "grid.num_blocks" => self.extent_of("gridDim")?,
+            "grid.block_rank" => self.rank_in("blockIdx", "gridDim")?,
+            "grid.num_threads" | "grid.size" => {
+                integers(Fun::Multiply, self.extent_of("gridDim")?, self.extent_of("blockDim")?)
+            }
+            "grid.thread_rank" => {
+                let before = integers(Fun::Multiply, self.rank_in("blockIdx", "gridDim")?, self.extent_of("blockDim")?);
+                integers(Fun::Add, before, self.rank_in("threadIdx", "blockDim")?)
+            }
+            _ => return Err(self.unsupported(format!("{name} is not supported"))),
+        }))
+    }
+
+    /// x, y and z of a place.
+    fn axes(&mut self, what: &str) -> Result<[Expr; 3]> {
+        let mut axis = |axis: &str| -> Result<Expr> {
+            let row = table::row(&format!("cuda.{what}.{axis}"));
+            let row = row.ok_or_else(|| self.unsupported(format!("cuda.{what} is not supported")))?;
+            let value = self.row(row, Vec::new())?;
+            self.cast(value, &INT)
+        };
+        Ok([axis("x")?, axis("y")?, axis("z")?])
+    }
+
+    fn extent_of(&mut self, what: &str) -> Result<Expr> {
+        let [x, y, z] = self.axes(what)?;
+        Ok(integers(Fun::Multiply, integers(Fun::Multiply, x, y), z))
+    }
+
+    /// x counts fastest.
+    fn rank_in(&mut self, place: &str, extents: &str) -> Result<Expr> {
+        let ([x, y, z], [width, height, _]) = (self.axes(place)?, self.axes(extents)?);
+        let row = integers(Fun::Add, y, integers(Fun::Multiply, height, z));
+        Ok(integers(Fun::Add, x, integers(Fun::Multiply, width, row)))
     }
 
     /// `cuda.shared.array(shape, dtype)`, `cuda.local.array(shape, dtype)`.
