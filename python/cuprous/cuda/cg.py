@@ -2,9 +2,9 @@
 
 `cg.this_grid().sync()` waits for all threads of the grid. A kernel that does so is launched cooperatively: all its
 blocks run at once, so there may only be as many as the GPU holds. `cg.this_thread_block().sync()` is
-`cuda.syncthreads()`, `cg.sync(group)` is `group.sync()`. Groups also have CUDA's and CuPy's `thread_rank()`, `num_threads()`, `size()` and
-`group_dim()`; blocks `thread_index()`, `group_index()`, `dim_threads()`; grids `block_index()`, `block_rank()`,
-`num_blocks()`, `dim_blocks()`.
+`cuda.syncthreads()`, `cg.sync(group)` is `group.sync()`. Groups also have CUDA's and CuPy's `thread_rank()`,
+`num_threads()`, `size()` and `group_dim()`; blocks `thread_index()`, `group_index()`, `dim_threads()`; grids
+`block_index()`, `block_rank()`, `num_blocks()`, `dim_blocks()`.
 """
 
 from __future__ import annotations
