@@ -137,7 +137,8 @@ impl Setting {
     }
 
     fn validate(&self) -> Result<()> {
-        check("number of GPUs", self.gpus, self.gpus >= 1.0 && self.gpus.fract() == 0.0, "a whole number from 1")?;
+        let some = (1.0..=1e6).contains(&self.gpus) && self.gpus.fract() == 0.0;
+        check("number of GPUs", self.gpus, some, "a whole number from 1 to 1,000,000")?;
         check("throttling", self.throttle, self.throttle > 0.0 && self.throttle <= 1.0, "above 0, up to 1")?;
         for (name, value) in [("start-up", self.startup), ("launch", self.launch)] {
             check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;

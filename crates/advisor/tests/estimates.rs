@@ -157,7 +157,9 @@ fn what_is_no_number_is_named() {
     assert!(refused(Work { upload: -1.0, ..Work::default() }, &s).contains("bytes to the GPU is -1"));
     assert!(refused(Work { parallel: 1.5, ..Work::default() }, &s).contains("parallel part is 1.5"));
     assert!(refused(Work { repeats: 0.0, ..Work::default() }, &s).contains("repeats is 0"));
-    assert!(refused(Work::default(), &Setting { gpus: 0.5, ..s.clone() }).contains("number of GPUs"));
+    for gpus in [0.5, 1.5, 1e300, f64::INFINITY, f64::NAN] {
+        assert!(refused(Work::default(), &Setting { gpus, ..s.clone() }).contains("number of GPUs"), "{gpus}");
+    }
     assert!(refused(Work::default(), &Setting { throttle: 0.0, ..s }).contains("throttling"));
     assert!(simple(1.0, 0.0, 1.0, 1.0, 1.0, 1.0).unwrap_err().message.contains("CPU throughput is 0"));
     assert!(simple(f64::INFINITY, 1.0, 1.0, 1.0, 1.0, 1.0).is_err());

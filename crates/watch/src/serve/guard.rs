@@ -4,7 +4,7 @@ use axum::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::{Answer, Site};
+use super::{Answer, Site, Token};
 
 /// A refusal with one line that says why.
 pub(super) fn refuse(status: StatusCode, why: &str) -> Answer {
@@ -105,14 +105,15 @@ fn is_local(name: &str) -> bool {
 }
 
 /// The token as `?token=`, which the address has that is printed, as a cookie, which the page gets for it, or as a header.
-fn shows<B>(request: &Request<B>, token: &str) -> bool {
+fn shows<B>(request: &Request<B>, token: &Token) -> bool {
     let headers = request.headers();
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let query = asked_token(request.uri().query());
-    let cookie =
-        text(&header::COOKIE).into_iter().flat_map(|all| all.split("; ")).find_map(|c| c.strip_prefix("cuprous="));
+    let mut cookies =
+        text(&header::COOKIE).into_iter().flat_map(|all| all.split("; ")).filter_map(|c| c.split_once('='));
+    let cookie = cookies.find(|(name, _)| *name == token.cookie).map(|(_, value)| value);
     let bearer = text(&header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    [query, cookie, bearer].into_iter().flatten().any(|shown| same(shown.as_bytes(), token.as_bytes()))
+    [query, cookie, bearer].into_iter().flatten().any(|shown| same(shown.as_bytes(), token.text.as_bytes()))
 }
 
 pub(super) fn asked_token(query: Option<&str>) -> Option<&str> {
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_by_its_own_name_is_answered() {
-        let site = Site::new(None, false, None, Box::new(|| unreachable!()));
+        let site = Site::new(None, ([127, 0, 0, 1], 80).into(), None, Box::new(|| unreachable!()));
         for host in ["localhost", "localhost:8000", "127.0.0.1:80", "[::1]:9", "[::1]"] {
             assert_eq!(status(&site, |r| r.header("host", host)), 200, "{host}");
         }
@@ -154,11 +155,13 @@ mod tests {
 
     #[test]
     fn other_machines_need_the_token() {
-        let site = Site::new(Some("abc".into()), true, None, Box::new(|| unreachable!()));
+        let site = Site::new(Some("abc".into()), ([0, 0, 0, 0], 81).into(), None, Box::new(|| unreachable!()));
         let asked = |name: &str, value: &str| status(&site, |r| r.header("host", "box").header(name, value));
         assert_eq!(asked("authorization", "Bearer abc"), 200);
-        assert_eq!(asked("cookie", "a=b; cuprous=abc"), 200);
-        assert_eq!(asked("cookie", "cuprous=abcd"), 401);
+        assert_eq!(asked("cookie", "a=b; cuprous-81=abc"), 200);
+        assert_eq!(asked("cookie", "cuprous-80=other; cuprous-81=abc"), 200);
+        assert_eq!(asked("cookie", "cuprous-81=abcd"), 401);
+        assert_eq!(asked("cookie", "cuprous-80=abc"), 401);
         assert_eq!(asked("authorization", "Bearer ab"), 401);
         assert_eq!(status(&site, |r| r.uri("/?token=abc").header("host", "box")), 200);
         assert_eq!(status(&site, |r| r.uri("/?token=").header("host", "box")), 401);

@@ -53,9 +53,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of a request's head at most.
 const HEAD: usize = 16 << 10;
 
+/// What other machines, and who asked for it, must show.
+struct Token {
+    text: String,
+    /// The name of its cookie. Browsers send a host's cookies to all of its ports.
+    cookie: String,
+}
+
 /// What all clients share.
 struct Site {
-    token: Option<String>,
+    token: Option<Token>,
     /// Other machines may ask, by any name of this one.
     open: bool,
     profile: Option<Bytes>,
@@ -80,7 +87,9 @@ struct Seen<'a> {
 }
 
 impl Site {
-    fn new(token: Option<String>, open: bool, profile: Option<Bytes>, here: FindHere) -> Site {
+    fn new(token: Option<String>, address: SocketAddr, profile: Option<Bytes>, here: FindHere) -> Site {
+        let token = token.map(|text| Token { text, cookie: format!("cuprous-{}", address.port()) });
+        let open = !address.ip().is_loopback();
         Site { token, open, profile, now: RwLock::default(), find_here: here, here: RwLock::default() }
     }
 
@@ -152,12 +161,11 @@ pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr
         .map_err(|e| io::Error::new(e.kind(), format!("cannot listen at {}: {e}", options.address)))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let open = !address.ip().is_loopback();
-    if open && options.token.is_none() && !options.only_metrics {
+    if !address.ip().is_loopback() && options.token.is_none() && !options.only_metrics {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "other machines need a token"));
     }
     raise_file_limit();
-    let site = Arc::new(Site::new(options.token, open, profile, options.here));
+    let site = Arc::new(Site::new(options.token, address, profile, options.here));
     let mut history = History::default();
     site.look(&mut monitor, &mut history);
     let watched = site.clone();
@@ -234,7 +242,7 @@ mod tests {
     use super::*;
 
     fn looks(count: usize) -> u64 {
-        let site = Site::new(None, false, None, Box::new(|| unreachable!("nobody asks")));
+        let site = Site::new(None, ([127, 0, 0, 1], 80).into(), None, Box::new(|| unreachable!("nobody asks")));
         let (mut monitor, mut history) = (Monitor::new(None), History::default());
         let held = || -> u64 {
             let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

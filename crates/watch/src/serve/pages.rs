@@ -104,7 +104,8 @@ async fn index(State(site): Shared, RawQuery(query): RawQuery) -> Answer {
         if let Ok(target) = HeaderValue::from_str(&target) {
             answer.headers_mut().insert(header::LOCATION, target);
         }
-        if let Ok(cookie) = HeaderValue::from_str(&format!("cuprous={token}; HttpOnly; SameSite=Strict; Path=/")) {
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", token.cookie, token.text);
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
             answer.headers_mut().insert(header::SET_COOKIE, cookie);
         }
         return answer;
