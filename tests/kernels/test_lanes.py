@@ -278,3 +278,127 @@ def test_ways_out_of_an_else_are_of_the_loop_around() -> None:
     out = np.zeros((2, 4), np.int64)
     kernel[1, 4](np.arange(4), out)
     assert out.tolist() == [[100, 100, 2, 3], [200, 200, 200, 8]]
+
+
+@pytest.mark.parametrize("threads", [1, 3, 8, 16, 17, 100, 256])
+def test_places_in_the_grid_in_blocks_of_any_size(threads: int) -> None:
+    @cuda.jit(device=True)
+    def place(shift):
+        return cuda.threadIdx.x + shift + cuda.blockDim.x * cuda.blockIdx.x - shift
+
+    @cuda.jit
+    def words(a, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] * 2 + i
+
+    @cuda.jit
+    def names(a, out):
+        t, b, n = cuda.threadIdx.x, cuda.blockIdx.x, cuda.blockDim.x
+        i = t + n * b
+        if i < out.size:
+            out[i] = a[i] * 2 + i
+
+    @cuda.jit
+    def called(a, out):
+        i = place(3)
+        if i < out.size:
+            out[i] = a[i] * 2 + place(5)
+
+    @cuda.jit
+    def strided(a, out):
+        for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+            out[i] = a[i] * 2 + i
+
+    @cuda.jit
+    def rows(a, out):
+        x, y = cuda.grid(2)
+        i = y * 100 + x
+        if x < 100 and i < out.size:
+            out[i] = a[i] * 2 + i
+
+    for size in (1, 50, 1000):
+        a = np.random.default_rng(size).integers(-100, 100, size)
+        for kernel in (words, names, called, strided, rows):
+            out, grid = np.zeros(size, np.int64), -(-size // threads)
+            if kernel is rows:
+                rows[(-(-100 // threads), 5), (threads, 2)](a, out)
+            else:
+                kernel[grid, threads](a, out)
+            np.testing.assert_array_equal(out, a * 2 + np.arange(size), f"{size}")
+
+
+def test_what_else_threads_ask_of_their_place() -> None:
+    @cuda.jit
+    def within(out):
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        out[i] = 100 * t + i
+
+    @cuda.jit
+    def block(out):
+        out[cuda.grid(1)] = cuda.blockIdx.x
+
+    @cuda.jit
+    def narrow(out):
+        t = np.int8(cuda.threadIdx.x)
+        out[cuda.grid(1)] = t + cuda.blockIdx.x * cuda.blockDim.x
+
+    @cuda.jit
+    def changed(out):
+        i = cuda.grid(1)
+        t = cuda.threadIdx.x
+        if t == 3:
+            t = 7
+        out[i] = t
+
+    for threads, blocks in ((5, 40), (16, 7), (150, 2)):
+        i = np.arange(threads * blocks)
+        t = i % threads
+        expected = {
+            within: 100 * t + i,
+            block: i // threads,
+            narrow: t.astype(np.int8).astype(int) + i - t,
+            changed: np.where(t == 3, 7, t),
+        }
+        for kernel, numbers in expected.items():
+            out = np.zeros(i.size, np.int64)
+            kernel[blocks, threads](out)
+            np.testing.assert_array_equal(out, numbers)
+
+
+@pytest.mark.parametrize("block", [(16, 16), (16, 5), (32, 1), (32, 2), (8, 4), (20, 3)])
+def test_rows_of_threads_with_sums_of_their_own(block: tuple[int, int]) -> None:
+    @cuda.jit
+    def kernel(a, b, out, turns):
+        left, right = cuda.shared.array((16, 32), np.float32), cuda.shared.array((32, 32), np.float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        column, row = cuda.grid(2)
+        height, below = cuda.blockDim.y, 2 * y + 1
+        total, rounds, last = np.float32(0), 0, np.int32(0)
+        for start in range(0, a.shape[1], 8):
+            for k in range(8):
+                left[y, k] = a[row, start + k]
+                right[k, x] = b[start + k, column]
+            cuda.syncthreads()
+            rounds += 1
+            for k in range(8):
+                total += left[y, k] * right[k, x]
+                for _ in range(turns):
+                    total -= left[height - 1 - y, k]
+            cuda.syncthreads()
+            for k in range(2):
+                last = last + y * k + rounds
+            cuda.syncthreads()
+        out[row, column] = total + 1000 * rounds + below + last
+
+    rng = np.random.default_rng(5)
+    width, height = block
+    a = rng.integers(-4, 5, (2 * height, 24)).astype(np.float32)
+    b = rng.integers(-4, 5, (24, 3 * width)).astype(np.float32)
+    for turns in (0, 2):
+        out = np.zeros((2 * height, 3 * width), np.float32)
+        kernel[(3, 2), block](a, b, out, turns)
+        y = np.arange(2 * height)[:, None] % height
+        mirrored = a.reshape(2, height, 24)[:, ::-1].reshape(2 * height, 24).sum(1, keepdims=True)
+        expected = a @ b - turns * mirrored + 3000 + 2 * y + 1 + 3 * y + 2 * (1 + 2 + 3)
+        np.testing.assert_array_equal(out, expected)

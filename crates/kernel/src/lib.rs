@@ -17,6 +17,7 @@ pub mod libdevice;
 pub mod linked;
 pub mod lower;
 pub mod options;
+pub mod place;
 pub mod prepare;
 pub mod rules;
 pub mod size;

@@ -29,7 +29,7 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) shared: &'s mut Shared<'m>,
     pub(super) function: &'m ir::Function,
     number: usize,
-    vars: Vec<SmallVec<[Variable; 4]>>,
+    pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
     pub(super) sizes: Sizes,
     /// The environment's address.
     pub(super) env: Value,

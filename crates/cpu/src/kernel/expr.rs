@@ -4,13 +4,33 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_module::Module as _;
 use cuprous_core::scalar::Number;
-use cuprous_core::{DType, Error, Result, Scalar};
+use cuprous_core::{DType, Error, Fun, Result, Scalar};
 use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
 use super::code::Body;
 use super::values::{Values, item_start, parts, register};
+
+/// Parts of what may be computed sooner than it is asked whether to.
+const QUICK: usize = 12;
+
+/// The parts of an expression of few instructions that reads no memory.
+fn quick_parts(e: &Expr) -> Option<usize> {
+    let plain = |d: DType| !d.is_complex() && !matches!(d, DType::F16 | DType::BF16);
+    let quick = match &e.kind {
+        Kind::Const(_) | Kind::Var(_) | Kind::Extent(..) | Kind::And(..) | Kind::Or(..) | Kind::Not(_) => true,
+        Kind::Cast(_) => e.dtype().is_some_and(plain),
+        Kind::Fun(fun, d, _) => {
+            use Fun::{Add, Greater, GreaterEqual, Less, LessEqual, Subtract};
+            plain(*d) && matches!(fun, Add | Subtract | Less | LessEqual | Greater | GreaterEqual)
+        }
+        _ => false,
+    };
+    let mut all = quick.then_some(1);
+    e.parts(&mut |part| all = all.zip(quick_parts(part)).map(|(a, b)| a + b));
+    all
+}
 
 impl Body<'_, '_, '_> {
     /// The value of an expression that has one register.
@@ -145,6 +165,10 @@ impl Body<'_, '_, '_> {
     /// `a and b`, `a or b`: `b` is looked at only where it matters.
     fn short(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
         let first = self.one(a)?;
+        if quick_parts(b).is_some_and(|n| n <= QUICK) {
+            let second = self.one(b)?;
+            return Ok(if and { self.b.ins().band(first, second) } else { self.b.ins().bor(first, second) });
+        }
         let (other, end) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(end, types::I8);
         if and {

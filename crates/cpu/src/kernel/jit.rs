@@ -17,7 +17,7 @@ use cuprous_kernel::types::Ty;
 
 use super::code::Body;
 use super::host::{self, Env};
-use super::regions::Plan;
+use super::regions::{Neighbours, Plan};
 use super::values;
 
 /// The function of one thread: arguments, environment, place in the block.
@@ -174,7 +174,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
-    let strips = shared.plan.as_ref().is_some_and(|plan| plan.strips);
+    let strips = shared.plan.as_ref().is_some_and(|plan| plan.neighbours != Neighbours::Apart);
     let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strips, _texts: shared.texts })
 }

@@ -1,9 +1,10 @@
 //! User kernels as native code.
 //!
 //! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
-//! at a time where vectors can ([`wide`]). Where threads wait at places that not all come to, or for others of their warp
-//! or grid, it becomes the function of one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its shared memory and its
-//! warps are that core's alone, and only atomic operations must be atomic.
+//! at a time where vectors can ([`wide`]), and two rows where that keeps vectors busy ([`pairs`]). Where threads wait at
+//! places that not all come to, or for others of their warp or grid, it becomes the function of one thread, and each
+//! thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its
+//! shared memory and its warps are that core's alone, and only atomic operations must be atomic.
 
 mod address;
 mod by_lane;
@@ -17,6 +18,7 @@ mod fun;
 mod host;
 mod jit;
 mod libdevice;
+mod pairs;
 mod regions;
 mod schedule;
 mod stmt;

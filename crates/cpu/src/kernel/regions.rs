@@ -15,8 +15,9 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::Module;
-use cuprous_kernel::ir::{Expr, Kind, Space, Stmt, StmtKind, any_expr};
+use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr, each_stmt};
 use cuprous_kernel::lanes::{Class, Lanes, exposed, has_return, leaves, occurrences};
+use cuprous_kernel::place::{Places, is_in_grid};
 use cuprous_kernel::table::Row;
 
 use super::code::{Body, array_bytes};
@@ -39,12 +40,27 @@ pub(super) struct Plan {
     pub(super) local: usize,
     /// Whether anything may be read before it is assigned.
     clear: bool,
+    /// What follows from a thread's place is not kept but computed again.
+    places: Places,
     /// How often each variable is written down.
     total: Vec<u32>,
     /// Whether barriers divide the kernel.
     divided: bool,
-    /// Whether neighbouring blocks are run row by row: nothing is theirs alone, and nobody asks which it was that failed.
-    pub(super) strips: bool,
+    /// Whether rows of threads are run one below the other, sixteen columns at a time. Where rows are many blocks', or
+    /// nobody asks for a row, memory is gone through in its order instead.
+    columns: bool,
+    pub(super) neighbours: Neighbours,
+}
+
+/// How neighbouring blocks are run, so that memory is gone through in its order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Neighbours {
+    /// One after the other: something is theirs alone, or somebody asks which it was that failed.
+    Apart,
+    /// A row of threads of each in turn.
+    InTurn,
+    /// As one block of long rows: threads ask for nothing but their place in the grid.
+    AsOne,
 }
 
 /// A part of a block of statements.
@@ -142,17 +158,27 @@ impl Plan {
         let kernel = ir.kernel();
         let lanes = Lanes::of(kernel);
         let total = occurrences(&kernel.body, kernel.vars.len());
+        let own = |array: &LocalArray| array.space != Space::Local;
+        let alone = ir.barriers || ends.contains(&true) || ir.functions.iter().any(|f| f.arrays.iter().any(own));
         let mut plan = Plan {
             lanes,
             context: vec![None; kernel.vars.len()],
             bytes: 0,
             local: 0,
             clear: false,
+            places: Places::of(kernel),
             total,
             divided: ir.barriers,
-            strips: !ir.barriers
-                && !ends.contains(&true)
-                && ir.functions.iter().all(|f| f.arrays.iter().all(|a| a.space == Space::Local)),
+            columns: ir.barriers
+                && any_expr(
+                    &kernel.body,
+                    &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.host == "@threadIdx.y"),
+                ),
+            neighbours: match alone {
+                true => Neighbours::Apart,
+                false if is_in_grid(ir) => Neighbours::AsOne,
+                false => Neighbours::InTurn,
+            },
         };
         if !ir.barriers {
             return Some(plan);
@@ -163,7 +189,7 @@ impl Plan {
         }
         let mut kept = HashSet::new();
         regions(&kernel.body, &plan.lanes, &mut |part| kept.extend(exposed(part)));
-        kept.retain(|&v| plan.lanes.vars[v] != Class::Block);
+        kept.retain(|&v| plan.lanes.vars[v] != Class::Block && plan.places.get(v).is_none());
         if kept.iter().any(|&v| v < kernel.params) {
             return None;
         }
@@ -190,6 +216,17 @@ enum Work<'a> {
     Statements(&'a [Stmt]),
     /// Adds up answers of all threads.
     Vote(&'a Expr, &'static Row, Variable),
+}
+
+/// What threads of a region begin with and leave.
+pub(super) struct Region {
+    /// Variables that begin with what was there before the first thread.
+    again: Vec<(usize, Values)>,
+    /// Variables that the context has, and those of them that the region assigns.
+    kept: Vec<usize>,
+    left: Vec<usize>,
+    /// What follows from a thread's place.
+    known: Vec<Stmt>,
 }
 
 /// A loop that is being written: its counter, head and end.
@@ -272,26 +309,22 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(end);
     }
 
-    /// A region: its work for each thread of the block. `part` is what it reads and assigns.
-    fn run(&mut self, work: Work<'_>, part: &[Stmt]) -> Result<()> {
-        let Some(plan) = self.plan() else { return Ok(()) };
-        let plan = &*plan;
+    /// What threads of a region begin with and leave; `part` is what it reads and assigns.
+    fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.total.len());
         let open = exposed(part);
         let mut assigned = HashSet::new();
-        cuprous_kernel::ir::each_stmt(part, &mut |stmt| {
-            if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
-                assigned.insert(*v);
-            }
-        });
-        if let Work::Vote(..) = work {
-            assigned.clear();
+        if assigns {
+            each_stmt(part, &mut |stmt| {
+                if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+                    assigned.insert(*v);
+                }
+            });
         }
-        let mut used: Vec<usize> = (0..counts.len()).filter(|&v| counts[v] > 0).collect();
-        used.sort_unstable();
+        let used: Vec<usize> = (0..counts.len()).filter(|&v| counts[v] > 0).collect();
         let kept: Vec<usize> = used.iter().copied().filter(|&v| plan.context[v].is_some()).collect();
-        // Every thread begins with what was there before the first one.
-        let again: Vec<(usize, Values)> = used
+        let left = kept.iter().copied().filter(|v| assigned.contains(v)).collect();
+        let again = used
             .iter()
             .copied()
             .filter(|v| plan.context[*v].is_none() && (assigned.contains(v) || *v < self.function.params))
@@ -302,67 +335,154 @@ impl Body<'_, '_, '_> {
                 (v, first)
             })
             .collect();
-        let wide = match work {
-            Work::Statements(body) => self.is_worth(plan, body),
-            Work::Vote(..) => false,
+        let mut known: Vec<usize> = open.into_iter().filter(|&v| plan.lanes.vars[v] != Class::Block).collect();
+        known.sort_unstable();
+        let known = known.into_iter().filter_map(|v| Some(StmtKind::Assign(v, plan.places.get(v)?.clone())));
+        let known = known.map(|kind| Stmt { line: 0, kind }).collect();
+        Region { again, kept, left, known }
+    }
+
+    /// A region: its work for each thread of the block. `part` is what it reads and assigns.
+    fn run(&mut self, work: Work<'_>, part: &[Stmt]) -> Result<()> {
+        let Some(plan) = self.plan() else { return Ok(()) };
+        let plan = &*plan;
+        let region = self.region(plan, part, matches!(work, Work::Statements(_)));
+        let vectors = match work {
+            Work::Statements(body) if self.is_worth(plan, body) => Some(body),
+            _ => None,
         };
         let dims = self.places[1];
+        let width = match plan.neighbours {
+            Neighbours::AsOne => {
+                let blocks = self.b.ins().isub(self.last_block, self.places[0][0]);
+                self.b.ins().imul(blocks, dims[0])
+            }
+            _ => dims[0],
+        };
         let zero = self.b.ins().iconst(types::I32, 0);
-        let outer: Vec<Turn> = [2, 1]
-            .into_iter()
-            .map(|axis| {
-                let turn = self.begin(self.thread[axis], zero);
-                self.inside(turn, 1, dims[axis]);
-                turn
-            })
-            .collect();
-        // Neighbouring blocks have their rows one after the other, so that memory is gone through in its order.
-        let strip = plan.strips.then(|| {
-            let counter = self.b.declare_var(types::I32);
-            let turn = self.begin(counter, self.places[0][0]);
-            self.inside(turn, 1, self.last_block);
-            let at = self.b.use_var(counter);
-            self.block_x = Some(at);
-            if self.shared.ir.functions.len() > 1 {
-                // Functions that are called look there.
-                self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
-            }
-            turn
-        });
+        let layer = self.begin(self.thread[2], zero);
+        self.inside(layer, 1, dims[2]);
         self.level = false;
+        if plan.columns {
+            self.by_columns(plan, &region, work, vectors)?;
+        } else {
+            let row = self.begin(self.thread[1], zero);
+            self.inside(row, 1, dims[1]);
+            let strip = (plan.neighbours == Neighbours::InTurn).then(|| self.next_block());
+            let mut first = zero;
+            if let Some(body) = vectors {
+                let group = self.begin(self.thread[0], zero);
+                self.inside(group, WIDTH, width);
+                self.group(plan, &region, body)?;
+                self.next(group, WIDTH);
+                first = self.b.use_var(self.thread[0]);
+            }
+            let turn = self.begin(self.thread[0], first);
+            self.inside(turn, 1, width);
+            self.one_thread(plan, &region, work)?;
+            self.next(turn, 1);
+            if let Some(turn) = strip {
+                self.block_x = None;
+                self.next(turn, 1);
+            }
+            self.next(row, 1);
+        }
+        self.next(layer, 1);
+        self.level = true;
+        Ok(())
+    }
+
+    /// The rows of a layer one below the other, for lanes after lanes: what follows from a thread's column is found once.
+    fn by_columns(&mut self, plan: &Plan, region: &Region, work: Work<'_>, vectors: Option<&[Stmt]>) -> Result<()> {
+        let [width, height, _] = self.places[1];
+        let zero = self.b.ins().iconst(types::I32, 0);
         let mut first = zero;
-        if wide && let Work::Statements(body) = work {
-            let turn = self.begin(self.thread[0], zero);
-            self.inside(turn, WIDTH, dims[0]);
-            for (v, values) in &again {
-                self.start_wide(plan, *v, values);
+        if let Some(body) = vectors {
+            let group = self.begin(self.thread[0], zero);
+            self.inside(group, WIDTH, width);
+            let mut top = zero;
+            if plan.pairs(self.function, body) {
+                let pair = self.begin(self.thread[1], zero);
+                self.inside(pair, 2, height);
+                self.pair(plan, region, body)?;
+                self.next(pair, 2);
+                top = self.b.use_var(self.thread[1]);
             }
-            let thread = self.number_of_thread(&kept);
-            for &v in &kept {
-                self.load_wide(plan, v, thread);
-            }
-            self.wide_block(plan, body)?;
-            for &v in kept.iter().filter(|v| assigned.contains(v)) {
-                self.store_wide(plan, v, thread);
-            }
-            self.next(turn, WIDTH);
+            let row = self.begin(self.thread[1], top);
+            self.inside(row, 1, height);
+            self.group(plan, region, body)?;
+            self.next(row, 1);
+            self.next(group, WIDTH);
             first = self.b.use_var(self.thread[0]);
         }
         let turn = self.begin(self.thread[0], first);
-        self.inside(turn, 1, dims[0]);
+        self.inside(turn, 1, width);
+        let row = self.begin(self.thread[1], zero);
+        self.inside(row, 1, height);
+        self.one_thread(plan, region, work)?;
+        self.next(row, 1);
+        self.next(turn, 1);
+        Ok(())
+    }
+
+    /// A loop over blocks that are run together, a row of each in turn.
+    fn next_block(&mut self) -> Turn {
+        let counter = self.b.declare_var(types::I32);
+        let turn = self.begin(counter, self.places[0][0]);
+        self.inside(turn, 1, self.last_block);
+        let at = self.b.use_var(counter);
+        self.block_x = Some(at);
+        if self.shared.ir.functions.len() > 1 {
+            // Functions that are called look there.
+            self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
+        }
+        turn
+    }
+
+    /// A group of lanes.
+    fn group(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
+        self.begin_group(plan, region)?;
+        self.wide_block(plan, body)?;
+        self.end_group(plan, region);
+        Ok(())
+    }
+
+    /// What a group of lanes begins with.
+    pub(super) fn begin_group(&mut self, plan: &Plan, region: &Region) -> Result<()> {
+        for (v, values) in &region.again {
+            self.start_wide(plan, *v, values);
+        }
+        let thread = self.number_of_thread(&region.kept);
+        for &v in &region.kept {
+            self.load_wide(plan, v, thread);
+        }
+        self.wide_block(plan, &region.known)
+    }
+
+    /// What a group of lanes leaves.
+    pub(super) fn end_group(&mut self, plan: &Plan, region: &Region) {
+        let thread = self.number_of_thread(&region.left);
+        for &v in &region.left {
+            self.store_wide(plan, v, thread);
+        }
+    }
+
+    /// A thread's work.
+    fn one_thread(&mut self, plan: &Plan, region: &Region, work: Work<'_>) -> Result<()> {
         let after = self.b.create_block();
-        for (v, values) in &again {
+        for (v, values) in &region.again {
             self.set(*v, values);
         }
-        let thread = self.number_of_thread(&kept);
+        let thread = self.number_of_thread(&region.kept);
         self.place_local_arrays(plan);
-        for &v in &kept {
+        for &v in &region.kept {
             let values = self.kept_at(plan, v, thread);
             let types = parts(&self.function.vars[v].ty);
             let values: Values =
                 values.iter().zip(types).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
             self.set(v, &values);
         }
+        self.block(&region.known)?;
         self.next_thread = Some(after);
         match work {
             Work::Statements(body) => self.block(body)?,
@@ -379,7 +499,7 @@ impl Body<'_, '_, '_> {
                 self.b.def_var(sum, new);
             }
         }
-        for &v in kept.iter().filter(|v| assigned.contains(v)) {
+        for &v in &region.left {
             let (places, values) = (self.kept_at(plan, v, thread), self.get(v));
             for (&at, &value) in places.iter().zip(&values) {
                 self.b.ins().store(Self::trusted(), value, at, 0);
@@ -388,15 +508,6 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(after, &[]);
         self.b.switch_to_block(after);
         self.next_thread = None;
-        self.next(turn, 1);
-        if let Some(turn) = strip {
-            self.block_x = None;
-            self.next(turn, 1);
-        }
-        for &turn in outer.iter().rev() {
-            self.next(turn, 1);
-        }
-        self.level = true;
         Ok(())
     }
 

@@ -400,7 +400,7 @@ impl Body<'_, '_, '_> {
             _ => Wide::Same(at),
         };
         let fun = if rises { Fun::Less } else { Fun::Greater };
-        let verdict = self.compare_ends(fun, d, &now, &last);
+        let verdict = self.compare_ends(fun, d, [&now, &last], true);
         let Some(verdict) = verdict else {
             return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
         };

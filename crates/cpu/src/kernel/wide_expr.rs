@@ -206,7 +206,8 @@ impl Body<'_, '_, '_> {
                 let classes = [plan.lanes.class(&args[0]), plan.lanes.class(&args[1])];
                 if int_compare(*fun, true).is_some() && !classes.contains(&Class::Each) {
                     let (a, b) = (self.wide(plan, &args[0])?, self.wide(plan, &args[1])?);
-                    if let Some(verdict) = self.compare_ends(*fun, *d, &a, &b) {
+                    let wraps = args.iter().any(|e| self.sizes.bits(e) >= 8 * d.size() as u32 - 1);
+                    if let Some(verdict) = self.compare_ends(*fun, *d, [&a, &b], wraps) {
                         return Ok(verdict);
                     }
                 }
@@ -226,8 +227,9 @@ impl Body<'_, '_, '_> {
         Ok(Verdict { all, none })
     }
 
-    /// Comparisons of numbers that grow evenly: what the first and the last lane say tells what all do.
-    pub(super) fn compare_ends(&mut self, fun: Fun, d: DType, a: &Wide, b: &Wide) -> Option<Verdict> {
+    /// Comparisons of numbers that grow evenly: what the first and the last lane say tells what all do. Unless a number
+    /// `wraps` around among them, one of the two is enough.
+    pub(super) fn compare_ends(&mut self, fun: Fun, d: DType, [a, b]: [&Wide; 2], wraps: bool) -> Option<Verdict> {
         let (Wide::Same(x) | Wide::Step(x, _), Wide::Same(y) | Wide::Step(y, _)) = (a, b) else { return None };
         let step = |w: &Wide| if let Wide::Step(_, k) = w { *k } else { 0 };
         let cc = int_compare(fun, d.kind() == Sort::Int)?;
@@ -255,8 +257,13 @@ impl Body<'_, '_, '_> {
         let first = self.b.ins().icmp(cc, *x, *y);
         let (x, y) = (ends(self, a, *x), ends(self, b, *y));
         let last = self.b.ins().icmp(cc, x, y);
-        let all = self.b.ins().band(first, last);
-        let some = self.b.ins().bor(first, last);
+        let grows = step(a).wrapping_sub(step(b)) > 0;
+        let one = (step(a) == 0) != (step(b) == 0);
+        let (all, some) = match (wraps || !one, grows == matches!(fun, Fun::Less | Fun::LessEqual)) {
+            (false, true) => (last, first),
+            (false, false) => (first, last),
+            _ => (self.b.ins().band(first, last), self.b.ins().bor(first, last)),
+        };
         let none = self.b.ins().icmp_imm_s(IntCC::Equal, some, 0);
         Some(Verdict { all, none })
     }

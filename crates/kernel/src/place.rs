@@ -1,0 +1,148 @@
+//! What threads ask of their place: variables that follow from it, and kernels that ask for nothing but the place in the
+//! grid.
+
+use std::collections::HashMap;
+
+use cuprous_core::{DType, Fun};
+
+use crate::ir::{Expr, Function, Kind, Module, StmtKind, each_stmt};
+use crate::lanes::exposed;
+
+/// What a thread is told that is the same along x.
+const ALONG: [&str; 10] = [
+    "@threadIdx.y",
+    "@threadIdx.z",
+    "@blockIdx.y",
+    "@blockIdx.z",
+    "@blockDim.x",
+    "@blockDim.y",
+    "@blockDim.z",
+    "@gridDim.x",
+    "@gridDim.y",
+    "@gridDim.z",
+];
+/// Parts of an expression that is computed again rather than kept.
+const SHORT: usize = 12;
+
+/// Integers that are assigned once and follow from the thread's place and constants, as such expressions.
+pub struct Places(HashMap<usize, Expr>);
+
+impl Places {
+    /// Of a function.
+    pub fn of(function: &Function) -> Places {
+        let mut counts = vec![0; function.vars.len()];
+        each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+                counts[*v] += 1;
+            }
+        });
+        let open = exposed(&function.body);
+        let mut places = Places(HashMap::new());
+        // What an expression names was assigned before it, as nothing that is read first is among them.
+        each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Assign(v, e) = &stmt.kind
+                && counts[*v] == 1
+                && !open.contains(v)
+                && let Some(known) = places.expand(e)
+                && size(&known) <= SHORT
+            {
+                places.0.insert(*v, known);
+            }
+        });
+        places
+    }
+
+    /// What a variable is, if it is known.
+    pub fn get(&self, v: usize) -> Option<&Expr> {
+        self.0.get(&v)
+    }
+
+    /// An integer with all names replaced.
+    fn expand(&self, e: &Expr) -> Option<Expr> {
+        if !e.dtype().is_some_and(DType::is_int) {
+            return None;
+        }
+        let kind = match &e.kind {
+            Kind::Const(n) => Kind::Const(*n),
+            Kind::Var(v) => return self.get(*v).cloned(),
+            Kind::Item(of, k) => match &of.kind {
+                Kind::Tuple(items) => return self.expand(&items[*k]),
+                _ => return None,
+            },
+            Kind::Cast(from) => Kind::Cast(Box::new(self.expand(from)?)),
+            Kind::Fun(fun, d, args) => Kind::Fun(*fun, *d, args.iter().map(|a| self.expand(a)).collect::<Option<_>>()?),
+            Kind::Builtin(row, args) if args.is_empty() && is_place(row.host) => e.kind.clone(),
+            _ => return None,
+        };
+        Some(Expr::new(e.ty.clone(), kind))
+    }
+
+    /// Whether it asks for nothing along x but the place in the grid.
+    fn asks_little(&self, e: &Expr) -> bool {
+        if self.expand(e).is_some_and(|known| is_in_row(&known)) {
+            return true;
+        }
+        let mut all = match &e.kind {
+            Kind::Builtin(row, _) => !row.host.starts_with('@') || ALONG.contains(&row.host),
+            Kind::Var(v) => self.get(*v).is_none_or(|known| self.asks_little(known)),
+            _ => true,
+        };
+        e.parts(&mut |part| all &= self.asks_little(part));
+        all
+    }
+}
+
+fn is_place(host: &str) -> bool {
+    ALONG.contains(&host) || matches!(host, "@threadIdx.x" | "@blockIdx.x")
+}
+
+fn size(e: &Expr) -> usize {
+    let mut all = 1;
+    e.parts(&mut |part| all += size(part));
+    all
+}
+
+/// An integer without the casts that leave any number of threads as it is.
+fn bare(e: &Expr) -> &Expr {
+    match &e.kind {
+        Kind::Cast(from) if e.dtype().is_some_and(|d| d.size() >= DType::I32.size()) => bare(from),
+        _ => e,
+    }
+}
+
+/// The operands of a function of two integers.
+fn operands(e: &Expr, of: Fun) -> Option<[&Expr; 2]> {
+    match &bare(e).kind {
+        Kind::Fun(fun, d, args) if *fun == of && d.is_int() && d.size() >= DType::I32.size() => match &args[..] {
+            [a, b] => Some([bare(a), bare(b)]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether it is `blockIdx.x * blockDim.x + threadIdx.x`.
+fn is_in_row(e: &Expr) -> bool {
+    let is = |e: &Expr, host: &str| matches!(&e.kind, Kind::Builtin(row, _) if row.host == host);
+    let start = |e: &Expr| {
+        operands(e, Fun::Multiply).is_some_and(|[a, b]| {
+            is(a, "@blockIdx.x") && is(b, "@blockDim.x") || is(b, "@blockIdx.x") && is(a, "@blockDim.x")
+        })
+    };
+    operands(e, Fun::Add).is_some_and(|[a, b]| start(a) && is(b, "@threadIdx.x") || start(b) && is(a, "@threadIdx.x"))
+}
+
+/// Whether threads ask for their place along x only as `blockIdx.x * blockDim.x + threadIdx.x`: then a row of blocks may
+/// be run as if it were one long block.
+pub fn is_in_grid(module: &Module) -> bool {
+    module.functions.iter().all(|function| {
+        let places = Places::of(function);
+        let mut all = true;
+        each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            // What it says is looked at where it is used.
+            StmtKind::Assign(v, _) if places.get(*v).is_some() => {}
+            kind => kind.exprs(&mut |e| all &= places.asks_little(e)),
+        });
+        all
+    })
+}
