@@ -25,10 +25,14 @@ def script() -> Any:
     spec = importlib.util.spec_from_file_location("coverage_page", PAGE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    path = list(sys.path)
     spec.loader.exec_module(module)
-    sys.path[:] = path  # else whoever imports the package `coverage` later finds that page
     return module
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page puts its folder on the path, where whoever imports the package `coverage` later would find the page."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 def test_page_is_fresh() -> None:
