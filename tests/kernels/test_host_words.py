@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -223,3 +227,22 @@ def test_globals_are_looked_at_anew() -> None:
         kernel.recompile()
         kernel[1, 1](r)
     assert r[0] == 5
+
+
+def test_the_variable_of_the_simulator_changes_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "simulated.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from cuprous import cuda\n"
+        "@cuda.jit\n"
+        "def kernel(out):\n"
+        "    v = cuda.float32x3(1, 2, 3)\n"
+        "    w = cuda.float4(v.x, v.y, v.z, 4)\n"
+        "    out[cuda.grid(1)] = w.x + w.y * w.z + w.w\n"
+        "out = np.zeros(4, np.float32)\n"
+        "kernel[1, 4](out)\n"
+        "print(out.tolist())\n"
+    )
+    env = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    run = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True, timeout=300)
+    assert (run.stdout, run.stderr) == ("[11.0, 11.0, 11.0, 11.0]\n", "")
