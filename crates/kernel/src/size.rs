@@ -18,39 +18,47 @@ impl Sizes {
     /// The facts: all variables are taken for natural until an assignment says otherwise.
     pub fn of(function: &Function) -> Sizes {
         let integer = |v: usize| function.vars[v].ty.scalar().is_some_and(|d| d.is_int());
-        let natural = (function.params..function.vars.len()).filter(|&v| integer(v)).collect();
         let bits = function.vars.iter().map(|v| v.ty.scalar().map_or(64, width)).collect();
-        let mut sizes = Sizes { natural, bits };
+        let mut sizes = Sizes { natural: HashSet::new(), bits };
         let mut assigned: Vec<Vec<&StmtKind>> = vec![Vec::new(); function.vars.len()];
         each_stmt(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } => assigned[*v].push(&stmt.kind),
             _ => {}
         });
-        // A variable that is not assigned on some way starts at zero, which is natural too.
+        // A sum is natural if it cannot overflow, so what is known of bits may make more numbers natural.
+        for _ in 0..2 {
+            sizes.natural = (function.params..function.vars.len()).filter(|&v| integer(v)).collect();
+            sizes.find_natural(&assigned);
+            sizes.find_bits(&assigned, function.params);
+        }
+        sizes
+    }
+
+    /// Takes out what is not natural. A variable that is not assigned on some way starts at zero, which is.
+    fn find_natural(&mut self, assigned: &[Vec<&StmtKind>]) {
         loop {
-            let wrong: Vec<usize> = sizes
-                .natural
-                .iter()
-                .copied()
-                .filter(|&v| !assigned[v].iter().all(|stmt| sizes.keeps_natural(stmt)))
-                .collect();
+            let natural = self.natural.iter().copied();
+            let wrong: Vec<usize> =
+                natural.filter(|&v| !assigned[v].iter().all(|stmt| self.keeps_natural(stmt))).collect();
             if wrong.is_empty() {
                 break;
             }
-            sizes.natural.retain(|v| !wrong.contains(v));
+            self.natural.retain(|v| !wrong.contains(v));
         }
-        // What held for a variable before holds for what is computed from it, so each round only makes bounds closer.
+    }
+
+    /// What held for a variable before holds for what is computed from it, so each round only makes bounds closer.
+    fn find_bits(&mut self, assigned: &[Vec<&StmtKind>], params: usize) {
         for _ in 0..4 {
-            for (v, stmts) in assigned.iter().enumerate().skip(function.params) {
+            for (v, stmts) in assigned.iter().enumerate().skip(params) {
                 let all = stmts.iter().map(|stmt| match stmt {
-                    StmtKind::Assign(_, value) => sizes.bits(value),
-                    StmtKind::For { start, stop, .. } => sizes.bits(start).max(sizes.bits(stop)),
+                    StmtKind::Assign(_, value) => self.bits(value),
+                    StmtKind::For { start, stop, .. } => self.bits(start).max(self.bits(stop)),
                     _ => 64,
                 });
-                sizes.bits[v] = sizes.bits[v].min(all.max().unwrap_or(64));
+                self.bits[v] = self.bits[v].min(all.max().unwrap_or(64));
             }
         }
-        sizes
     }
 
     fn keeps_natural(&self, stmt: &StmtKind) -> bool {
@@ -60,7 +68,7 @@ impl Sizes {
             StmtKind::For { start, stop, step, .. } => match step.as_int() {
                 Some(n) if n > 0 => self.natural(start),
                 Some(_) => self.natural(stop) || stop.as_int() == Some(-1),
-                None => false,
+                None => self.natural(step) && self.natural(start),
             },
             _ => false,
         }
@@ -122,7 +130,11 @@ impl Sizes {
                     (Fun::Remainder, [_, b]) => *b,
                     (Fun::Minimum | Fun::Maximum, [a, b]) => *a.max(b),
                     (Fun::RightShift, [a, _]) => *a,
-                    (Fun::BitwiseAnd, [a, b]) if self.natural(&args[0]) && self.natural(&args[1]) => *a.min(b),
+                    // No more than a natural one of the two.
+                    (Fun::BitwiseAnd, _) => {
+                        let natural = args.iter().zip(&each).filter(|(a, _)| self.natural(a));
+                        natural.map(|(_, bits)| *bits).min().unwrap_or(own)
+                    }
                     (Fun::Negative, [a]) => *a,
                     _ => own,
                 }
