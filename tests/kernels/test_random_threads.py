@@ -20,8 +20,9 @@ A = np.array([3, -7, 12, 0, 5, -1, 100, -20, 8])
 B = np.array([0, 255, 7, 128, 3, 90, 1, 2, 64], np.uint8)
 C = np.array([0.5, -1.25, 3.0, 8.5, -0.75, 2.0, 6.25, -9.5, 1.0], np.float32)
 D = np.array([5, -300, 2, 77, -9, 1, 30000, -30000, 4], np.int16)
+E = np.random.default_rng(0).integers(-40, 100, 64)
 KERNEL = """\
-def f(a, b, c, d, out, u):
+def f(a, b, c, d, e, out, u):
     s = cuda.shared.array(80, np.int64)
     t, y = int(cuda.threadIdx.x), int(cuda.threadIdx.y)
     m = t + y * cuda.blockDim.x
@@ -33,7 +34,7 @@ def f(a, b, c, d, out, u):
     out[k] = ({names}) % 100000
 """
 PYTHON = """\
-def f(a, b, c, d, out, u, s, t, y, m, n):
+def f(a, b, c, d, e, out, u, s, t, y, m, n):
     k = m
     s[m] = m * 3
     yield 0
@@ -91,7 +92,9 @@ class Threads(Writer):
         for _ in range(count):
             pick, known = self.random.random(), list(self.names)
             self.reads = self.random.random() < 0.5
-            if pick < 0.5 or indent > 3:
+            if pick < 0.1:
+                self.stride(indent)
+            elif pick < 0.5 or indent > 3:
                 self.block(indent, 2, False)
                 self.line(indent, "WAIT")
             elif pick < 0.65:
@@ -121,11 +124,36 @@ class Threads(Writer):
                 self.line(indent + 1, f"{step} //= 2")
                 self.names = [*known, step]
 
+    def stride(self, indent: int) -> None:
+        """A loop in which threads side by side go through an array together."""
+        choice = self.random.choice
+        self.loops += 1
+        q, first = f"q{self.loops}", choice(["0", "u", "m"])
+        total = self.name()
+        self.line(indent, f"{total} = {first}")
+        stop, step = choice(["64", "64", "u * 9", "n", "u + 40"]), choice(["16", "n", "n", "u + 5", "7"])
+        self.line(indent, f"for {q} in range({choice(['t', 'm', 'm', 't + 2'])}, {stop}, {step}):")
+        self.line(indent + 1, f"w{self.loops} = e[{q}] * {self.same()}")
+        for _ in range(self.random.randint(1, 3)):
+            forms = [
+                f"{total} += w{self.loops}", f"{total} = max({total}, e[{q}] - {q})", f"{total} -= {q} % (u + 2)",
+                f"{total} = {total} // 2 + e[{q}]", "s[m] = w" if not self.reads else "out[k] = w",
+            ]  # fmt: skip
+            form = choice(forms).replace("= w", f"= w{self.loops} % 1000")
+            if self.random.random() < 0.3:
+                self.line(indent + 1, f"if e[{q}] > {self.random.randint(-20, 80)}:")
+                form = f"    {form}"
+            self.line(indent + 1, form)
+        if self.waits:
+            self.line(indent, "WAIT")
+
     def texts(self) -> tuple[str, str]:
         if self.waits:
             self.level(1, 4)
         else:
-            self.block(1, 6, False)
+            self.block(1, 3, False)
+            self.stride(1)
+            self.block(1, 3, False)
         body, names = "\n".join(self.lines), " + ".join(self.names)
         kernel, python = body.replace("WAIT", "cuda.syncthreads"), body.replace("WAIT_", "yield from vote_")
         kernel = "\n".join(f"{x}()" if x.endswith("cuda.syncthreads") else x for x in kernel.split("\n"))
@@ -147,7 +175,7 @@ def evaluated(text: str, shape: tuple[int, int], u: int) -> list[int]:
     function.__globals__.update({f"vote_{kind}": _vote(kind) for kind in ("count", "and", "or")})
     n = shape[0] * shape[1]
     arrays: list[Any] = [[Small(x) for x in array.tolist()] for array in (A, B)]
-    arrays += [C.tolist(), [Small(x) for x in D.tolist()]]
+    arrays += [C.tolist(), *([Small(x) for x in array.tolist()] for array in (D, E))]
     out: list[int] = [Small(0)] * n
     shared = [Small(0)] * 80
     threads = [
@@ -179,7 +207,7 @@ def check(seed: int) -> None:
     function.__globals__.update(cuda=cuda, np=np)
     out = np.zeros((2, shape[0] * shape[1]), np.int64)
     try:
-        cuda.jit(function)[2, shape](A, B, C, D, out.reshape(-1), u)
+        cuda.jit(function)[2, shape](A, B, C, D, E, out.reshape(-1), u)
     except errors.KernelError as error:
         raise AssertionError(f"{error}\n{kernel}") from error
     np.testing.assert_array_equal(out, [expected] * 2, err_msg=f"{shape} {u}\n{kernel}")

@@ -570,3 +570,46 @@ pub fn any_expr(body: &[Stmt], f: &mut dyn FnMut(&Expr) -> bool) -> bool {
     each_expr(body, &mut |e| found |= f(e));
     found
 }
+
+/// Calls `f` with each function that a block calls.
+pub fn each_call(body: &[Stmt], f: &mut dyn FnMut(usize)) {
+    each_expr(body, &mut |e| {
+        if let Kind::Call(callee, _) = &e.kind {
+            f(*callee);
+        }
+    });
+}
+
+/// The functions that the first one reaches, in the order of their calls and by their new numbers.
+pub(crate) fn called(mut all: Vec<Option<Function>>) -> Vec<Function> {
+    let mut number = vec![usize::MAX; all.len()];
+    let mut order = vec![0];
+    number[0] = 0;
+    let mut next = 0;
+    while next < order.len() {
+        if let Some(function) = &all[order[next]] {
+            each_call(&function.body, &mut |callee| {
+                if number[callee] == usize::MAX {
+                    number[callee] = order.len();
+                    order.push(callee);
+                }
+            });
+        }
+        next += 1;
+    }
+    let mut functions: Vec<Function> = order.iter().filter_map(|&k| all[k].take()).collect();
+    functions.iter_mut().for_each(|function| renumber(&mut function.body, &number));
+    functions
+}
+
+/// Calls stand only as the whole of an assignment or for their effect: see [`Expr`].
+fn renumber(body: &mut [Stmt], number: &[usize]) {
+    for stmt in body {
+        if let StmtKind::Assign(_, e) | StmtKind::Eval(e) = &mut stmt.kind
+            && let Kind::Call(callee, _) = &mut e.kind
+        {
+            *callee = number[*callee];
+        }
+        stmt.kind.blocks_mut().into_iter().for_each(|block| renumber(block, number));
+    }
+}

@@ -10,6 +10,7 @@ use cuprous_core::Fun;
 
 use crate::ir::{Expr, Function, Index, Kind, Space, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 use crate::size::Sizes;
+use crate::strides::LAST;
 
 /// How a value differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -274,6 +275,7 @@ impl Lanes {
                 "@threadIdx.x" => Class::Step(1),
                 "@threadIdx.y" | "@threadIdx.z" => Class::Row,
                 "@syncthreads_count" | "@syncthreads_and" | "@syncthreads_or" | "@syncthreads" => Class::Block,
+                host if host == LAST.host => Class::Block,
                 host if host.starts_with("@blockIdx")
                     || host.starts_with("@blockDim")
                     || host.starts_with("@gridDim") =>
@@ -481,7 +483,7 @@ mod tests {
                 stmt(StmtKind::Assign(1, var(0))),
             ],
         );
-        crate::prepare::prepare(&mut kernel);
+        crate::prepare::prepare(&mut kernel, false);
         let [Stmt { kind: StmtKind::If { then, orelse, .. }, .. }] = &kernel.body[..] else { panic!("{kernel:?}") };
         assert!(then.is_empty() && matches!(orelse[..], [Stmt { kind: StmtKind::Assign(1, _), .. }]));
     }

@@ -58,7 +58,7 @@ impl Places {
     }
 
     /// An integer with all names replaced.
-    fn expand(&self, e: &Expr) -> Option<Expr> {
+    pub(crate) fn expand(&self, e: &Expr) -> Option<Expr> {
         if !e.dtype().is_some_and(DType::is_int) {
             return None;
         }
@@ -83,7 +83,8 @@ impl Places {
             return true;
         }
         let mut all = match &e.kind {
-            Kind::Builtin(row, _) => !row.host.starts_with('@') || ALONG.contains(&row.host),
+            // Who waits asks for nothing.
+            Kind::Builtin(row, _) => !row.host.starts_with('@') || row.waits || ALONG.contains(&row.host),
             Kind::Var(v) => self.get(*v).is_none_or(|known| self.asks_little(known)),
             _ => true,
         };
@@ -93,7 +94,7 @@ impl Places {
 }
 
 fn is_place(host: &str) -> bool {
-    ALONG.contains(&host) || matches!(host, "@threadIdx.x" | "@blockIdx.x")
+    ALONG.contains(&host) || matches!(host, "@threadIdx.x" | "@threadIdx.last" | "@blockIdx.x")
 }
 
 fn size(e: &Expr) -> usize {
@@ -129,11 +130,12 @@ fn is_in_row(e: &Expr) -> bool {
             is(a, "@blockIdx.x") && is(b, "@blockDim.x") || is(b, "@blockIdx.x") && is(a, "@blockDim.x")
         })
     };
-    operands(e, Fun::Add).is_some_and(|[a, b]| start(a) && is(b, "@threadIdx.x") || start(b) && is(a, "@threadIdx.x"))
+    let thread = |e: &Expr| is(e, "@threadIdx.x") || is(e, "@threadIdx.last");
+    operands(e, Fun::Add).is_some_and(|[a, b]| start(a) && thread(b) || start(b) && thread(a))
 }
 
 /// Whether threads ask for their place along x only as `blockIdx.x * blockDim.x + threadIdx.x`: then a row of blocks may
-/// be run as if it were one long block.
+/// be run as if it were one long block, unless they wait for one another.
 pub fn is_in_grid(module: &Module) -> bool {
     module.functions.iter().all(|function| {
         let places = Places::of(function);

@@ -4,6 +4,7 @@
 //! remainder. A short last chunk goes through copies on the stack. An operand whose `step` is 0 is one chunk of equal
 //! elements, read again and again, so that scalars need neither full tiles nor functions of their own.
 
+mod few;
 pub(crate) mod fold;
 pub(crate) mod lanes;
 mod random;
@@ -18,6 +19,8 @@ use cuprous_core::{DType, Fun};
 
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{All, is_scalar};
+
+pub(crate) use few::{FEW, few};
 
 /// Elements in a chunk.
 pub(crate) const CHUNK: usize = 128;

@@ -3,6 +3,7 @@
 
 use cuprous_core::{DType, Fun, for_each_fun};
 
+use super::few::{Few1, Few2};
 use super::{Bin, MapFn, Un, binary as binary_entry, scalar, unary as unary_entry};
 use crate::isa::Isa;
 use crate::math::{
@@ -134,3 +135,20 @@ macro_rules! expand {
     };
 }
 for_each_fun!(expand);
+
+macro_rules! few {
+    ($($one:ident)*; $($two:ident)*) => {
+        /// The entry for one element or a group of them.
+        pub(super) fn few<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
+            Some(match (fun, d) {
+                $((Fun::$one, DType::F32) => S::entry::<Few1<table::$one, F32<S>>>(),
+                  (Fun::$one, DType::F64) => S::entry::<Few1<table::$one, F64<S>>>(),)*
+                $((Fun::$two, DType::F32) => S::entry::<Few2<table::$two, F32<S>>>(),
+                  (Fun::$two, DType::F64) => S::entry::<Few2<table::$two, F64<S>>>(),)*
+                _ => return None,
+            })
+        }
+    };
+}
+few!(Sin Cos Tan Exp Exp2 Expm1 Log Log2 Log10 Log1p Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh
+    Erf Erfc; Arctan2 Power);

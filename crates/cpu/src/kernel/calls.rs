@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKi
 use cranelift_module::Module as _;
 use cuprous_core::{DType, Error, Kind as Sort, Result};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
+use cuprous_kernel::strides::LAST;
 use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
@@ -61,6 +62,9 @@ impl Body<'_, '_, '_> {
                 (0, 0, Some(x)) => x,
                 _ => self.places[what][axis],
             }]);
+        }
+        if row.host == LAST.host {
+            return Ok(smallvec![self.b.ins().iadd_imm_s(self.width, -1)]);
         }
         if let (true, Some(answer)) = (row.waits, self.answer) {
             return Ok(smallvec![answer]);
@@ -139,10 +143,9 @@ impl Body<'_, '_, '_> {
     /// The thread's number in its block.
     pub(super) fn linear(&mut self) -> Value {
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
-        let [width, height, _] = self.places[1];
-        let row = self.b.ins().imul(z, height);
+        let row = self.b.ins().imul(z, self.places[1][1]);
         let row = self.b.ins().iadd(row, y);
-        let start = self.b.ins().imul(row, width);
+        let start = self.b.ins().imul(row, self.width);
         self.b.ins().iadd(start, x)
     }
 

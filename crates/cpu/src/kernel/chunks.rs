@@ -122,17 +122,29 @@ impl Body<'_, '_, '_> {
         let to = Type::int_with_byte_size(u16::from(size) / 2).and_then(|t| t.by(32 / u32::from(size)));
         let to = to.unwrap_or(types::I8X16);
         let kept: Vec<u8> = (0..32u8).filter(|b| b % size < size / 2).collect();
-        let kept = self.b.func.dfg.immediates.push(ConstantData::from(&kept[..]));
+        let halves = chunks.chunks(2).map(|pair| self.shuffled([pair[0], pair[pair.len() - 1]], to, &kept));
+        halves.collect()
+    }
+
+    /// A vector with its upper half below.
+    pub(super) fn high_half(&mut self, chunk: Value) -> Value {
+        let (t, kept) = (self.b.func.dfg.value_type(chunk), Vec::from_iter((8..16).chain(0..8)));
+        self.shuffled([chunk; 2], t, &kept)
+    }
+
+    /// The lower halves of pairs of vectors as vectors.
+    pub(super) fn low_halves(&mut self, chunks: &Chunks) -> Chunks {
+        let (t, kept) = (self.b.func.dfg.value_type(chunks[0]), Vec::from_iter((0..8).chain(16..24)));
+        chunks.chunks(2).map(|pair| self.shuffled([pair[0], pair[1]], t, &kept)).collect()
+    }
+
+    /// Bytes of two vectors, by their numbers, as a vector.
+    fn shuffled(&mut self, pair: [Value; 2], to: Type, kept: &[u8]) -> Value {
+        let kept = self.b.func.dfg.immediates.push(ConstantData::from(kept));
         let little = MemFlagsData::new().with_endianness(Endianness::Little);
-        let mut halves = Chunks::new();
-        for pair in chunks.chunks(2) {
-            let (a, b) = (pair[0], pair[pair.len() - 1]);
-            let a = self.b.ins().bitcast(types::I8X16, little, a);
-            let b = self.b.ins().bitcast(types::I8X16, little, b);
-            let both = self.b.ins().shuffle(a, b, kept);
-            halves.push(if to == types::I8X16 { both } else { self.b.ins().bitcast(to, little, both) });
-        }
-        halves
+        let [a, b] = pair.map(|c| self.b.ins().bitcast(types::I8X16, little, c));
+        let both = self.b.ins().shuffle(a, b, kept);
+        if to == types::I8X16 { both } else { self.b.ins().bitcast(to, little, both) }
     }
 
     /// The number of a lane.

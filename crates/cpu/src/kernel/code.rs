@@ -15,7 +15,9 @@ use smallvec::SmallVec;
 
 use super::host::offset;
 use super::jit::{Shared, by_memory};
+use super::regions::Neighbours;
 use super::values::{Values, parts};
+use super::wide::WIDTH;
 
 /// Bytes of an array declared in a kernel, so that the next one may begin after it.
 pub(super) fn array_bytes(array: &LocalArray) -> usize {
@@ -53,6 +55,8 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) context: Value,
     /// What choices around say: variables that are at least so large.
     pub(super) facts: Vec<(usize, i64)>,
+    /// Threads of a row.
+    pub(super) width: Value,
     /// The end of the blocks that are run together, and the one that runs.
     pub(super) last_block: Value,
     /// See above.
@@ -88,6 +92,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             scratch: None,
             level: false,
             facts: Vec::new(),
+            width: none,
             last_block: none,
             block_x: None,
             context: none,
@@ -121,8 +126,11 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
         self.load_places();
-        if self.shared.plan.is_some() {
+        if let Some(plan) = &self.shared.plan {
             self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
+            if plan.neighbours == Neighbours::AsOne {
+                self.width = self.b.ins().imul(self.width, params[2]);
+            }
         }
         self.load_arguments(params[0]);
         self.declare_arrays()?;
@@ -176,6 +184,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
                 self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
         }
+        self.width = self.places[1][0];
     }
 
     /// Arguments as [`cuprous_kernel::abi`] lays them out.
@@ -337,13 +346,18 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         Ok(self.b.inst_results(call).first().copied())
     }
 
-    /// Addresses of three operands and a result in memory, 16 bytes each.
+    /// Addresses of a result and three operands in memory, each of a group of lanes.
     pub(super) fn scratch(&mut self) -> [Value; 4] {
         let slots = match self.scratch {
             Some(slots) => slots,
             None => {
-                let made = [(); 4]
-                    .map(|()| self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4)));
+                let made = [(); 4].map(|()| {
+                    self.b.create_sized_stack_slot(StackSlotData::new(
+                        StackSlotKind::ExplicitSlot,
+                        16 * WIDTH as u32,
+                        4,
+                    ))
+                });
                 self.scratch = Some(made);
                 made
             }

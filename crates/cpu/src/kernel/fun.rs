@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use super::code::Body;
 use super::host;
 use super::values::{Values, parts, register};
-use crate::blocks;
+use crate::blocks::{self, MapFn};
 
 impl Body<'_, '_, '_> {
     pub(super) fn fun(&mut self, fun: Fun, d: DType, args: &[Expr]) -> Result<Values> {
@@ -35,6 +35,9 @@ impl Body<'_, '_, '_> {
             if let Some(value) = found {
                 return Ok(smallvec![value]);
             }
+        }
+        if let Some(function) = blocks::few(fun, d) {
+            return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
         self.by_block(fun, &vec![d; operands.len()], operands)
     }
@@ -273,6 +276,11 @@ impl Body<'_, '_, '_> {
             let name = fun.op().name;
             return Err(Error::not_implemented(format!("[kernel] {name} is not supported on the CPU yet")));
         };
+        self.map_one(function, types, operands, out)
+    }
+
+    /// A block function of one element.
+    fn map_one(&mut self, function: MapFn, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
         let memory = self.scratch();
         for ((values, &d), &at) in operands.iter().zip(types).zip(&memory[1..]) {
             for (k, &value) in values.iter().enumerate() {
@@ -280,8 +288,7 @@ impl Body<'_, '_, '_> {
                 self.b.ins().store(Self::trusted(), value, at, offset);
             }
         }
-        let function = self.b.ins().iconst(types::I64, function as usize as i64);
-        self.call_library("host_map", &[function, memory[0], memory[1], memory[2], memory[3]], None)?;
+        self.call_map(function, 1, memory)?;
         let size = out.component().size() as i32;
         let types = parts(&cuprous_kernel::Ty::Scalar(out));
         Ok(types
@@ -289,6 +296,14 @@ impl Body<'_, '_, '_> {
             .enumerate()
             .map(|(k, &t)| self.b.ins().load(t, Self::trusted(), memory[0], k as i32 * size))
             .collect())
+    }
+
+    /// A block function of `n` elements: their place, and those of operands.
+    pub(super) fn call_map(&mut self, function: MapFn, n: i64, [out, a, b, c]: [Value; 4]) -> Result<()> {
+        let function = self.b.ins().iconst(types::I64, function as usize as i64);
+        let n = self.b.ins().iconst(types::I64, n);
+        self.call_library("host_map", &[function, n, out, a, b, c], None)?;
+        Ok(())
     }
 
     // --- conversions of numbers

@@ -13,11 +13,12 @@ use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, Mo
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::ir::{Kind, any_expr};
+use cuprous_kernel::prepare::prepare;
 use cuprous_kernel::types::Ty;
 
 use super::code::Body;
 use super::host::{self, Env};
-use super::regions::{Neighbours, Plan};
+use super::regions::{Plan, Strip};
 use super::values;
 
 /// The function of one thread: arguments, environment, place in the block.
@@ -35,8 +36,8 @@ pub(super) struct Code {
     pub(super) bytes: usize,
     /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
     pub(super) kept: Option<(usize, usize)>,
-    /// Whether it runs several blocks.
-    pub(super) strips: bool,
+    /// How many blocks it runs.
+    pub(super) strip: Strip,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
@@ -122,10 +123,10 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
-    cuprous_kernel::prepare::prepare(&mut ir.functions[0]);
-    let ir = &ir;
-    let ends = may_end(ir);
-    let plan = Plan::of(ir, &ends).map(Rc::new);
+    cuprous_kernel::inline::inline(&mut ir);
+    let ends = may_end(&ir);
+    let (ir, plan) = planned(ir, &ends);
+    let (ir, plan) = (&ir, plan.map(Rc::new));
     let mut shared = Shared {
         jit: JITModule::new(builder),
         ir,
@@ -174,9 +175,22 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
-    let strips = shared.plan.as_ref().is_some_and(|plan| plan.neighbours != Neighbours::Apart);
+    let strip = shared.plan.as_ref().map_or(Strip::One, |plan| plan.strip());
     let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strips, _texts: shared.texts })
+    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strip, _texts: shared.texts })
+}
+
+/// The module as it is compiled, and its plan: with loops cut where one function runs a block's threads.
+fn planned(mut ir: Module, ends: &[bool]) -> (Module, Option<Plan>) {
+    let mut cut = ir.clone();
+    if prepare(&mut cut.functions[0], true)
+        && let Some(plan) = Plan::of(&cut, ends, true)
+    {
+        return (cut, Some(plan));
+    }
+    prepare(&mut ir.functions[0], false);
+    let plan = Plan::of(&ir, ends, false);
+    (ir, plan)
 }
 
 /// The optimizer, with vectors put back to where they are made of what was just read.

@@ -1,6 +1,7 @@
 //! User kernels as native code.
 //!
-//! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
+//! Functions that a kernel calls are put in place, and loops with far strides are cut into a few turns of all threads. A
+//! kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
 //! at a time where vectors can ([`wide`]), and two rows where that keeps vectors busy ([`pairs`]). Where threads wait at
 //! places that not all come to, or for others of their warp or grid, it becomes the function of one thread, and each
 //! thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its
@@ -55,8 +56,6 @@ pub(crate) struct CpuKernel {
     fault: Mutex<Option<(usize, Record)>>,
 }
 
-/// Threads of a row that are run together, of several blocks.
-const STRIP: usize = 4096;
 /// What a thread's own arrays may take.
 const MAX_LOCAL: usize = 256 << 10;
 
@@ -118,9 +117,7 @@ impl CpuKernel {
                 let mut next = first;
                 while next < last {
                     let block = next;
-                    // Threads along a row, of blocks of one row of the grid.
-                    let strip = STRIP.div_ceil(launch.block[0] as usize).min(gx - block % gx).min(last - block);
-                    let count = if self.code.strips { strip } else { 1 };
+                    let count = self.code.strip.blocks(launch.block).min(gx - block % gx).min(last - block);
                     next += count;
                     env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
                     let result = if self.code.kept.is_none() {

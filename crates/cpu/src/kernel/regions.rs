@@ -25,8 +25,10 @@ use super::host::offset;
 use super::values::{Values, parts};
 use super::wide::WIDTH;
 
-/// Threads of a block at most.
+/// Threads of a block at most, and of blocks that are run together if something is kept for each.
 const MOST: usize = 1024;
+/// Threads of a row that are run together, of several blocks.
+const STRIP: usize = 4096;
 /// Barriers that divide a kernel.
 const BARRIERS: [&str; 5] = ["@syncthreads", "@syncthreads_count", "@syncthreads_and", "@syncthreads_or", "@syncwarp"];
 
@@ -61,6 +63,28 @@ pub(super) enum Neighbours {
     InTurn,
     /// As one block of long rows: threads ask for nothing but their place in the grid.
     AsOne,
+}
+
+/// Which blocks of a row of the grid are run together.
+#[derive(Clone, Copy)]
+pub(super) enum Strip {
+    One,
+    /// Of so many threads in all.
+    Threads(usize),
+    /// Of rows of so many threads.
+    Row(usize),
+}
+
+impl Strip {
+    /// How many, of blocks of such a shape.
+    pub(super) fn blocks(self, block: [u32; 3]) -> usize {
+        let [width, height, depth] = block.map(|n| n as usize);
+        match self {
+            Strip::One => 1,
+            Strip::Threads(most) => (most / (width * height * depth)).max(1),
+            Strip::Row(most) => most.div_ceil(width),
+        }
+    }
 }
 
 /// A part of a block of statements.
@@ -153,8 +177,9 @@ fn any_expr_of(e: &Expr, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
 }
 
 impl Plan {
-    /// A plan, where one function may run all threads of a block; `ends` says where a thread may end.
-    pub(super) fn of(ir: &Module, ends: &[bool]) -> Option<Plan> {
+    /// A plan, where one function may run all threads of a block; `ends` says where a thread may end, `cut` whether
+    /// loops are cut, so that there are barriers which no thread asked for.
+    pub(super) fn of(ir: &Module, ends: &[bool], cut: bool) -> Option<Plan> {
         let kernel = ir.kernel();
         let lanes = Lanes::of(kernel);
         let total = occurrences(&kernel.body, kernel.vars.len());
@@ -168,7 +193,7 @@ impl Plan {
             clear: false,
             places: Places::of(kernel),
             total,
-            divided: ir.barriers,
+            divided: ir.barriers || cut,
             columns: ir.barriers
                 && any_expr(
                     &kernel.body,
@@ -180,8 +205,12 @@ impl Plan {
                 false => Neighbours::InTurn,
             },
         };
-        if !ir.barriers {
+        if !plan.divided {
             return Some(plan);
+        }
+        if plan.neighbours == Neighbours::InTurn {
+            // Rows of other blocks would come between.
+            return None;
         }
         let below = ir.functions[1..].iter().any(|f| has_barrier(&f.body));
         if below || ir.cooperative || ends[0] || has_return(&kernel.body) || !is_regular(&kernel.body, &plan.lanes) {
@@ -207,6 +236,22 @@ impl Plan {
         let own = kernel.arrays.iter().filter(|a| a.space == Space::Local);
         plan.local = own.map(array_bytes).sum();
         Some(plan)
+    }
+}
+
+impl Plan {
+    /// Whether a statement of a kernel that is divided says what is computed again wherever it is asked for.
+    fn is_known(&self, stmt: &Stmt) -> bool {
+        matches!(stmt.kind, StmtKind::Assign(v, _) if self.places.get(v).is_some())
+    }
+
+    /// Which blocks are run together.
+    pub(super) fn strip(&self) -> Strip {
+        match self.neighbours {
+            Neighbours::Apart => Strip::One,
+            _ if self.divided => Strip::Threads(MOST),
+            _ => Strip::Row(STRIP),
+        }
     }
 }
 
@@ -263,6 +308,7 @@ impl Body<'_, '_, '_> {
         }
         for piece in pieces(body, &plan.lanes) {
             match piece {
+                Piece::Run(part) if part.iter().all(|stmt| plan.is_known(stmt)) => {}
                 Piece::Run(part) => self.run(Work::Statements(part), part)?,
                 Piece::Level(stmt) => self.stmt(&stmt.kind)?,
                 Piece::Barrier(stmt, row, asked) => {
@@ -352,13 +398,7 @@ impl Body<'_, '_, '_> {
             _ => None,
         };
         let dims = self.places[1];
-        let width = match plan.neighbours {
-            Neighbours::AsOne => {
-                let blocks = self.b.ins().isub(self.last_block, self.places[0][0]);
-                self.b.ins().imul(blocks, dims[0])
-            }
-            _ => dims[0],
-        };
+        let width = self.width;
         let zero = self.b.ins().iconst(types::I32, 0);
         let layer = self.begin(self.thread[2], zero);
         self.inside(layer, 1, dims[2]);

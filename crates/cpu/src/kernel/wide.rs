@@ -16,9 +16,10 @@ use super::by_lane::names;
 use super::code::Body;
 use super::regions::Plan;
 use super::values::Values;
+use crate::blocks::FEW;
 
 /// Threads of a group.
-pub(super) const WIDTH: i64 = 16;
+pub(super) const WIDTH: i64 = FEW as i64;
 
 /// Vectors with a lane for each thread.
 pub(super) type Chunks = SmallVec<[Value; 8]>;

@@ -1,13 +1,14 @@
 //! Several threads at a time, as lanes of vectors: operations, and conversions of numbers.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value, types};
 use cuprous_core::{DType, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::Expr;
 
 use super::code::Body;
 use super::values::Values;
 use super::wide::{Chunks, WIDTH, Wide};
+use crate::blocks;
 
 fn float_compare(fun: Fun) -> Option<FloatCC> {
     Some(match fun {
@@ -111,11 +112,52 @@ impl Body<'_, '_, '_> {
             }
             return Ok(Wide::Each(chunks));
         }
-        if from == DType::I32 && to == DType::F32 {
-            let t = Self::vector(to);
-            return Ok(Wide::Each(chunks.into_iter().map(|c| self.b.ins().fcvt_from_sint(t, c)).collect()));
+        match (from, to) {
+            (DType::I32, DType::F32) => {
+                let t = Self::vector(to);
+                return Ok(Wide::Each(chunks.into_iter().map(|c| self.b.ins().fcvt_from_sint(t, c)).collect()));
+            }
+            (DType::I64 | DType::U64, DType::F64) => {
+                let signed = from == DType::I64;
+                return Ok(Wide::Each(chunks.into_iter().map(|c| self.doubles(c, signed)).collect()));
+            }
+            (DType::F32, DType::F64) => {
+                let halves = chunks.into_iter().flat_map(|c| {
+                    let high = self.high_half(c);
+                    [self.b.ins().fvpromote_low(c), self.b.ins().fvpromote_low(high)]
+                });
+                return Ok(Wide::Each(halves.collect()));
+            }
+            (DType::F64, DType::F32) => {
+                let halves: Chunks = chunks.into_iter().map(|c| self.b.ins().fvdemote(c)).collect();
+                return Ok(Wide::Each(self.low_halves(&halves)));
+            }
+            _ => {}
         }
         self.lane_by_lane(from, to, &[value], |body, v| Ok(body.convert(v, from, to)?[0]))
+    }
+
+    /// Integers of 64 bits as float64, rounded once: both halves as parts of numbers that they stand in exactly, the
+    /// upper one of 2^84 (and 2^63, which makes it natural), the lower one of 2^52.
+    fn doubles(&mut self, value: Value, signed: bool) -> Value {
+        let splat = |body: &mut Self, n: u64| {
+            let n = body.b.ins().iconst(types::I64, n as i64);
+            body.b.ins().splat(types::I64X2, n)
+        };
+        let least = splat(self, 0xffff_ffff);
+        let low = self.b.ins().band(value, least);
+        let below = splat(self, 0x4330_0000_0000_0000);
+        let low = self.b.ins().bor(low, below);
+        let high = self.b.ins().ushr_imm_s(value, 32);
+        let above = splat(self, 0x4530_0000_0000_0000 | if signed { 1 << 31 } else { 0 });
+        let high = self.b.ins().bxor(high, above);
+        let both = 2f64.powi(84) + 2f64.powi(52) + if signed { 2f64.powi(63) } else { 0.0 };
+        let both = self.b.ins().f64const(both);
+        let both = self.b.ins().splat(types::F64X2, both);
+        let plain = MemFlagsData::new().with_endianness(Endianness::Little);
+        let [low, high] = [low, high].map(|c| self.b.ins().bitcast(types::F64X2, plain, c));
+        let high = self.b.ins().fsub(high, both);
+        self.b.ins().fadd(high, low)
     }
 
     /// An operation for which there is no vector instruction.
@@ -137,6 +179,15 @@ impl Body<'_, '_, '_> {
     pub(super) fn wide_fun(&mut self, fun: Fun, d: DType, values: &[Wide], args: &[Expr]) -> Result<Wide> {
         if let Some(chunks) = self.vector_fun(fun, d, values, args) {
             return Ok(Wide::Each(chunks));
+        }
+        if let Some(function) = blocks::few(fun, d) {
+            let memory = self.scratch();
+            for (value, &at) in values.iter().zip(&memory[1..]) {
+                let chunks = self.chunks(value.clone(), d);
+                self.store_chunks(d, &chunks, at, 0);
+            }
+            self.call_map(function, WIDTH, memory)?;
+            return Ok(Wide::Each(self.load_chunks(d, memory[0], 0)));
         }
         let to = fun.result(d);
         let known = args.get(1).and_then(Expr::as_int);

@@ -227,27 +227,10 @@ impl<'a> Compiler<'a> {
 
     /// The functions that the kernel reaches, with numbers and names of their own.
     fn finish(self) -> ir::Module {
-        let mut all: Vec<Option<ir::Function>> = self.instances.into_iter().map(|i| i.code).collect();
         // Instances that only earlier walks called are left out.
-        let mut number = vec![usize::MAX; all.len()];
-        let mut order = vec![0];
-        number[0] = 0;
-        let mut next = 0;
-        while next < order.len() {
-            if let Some(code) = &all[order[next]] {
-                each_call(&code.body, &mut |callee| {
-                    if number[callee] == usize::MAX {
-                        number[callee] = order.len();
-                        order.push(callee);
-                    }
-                });
-            }
-            next += 1;
-        }
-        let mut functions: Vec<ir::Function> = order.iter().filter_map(|&k| all[k].take()).collect();
+        let mut functions = ir::called(self.instances.into_iter().map(|i| i.code).collect());
         let mut names: Vec<String> = Vec::new();
         for function in &mut functions {
-            renumber(&mut function.body, &number);
             let plain = function.name.clone();
             let mut k = 0;
             while names.contains(&function.name) {
@@ -274,32 +257,5 @@ impl<'a> Compiler<'a> {
         };
         (module.barriers, module.cooperative) = (calls(&|row| row.waits), calls(&|row| row.name == table::GRID_SYNC));
         module
-    }
-}
-
-fn each_call(body: &[ir::Stmt], f: &mut dyn FnMut(usize)) {
-    ir::each_expr(body, &mut |e| {
-        if let ir::Kind::Call(callee, _) = &e.kind {
-            f(*callee);
-        }
-    });
-}
-
-/// Calls stand only as the whole of an assignment or for their effect: see [`ir::Expr`].
-fn renumber(body: &mut [ir::Stmt], number: &[usize]) {
-    for stmt in body {
-        match &mut stmt.kind {
-            ir::StmtKind::Assign(_, e) | ir::StmtKind::Eval(e) => {
-                if let ir::Kind::Call(callee, _) = &mut e.kind {
-                    *callee = number[*callee];
-                }
-            }
-            ir::StmtKind::If { then, orelse, .. } => {
-                renumber(then, number);
-                renumber(orelse, number);
-            }
-            ir::StmtKind::While { body, .. } | ir::StmtKind::For { body, .. } => renumber(body, number),
-            _ => {}
-        }
     }
 }

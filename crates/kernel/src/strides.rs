@@ -1,0 +1,296 @@
+//! Grid-stride loops a few turns at a time, for devices that run the threads of a block one after the other.
+//!
+//! In `for i in range(cuda.grid(1), n, cuda.gridsize(1))` threads side by side read what lies side by side, and each
+//! goes on far away from it. One that ran to the loop's end before the next began would touch a page for every turn and
+//! use a few bytes of it; a turn of all threads would keep nothing in registers. So all threads make [`TURNS`] turns,
+//! then the next as many, with a barrier between them, which changes nothing: threads of a block are in no order. Known
+//! as strip mining and interchange (M. Wolfe, "More Iteration Space Tiling", Supercomputing 1989).
+
+use std::collections::HashMap;
+
+use cuprous_core::scalar::Number;
+use cuprous_core::{DType, Fun};
+
+use crate::ir::{Expr, Function, Kind, Space, Stmt, StmtKind, Var, VarId, any_expr, each_stmt};
+use crate::lanes::{Class, Lanes, exposed, leaves, occurrences};
+use crate::place::Places;
+use crate::prepare::{rename, rewrite_expr};
+use crate::size::Sizes;
+use crate::table::{Row, Slot, row};
+use crate::types::{BOOL, INT, Ty};
+
+/// `cuda.threadIdx.x` of the last thread of a row; no name that a kernel could call.
+pub static LAST: Row = Row {
+    name: "cuda.threadIdx.last",
+    params: &[],
+    defaults: &[],
+    ret: Slot::Is(DType::I32),
+    types: &[],
+    cuda: "(int)blockDim.x - 1",
+    host: "@threadIdx.last",
+    effect: false,
+    waits: false,
+    place: true,
+};
+
+/// Turns that a thread makes before the next thread makes as many.
+const TURNS: i64 = 4;
+/// Bits of the numbers that count turns, so that nothing overflows.
+const BITS: u32 = 60;
+/// Bytes that a thread may carry from turn to turn: they go through memory.
+const CARRIED: usize = 32;
+
+/// Cuts the loops of a kernel, which has barriers afterwards: whether there were any.
+pub fn cut(function: &mut Function) -> bool {
+    // A thread's own arrays would have to be kept for all threads.
+    if function.arrays.iter().any(|array| array.space == Space::Local) {
+        return false;
+    }
+    let (lanes, places, sizes) = (Lanes::of(function), Places::of(function), Sizes::of(function));
+    let total = occurrences(&function.body, function.vars.len());
+    let mut body = std::mem::take(&mut function.body);
+    let mut cutter = Cutter { function, lanes, places, sizes, total, found: false };
+    cutter.block(&mut body);
+    let found = cutter.found;
+    function.body = body;
+    found
+}
+
+struct Cutter<'a> {
+    function: &'a mut Function,
+    lanes: Lanes,
+    places: Places,
+    sizes: Sizes,
+    total: Vec<u32>,
+    found: bool,
+}
+
+fn fun(fun: Fun, a: Expr, b: Expr) -> Expr {
+    Expr::new(INT, Kind::Fun(fun, DType::I64, vec![a, b]))
+}
+
+fn compare(f: Fun, a: Expr, b: Expr) -> Expr {
+    Expr::new(BOOL, Kind::Fun(f, DType::I64, vec![a, b]))
+}
+
+fn var(v: VarId) -> Expr {
+    Expr::new(INT, Kind::Var(v))
+}
+
+impl Cutter<'_> {
+    /// Statements that all threads of a block come to.
+    fn block(&mut self, body: &mut Vec<Stmt>) {
+        for mut stmt in std::mem::take(body) {
+            if let Some(last) = self.last(&stmt) {
+                self.found = true;
+                body.extend(self.parts(stmt, last));
+                continue;
+            }
+            if self.lanes.control(&stmt) == Class::Block {
+                match &mut stmt.kind {
+                    StmtKind::If { then, orelse, .. } => {
+                        self.block(then);
+                        self.block(orelse);
+                    }
+                    StmtKind::While { body, .. } | StmtKind::For { body, .. } => self.block(body),
+                    _ => {}
+                }
+            }
+            body.push(stmt);
+        }
+    }
+
+    /// Where the last thread of a block begins a loop that is worth cutting.
+    fn last(&self, stmt: &Stmt) -> Option<Expr> {
+        let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
+        let Class::Step(1..) = self.lanes.class(start) else { return None };
+        let uniform = [stop, step].into_iter().all(|e| self.lanes.class(e) == Class::Block);
+        let small = start.ty == INT && self.sizes.natural(start) && self.sizes.bits(start) <= BITS;
+        let own = occurrences(std::slice::from_ref(stmt), self.total.len())[*var] == self.total[*var];
+        let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+        let plain = !waits && !leaves(body, true) && !has_loop(body);
+        if !uniform || !small || !own || !plain || !self.goes_far(body) || !self.is_light(*var, body) {
+            return None;
+        }
+        let mut last = self.places.expand(start)?;
+        let mut along = true;
+        rewrite_expr(&mut last, &mut |e| {
+            let Kind::Builtin(row, _) = &e.kind else { return };
+            match row.host {
+                "@threadIdx.x" => e.kind = Kind::Builtin(&LAST, Vec::new()),
+                "@threadIdx.y" | "@threadIdx.z" => along = false,
+                _ => {}
+            }
+        });
+        along.then_some(last)
+    }
+
+    /// Whether a body goes through an array of which threads side by side have neighbours.
+    fn goes_far(&self, body: &[Stmt]) -> bool {
+        let steps = |array: &Expr, indices: &[Expr]| {
+            let own = matches!(array.kind, Kind::Declared(_));
+            !own && indices.last().is_some_and(|i| matches!(self.lanes.class(i), Class::Step(_)))
+        };
+        let mut stores = false;
+        each_stmt(body, &mut |stmt| {
+            stores |= matches!(&stmt.kind, StmtKind::Store { array, indices, .. } if steps(array, indices));
+        });
+        stores || any_expr(body, &mut |e| matches!(&e.kind, Kind::Load(array, indices) if steps(array, indices)))
+    }
+
+    /// Whether a thread carries little from turn to turn.
+    fn is_light(&self, counter: VarId, body: &[Stmt]) -> bool {
+        let differs = |&v: &VarId| v != counter && self.lanes.vars[v] != Class::Block && self.places.get(v).is_none();
+        let carried: Vec<VarId> = exposed(body).into_iter().filter(differs).collect();
+        let types = || carried.iter().map(|&v| &self.function.vars[v].ty);
+        types().all(|ty| ty.scalar().is_some()) && types().map(Ty::item_size).sum::<usize>() <= CARRIED
+    }
+
+    /// New variables in place of those that nobody else knows: the turns that all threads make and the others have
+    /// their own, as only the others make threads differ.
+    fn others(&mut self, counter: VarId, body: &[Stmt]) -> HashMap<VarId, VarId> {
+        let counts = occurrences(body, self.total.len());
+        let open = exposed(body);
+        let all = counts.iter().zip(&self.total).enumerate();
+        let own = all.filter(|(v, (here, all))| *v == counter || **here > 0 && here == all && !open.contains(v));
+        let own: Vec<VarId> = own.map(|(v, _)| v).collect();
+        let mut other = |v: VarId| {
+            let of = self.function.vars[v].clone();
+            self.function.vars.push(of);
+            (v, self.function.vars.len() - 1)
+        };
+        own.into_iter().map(&mut other).collect()
+    }
+
+    fn variable(&mut self, name: &str) -> VarId {
+        self.function.vars.push(Var { name: name.into(), ty: INT });
+        self.function.vars.len() - 1
+    }
+
+    /// The turns that all threads make, some at a time, and the others.
+    fn parts(&mut self, stmt: Stmt, last: Expr) -> Vec<Stmt> {
+        let line = stmt.line;
+        let new = |kind: StmtKind| Stmt { line, kind };
+        let StmtKind::For { var: i, start, stop, step, body } = stmt.kind else { return vec![stmt] };
+        let [first, end, by, at, most, done, turn] =
+            ["first", "end", "by", "at", "most", "done", "turn"].map(|name| self.variable(name));
+        let int = |n: i64| Expr::number(Number::Int(n.into()), DType::I64);
+        let less = |a: Expr, b: Expr| compare(Fun::Less, a, b);
+        let and = |a: Expr, b: Expr| Expr::new(BOOL, Kind::And(Box::new(a), Box::new(b)));
+        // Loops that count down, or very far, are left to the rest.
+        let plain = [
+            less(int(0), var(by)),
+            less(var(by), int(1 << 31)),
+            less(var(at), var(end)),
+            less(var(end), int(1 << BITS)),
+        ];
+        let plain = plain.into_iter().reduce(and).unwrap_or_else(|| Expr::bool(false));
+        let full = fun(Fun::Subtract, var(end), fun(Fun::Multiply, var(by), int(TURNS - 1)));
+        let most_is = Expr::new(INT, Kind::Select(Box::new(plain), Box::new(full), Box::new(var(at))));
+        // Below `end`, which a mask says to those who ask whether an index may be negative.
+        let from_first = |far: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, far, int((1 << BITS) - 1)));
+        let far = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(turn)));
+        let mut one = vec![new(StmtKind::Assign(i, from_first(far)))];
+        one.extend(body.iter().cloned());
+        let others = self.others(i, &body);
+        rename(&mut one, &|v| others.get(&v).copied().unwrap_or(v));
+        let turns = StmtKind::For { var: turn, start: int(0), stop: int(TURNS), step: int(1), body: one };
+        let next = |v: VarId| new(StmtKind::Assign(v, fun(Fun::Add, var(v), fun(Fun::Multiply, var(by), int(TURNS)))));
+        let rest = StmtKind::For { var: i, start: from_first(var(done)), stop: var(end), step: var(by), body };
+        vec![
+            new(StmtKind::Assign(end, stop)),
+            new(StmtKind::Assign(by, step)),
+            new(StmtKind::Assign(at, last)),
+            new(StmtKind::Assign(most, most_is)),
+            new(StmtKind::Assign(done, int(0))),
+            new(StmtKind::Assign(first, start)),
+            new(StmtKind::While {
+                test: less(var(at), var(most)),
+                body: vec![new(turns), barrier(line), next(at), next(done)],
+            }),
+            new(rest),
+        ]
+    }
+}
+
+/// Whether there is a loop: then memory is not what takes the time, or goes by that loop's order.
+fn has_loop(body: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::While { .. } | StmtKind::For { .. }));
+    found
+}
+
+fn barrier(line: u32) -> Stmt {
+    let all = Expr::number(Number::Int(u32::MAX.into()), DType::U32);
+    let wait = row("cuda.syncwarp").map_or(Kind::Nothing, |row| Kind::Builtin(row, vec![all]));
+    Stmt { line, kind: StmtKind::Eval(Expr::new(Ty::None, wait)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{ArrayTy, Order};
+
+    fn place(name: &str) -> Expr {
+        let kind = row(name).map_or(Kind::Nothing, |row| Kind::Builtin(row, Vec::new()));
+        Expr::new(INT, Kind::Cast(Box::new(Expr::new(Ty::Scalar(DType::I32), kind))))
+    }
+
+    /// `for i in range(thread, n, by): total += a[i]`, of `a`, `n`, `i` and `total`.
+    fn summed(by: Expr, inner: Option<StmtKind>) -> Function {
+        let stmt = |kind: StmtKind| Stmt { line: 1, kind };
+        let array = Ty::Array(ArrayTy::new(DType::I64, 1, Order::C));
+        let a = Expr::new(array.clone(), Kind::Var(0));
+        let load = Expr::new(INT, Kind::Load(Box::new(a), vec![var(2)]));
+        let mut body = vec![stmt(StmtKind::Assign(3, fun(Fun::Add, var(3), load)))];
+        body.extend(inner.map(stmt));
+        let start = place("cuda.threadIdx.x");
+        let turns = StmtKind::For { var: 2, start, stop: var(1), step: by, body };
+        let var = |name: &str, ty: &Ty| Var { name: name.into(), ty: ty.clone() };
+        Function {
+            name: "f".into(),
+            file: String::new(),
+            lines: Vec::new(),
+            first_line: 1,
+            vars: vec![var("a", &array), var("n", &INT), var("i", &INT), var("total", &INT)],
+            params: 2,
+            ret: Ty::None,
+            body: vec![stmt(StmtKind::Assign(3, Expr::int(0))), stmt(turns)],
+            arrays: Vec::new(),
+            writes: Default::default(),
+        }
+    }
+
+    #[test]
+    fn all_threads_make_some_turns_between_barriers() {
+        let mut function = summed(place("cuda.blockDim.x"), None);
+        assert!(cut(&mut function));
+        let lanes = Lanes::of(&function);
+        let mut turns = 0;
+        each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::While { body, .. } = &stmt.kind {
+                assert_eq!(lanes.control(stmt), Class::Block, "all threads of a block stay together");
+                assert!(
+                    matches!(&body[1].kind, StmtKind::Eval(e) if matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+                );
+                turns += 1;
+            }
+            if let StmtKind::Assign(i, e) = &stmt.kind
+                && function.vars[*i].name == "i"
+            {
+                assert_eq!(lanes.class(e), Class::Step(1));
+                assert!(Sizes::of(&function).natural(e));
+                turns += 1;
+            }
+        });
+        assert_eq!(turns, 2);
+    }
+
+    #[test]
+    fn loops_stay_whole_where_a_cut_gains_nothing() {
+        assert!(!cut(&mut summed(var(3), None)), "threads go different ways");
+        let again = StmtKind::While { test: Expr::bool(false), body: Vec::new() };
+        assert!(!cut(&mut summed(place("cuda.blockDim.x"), Some(again))), "another loop inside");
+        assert!(!cut(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a way out");
+    }
+}
