@@ -150,5 +150,5 @@ macro_rules! few {
         }
     };
 }
-few!(Sin Cos Tan Exp Exp2 Expm1 Log Log2 Log10 Log1p Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh
-    Erf Erfc; Arctan2 Power);
+few!(Sin Cos Tan Exp Exp2 Expm1 Log Log2 Log10 Log1p Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh;
+    Arctan2 Power);

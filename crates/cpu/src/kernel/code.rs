@@ -63,6 +63,8 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) block_x: Option<Value>,
     /// What a barrier answers.
     pub(super) answer: Option<Value>,
+    /// Whether threads of the region go in groups of lanes.
+    pub(super) groups: bool,
     /// The vectors of variables, and room for their lanes.
     pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
     /// See above.
@@ -97,6 +99,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             block_x: None,
             context: none,
             answer: None,
+            groups: false,
             wide: vec![SmallVec::new(); function.vars.len()],
             slots: vec![None; function.vars.len()],
         }

@@ -1,5 +1,6 @@
-//! Rows of the operation table: instructions where there are some, else a function of the C library, else the block
-//! function with which arrays compute it.
+//! Rows of the operation table: instructions where there are some, else a function of the C library, which is the faster
+//! one for one number, else the block function with which arrays compute it. Threads beside groups of lanes have that
+//! function too, so that all find the same.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
@@ -26,6 +27,10 @@ impl Body<'_, '_, '_> {
         if let Some(values) = self.complex(fun, d, operands) {
             return Ok(values);
         }
+        let few = blocks::few(fun, d);
+        if let (true, Some(function)) = (self.groups, few) {
+            return self.map_one(function, &vec![d; operands.len()], operands, d);
+        }
         if !d.is_complex() && !matches!(d, DType::F16 | DType::BF16) {
             let flat: Vec<Value> = operands.iter().map(|v| v[0]).collect();
             let found = match d {
@@ -36,7 +41,7 @@ impl Body<'_, '_, '_> {
                 return Ok(smallvec![value]);
             }
         }
-        if let Some(function) = blocks::few(fun, d) {
+        if let Some(function) = few {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
         self.by_block(fun, &vec![d; operands.len()], operands)

@@ -183,16 +183,56 @@ functions! {
         unsafe { at.write_bytes(0, bytes) }
     }
     // --- functions of the C library
+    sin_f64(x: f64) -> f64 { x.sin() }
+    cos_f64(x: f64) -> f64 { x.cos() }
+    tan_f64(x: f64) -> f64 { x.tan() }
+    exp_f64(x: f64) -> f64 { x.exp() }
+    exp2_f64(x: f64) -> f64 { x.exp2() }
+    expm1_f64(x: f64) -> f64 { x.exp_m1() }
+    log_f64(x: f64) -> f64 { x.ln() }
+    log2_f64(x: f64) -> f64 { x.log2() }
+    log10_f64(x: f64) -> f64 { x.log10() }
+    log1p_f64(x: f64) -> f64 { x.ln_1p() }
+    arcsin_f64(x: f64) -> f64 { x.asin() }
+    arccos_f64(x: f64) -> f64 { x.acos() }
+    arctan_f64(x: f64) -> f64 { x.atan() }
+    sinh_f64(x: f64) -> f64 { x.sinh() }
+    cosh_f64(x: f64) -> f64 { x.cosh() }
+    tanh_f64(x: f64) -> f64 { x.tanh() }
     cbrt_f64(x: f64) -> f64 { x.cbrt() }
+    arctan2_f64(x: f64, y: f64) -> f64 { x.atan2(y) }
     hypot_f64(x: f64, y: f64) -> f64 { x.hypot(y) }
+    power_f64(x: f64, y: f64) -> f64 { x.powf(y) }
     fmod_f64(x: f64, y: f64) -> f64 { x % y }
     remainder_f64(x: f64, y: f64) -> f64 { remainder(x, y) }
     floor_divide_f64(x: f64, y: f64) -> f64 { floor_divide(x, y) }
+    erf_f64(x: f64) -> f64 { libm::erf(x) }
+    erfc_f64(x: f64) -> f64 { libm::erfc(x) }
+    sin_f32(x: f32) -> f32 { x.sin() }
+    cos_f32(x: f32) -> f32 { x.cos() }
+    tan_f32(x: f32) -> f32 { x.tan() }
+    exp_f32(x: f32) -> f32 { x.exp() }
+    exp2_f32(x: f32) -> f32 { x.exp2() }
+    expm1_f32(x: f32) -> f32 { x.exp_m1() }
+    log_f32(x: f32) -> f32 { x.ln() }
+    log2_f32(x: f32) -> f32 { x.log2() }
+    log10_f32(x: f32) -> f32 { x.log10() }
+    log1p_f32(x: f32) -> f32 { x.ln_1p() }
+    arcsin_f32(x: f32) -> f32 { x.asin() }
+    arccos_f32(x: f32) -> f32 { x.acos() }
+    arctan_f32(x: f32) -> f32 { x.atan() }
+    sinh_f32(x: f32) -> f32 { x.sinh() }
+    cosh_f32(x: f32) -> f32 { x.cosh() }
+    tanh_f32(x: f32) -> f32 { x.tanh() }
     cbrt_f32(x: f32) -> f32 { x.cbrt() }
+    arctan2_f32(x: f32, y: f32) -> f32 { x.atan2(y) }
     hypot_f32(x: f32, y: f32) -> f32 { x.hypot(y) }
+    power_f32(x: f32, y: f32) -> f32 { x.powf(y) }
     fmod_f32(x: f32, y: f32) -> f32 { x % y }
     remainder_f32(x: f32, y: f32) -> f32 { remainder(x.into(), y.into()) as f32 }
     floor_divide_f32(x: f32, y: f32) -> f32 { floor_divide(x.into(), y.into()) as f32 }
+    erf_f32(x: f32) -> f32 { libm::erff(x) }
+    erfc_f32(x: f32) -> f32 { libm::erfcf(x) }
     // --- rows of the table of builtins
     fma_f64(a: f64, b: f64, c: f64) -> f64 { a.mul_add(b, c) }
     fma_f32(a: f32, b: f32, c: f32) -> f32 { a.mul_add(b, c) }

@@ -397,6 +397,7 @@ impl Body<'_, '_, '_> {
             Work::Statements(body) if self.is_worth(plan, body) => Some(body),
             _ => None,
         };
+        self.groups = vectors.is_some();
         let dims = self.places[1];
         let width = self.width;
         let zero = self.b.ins().iconst(types::I32, 0);
@@ -429,6 +430,7 @@ impl Body<'_, '_, '_> {
         }
         self.next(layer, 1);
         self.level = true;
+        self.groups = false;
         Ok(())
     }
 
