@@ -119,13 +119,6 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         if self.number == 0 { self.write_kernel(&params) } else { self.write_function(&params) }
     }
 
-    /// Says that all is written. Blocks are sealed the last ones first: so a variable that only an outer loop changes is found
-    /// to be the same throughout an inner one, which neither the optimizer nor the order of the blocks would find.
-    pub(super) fn seal(&mut self) {
-        let blocks = self.b.func.dfg.num_blocks() as u32;
-        (0..blocks).rev().for_each(|k| self.b.seal_block(Block::from_u32(k)));
-    }
-
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
         self.load_places();

@@ -165,7 +165,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         let config = shared.jit.target_config();
         let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
         body.write()?;
-        body.seal();
+        body.b.seal_all_blocks();
         body.b.finalize(config);
         listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
         optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
@@ -196,6 +196,7 @@ fn planned(mut ir: Module, ends: &[bool]) -> (Module, Option<Plan>) {
 /// The optimizer, with vectors put back to where they are made of what was just read.
 fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), CodegenError> {
     let mut control = ControlPlane::default();
+    super::phis::remove_same(&mut context.func);
     context.optimize(jit.isa(), &mut control)?;
     context.egraph_pass(jit.isa(), &mut control)?;
     super::schedule::schedule(context);

@@ -1,11 +1,11 @@
 //! User kernels as native code.
 //!
-//! Functions that a kernel calls are put in place, and loops with far strides are cut into a few turns of all threads. A
-//! kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
-//! at a time where vectors can ([`wide`]), and two rows where that keeps vectors busy ([`pairs`]). Where threads wait at
-//! places that not all come to, or for others of their warp or grid, it becomes the function of one thread, and each
-//! thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run by one of them, so its
-//! shared memory and its warps are that core's alone, and only atomic operations must be atomic.
+//! Functions that a kernel calls are put in place, and loops with far strides are cut into a few turns of all threads.
+//! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
+//! at a time where vectors can ([`wide`]), and some rows at a time where that keeps vectors or memory busy ([`rows`]).
+//! Where threads wait at places that not all come to, or for others of their warp or grid, it becomes the function of
+//! one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run
+//! by one of them, so its shared memory and its warps are that core's alone, and only atomic operations must be atomic.
 
 mod address;
 mod by_lane;
@@ -19,8 +19,9 @@ mod fun;
 mod host;
 mod jit;
 mod libdevice;
-mod pairs;
+mod phis;
 mod regions;
+mod rows;
 mod schedule;
 mod stmt;
 mod values;

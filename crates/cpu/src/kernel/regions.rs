@@ -257,7 +257,7 @@ impl Plan {
 
 /// What is done for each thread of a region.
 #[derive(Clone, Copy)]
-enum Work<'a> {
+pub(super) enum Work<'a> {
     Statements(&'a [Stmt]),
     /// Adds up answers of all threads.
     Vote(&'a Expr, &'static Row, Variable),
@@ -275,7 +275,7 @@ pub(super) struct Region {
 }
 
 /// A loop that is being written: its counter, head and end.
-type Turn = (Variable, Block, Block);
+pub(super) type Turn = (Variable, Block, Block);
 
 impl Body<'_, '_, '_> {
     fn plan(&self) -> Option<Rc<Plan>> {
@@ -329,7 +329,7 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    fn begin(&mut self, counter: Variable, first: Value) -> Turn {
+    pub(super) fn begin(&mut self, counter: Variable, first: Value) -> Turn {
         self.b.def_var(counter, first);
         let (head, end) = (self.b.create_block(), self.b.create_block());
         self.b.ins().jump(head, &[]);
@@ -338,7 +338,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// Goes on while the last of the next `lanes` threads is one of the block's.
-    fn inside(&mut self, (counter, _, end): Turn, lanes: i64, extent: Value) {
+    pub(super) fn inside(&mut self, (counter, _, end): Turn, lanes: i64, extent: Value) {
         let body = self.b.create_block();
         let at = self.b.use_var(counter);
         let last = if lanes == 1 { at } else { self.b.ins().iadd_imm_s(at, lanes - 1) };
@@ -347,7 +347,7 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(body);
     }
 
-    fn next(&mut self, (counter, head, end): Turn, lanes: i64) {
+    pub(super) fn next(&mut self, (counter, head, end): Turn, lanes: i64) {
         let at = self.b.use_var(counter);
         let at = self.b.ins().iadd_imm_s(at, lanes);
         self.b.def_var(counter, at);
@@ -399,7 +399,6 @@ impl Body<'_, '_, '_> {
         };
         self.groups = vectors.is_some();
         let dims = self.places[1];
-        let width = self.width;
         let zero = self.b.ins().iconst(types::I32, 0);
         let layer = self.begin(self.thread[2], zero);
         self.inside(layer, 1, dims[2]);
@@ -407,21 +406,18 @@ impl Body<'_, '_, '_> {
         if plan.columns {
             self.by_columns(plan, &region, work, vectors)?;
         } else {
-            let row = self.begin(self.thread[1], zero);
+            let top = match vectors {
+                Some(body) if plan.has_streams(body) => self.bands(plan, &region, body)?,
+                _ => zero,
+            };
+            let row = self.begin(self.thread[1], top);
             self.inside(row, 1, dims[1]);
             let strip = (plan.neighbours == Neighbours::InTurn).then(|| self.next_block());
-            let mut first = zero;
-            if let Some(body) = vectors {
-                let group = self.begin(self.thread[0], zero);
-                self.inside(group, WIDTH, width);
-                self.group(plan, &region, body)?;
-                self.next(group, WIDTH);
-                first = self.b.use_var(self.thread[0]);
-            }
-            let turn = self.begin(self.thread[0], first);
-            self.inside(turn, 1, width);
-            self.one_thread(plan, &region, work)?;
-            self.next(turn, 1);
+            let first = match vectors {
+                Some(body) => self.row_of_groups(&mut |this| this.group(plan, &region, body))?,
+                None => zero,
+            };
+            self.rest_of_row(plan, &region, work, first)?;
             if let Some(turn) = strip {
                 self.block_x = None;
                 self.next(turn, 1);
@@ -431,6 +427,25 @@ impl Body<'_, '_, '_> {
         self.next(layer, 1);
         self.level = true;
         self.groups = false;
+        Ok(())
+    }
+
+    /// Groups of lanes side by side: the first thread that is in none.
+    pub(super) fn row_of_groups(&mut self, group: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<Value> {
+        let zero = self.b.ins().iconst(types::I32, 0);
+        let turn = self.begin(self.thread[0], zero);
+        self.inside(turn, WIDTH, self.width);
+        group(self)?;
+        self.next(turn, WIDTH);
+        Ok(self.b.use_var(self.thread[0]))
+    }
+
+    /// The threads of a row from one on, each by itself.
+    pub(super) fn rest_of_row(&mut self, plan: &Plan, region: &Region, work: Work<'_>, first: Value) -> Result<()> {
+        let turn = self.begin(self.thread[0], first);
+        self.inside(turn, 1, self.width);
+        self.one_thread(plan, region, work)?;
+        self.next(turn, 1);
         Ok(())
     }
 
@@ -482,7 +497,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// A group of lanes.
-    fn group(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
+    pub(super) fn group(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
         self.begin_group(plan, region)?;
         self.wide_block(plan, body)?;
         self.end_group(plan, region);

@@ -1,22 +1,31 @@
-//! Two rows of a block's threads at a time: what both read is read once, and where a row has one chain of sums, of which
-//! each waits for the one before, there are two. Known as unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving
-//! Register Allocation for Subscripted Variables", PLDI 1990). Threads between two barriers are in no order.
+//! Some rows of a block's threads at a time. Threads between two barriers are in no order.
+//!
+//! *Pairs*: what both rows read is read once, and where a row has one chain of sums, of which each waits for the one
+//! before, there are two. Known as unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for
+//! Subscripted Variables", PLDI 1990). *Bands* of rows have more of memory on its way: a machine fetches ahead what
+//! follows in a page, each row from a page of its own.
 
-use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
-use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind};
+use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_stmt};
 use cuprous_kernel::lanes::Class;
 use smallvec::SmallVec;
 
 use super::code::Body;
-use super::regions::{Plan, Region};
+use super::regions::{Neighbours, Plan, Region, Work};
 use super::values::parts;
 
 /// Bytes a lane of what a loop may carry from turn to turn: four vectors, and eight of two rows, of sixteen registers.
 const CARRIED: usize = 4;
 /// Vectors' loads of a statement.
 const LOADS: usize = 2;
+
+/// Rows of a band. More of them would meet in the cache, where their lengths are multiples of a page.
+const BAND: i64 = 4;
+/// What vectors of a band may read and write, and what it may have of expressions.
+const STREAMS: std::ops::RangeInclusive<usize> = 2..=12;
+const PARTS: usize = 200;
 
 /// The variables of a row of threads.
 pub(super) struct Row {
@@ -65,7 +74,54 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether bands of rows make a kernel faster: its rows are those of the grid, and it does little but read and write.
+    pub(super) fn has_streams(&self, body: &[Stmt]) -> bool {
+        let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
+        let steps = |i: &Expr| matches!(self.lanes.class(i), Class::Step(_));
+        each_stmt(body, &mut |stmt| match &stmt.kind {
+            StmtKind::For { .. } | StmtKind::While { .. } => loops = true,
+            StmtKind::Store { indices, .. } => streams += usize::from(indices.last().is_some_and(steps)),
+            _ => {}
+        });
+        each_expr(body, &mut |e| {
+            parts += 1;
+            match &e.kind {
+                Kind::Load(_, indices) => streams += usize::from(indices.last().is_some_and(steps)),
+                Kind::Builtin(row, _) => rows |= row.host == "@threadIdx.y",
+                _ => {}
+            }
+        });
+        self.neighbours == Neighbours::AsOne && rows && !loops && STREAMS.contains(&streams) && parts <= PARTS
+    }
+}
+
 impl Body<'_, '_, '_> {
+    /// A kernel's rows in bands: the first row that is in none.
+    pub(super) fn bands(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<Value> {
+        let top = self.b.declare_var(types::I32);
+        let zero = self.b.ins().iconst(types::I32, 0);
+        let band = self.begin(top, zero);
+        self.inside(band, BAND, self.places[1][1]);
+        let first = self.row_of_groups(&mut |this| {
+            for row in 0..BAND {
+                let y = this.b.use_var(top);
+                let y = this.b.ins().iadd_imm_s(y, row);
+                this.b.def_var(this.thread[1], y);
+                this.group(plan, region, body)?;
+            }
+            Ok(())
+        })?;
+        let y = self.b.use_var(top);
+        let row = self.begin(self.thread[1], y);
+        let end = self.b.ins().iadd_imm_s(y, BAND);
+        self.inside(row, 1, end);
+        self.rest_of_row(plan, region, Work::Statements(body), first)?;
+        self.next(row, 1);
+        self.next(band, BAND);
+        Ok(self.b.use_var(top))
+    }
+
     /// The region for a group of lanes in the row that comes and the one after it.
     pub(super) fn pair(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
         let mut other = self.other_row(plan);
