@@ -10,6 +10,8 @@ import pytest
 
 from cuprous import cuda
 
+from .test_language import factorial
+
 N = 57  # groups of lanes, and threads that are left
 
 
@@ -41,13 +43,6 @@ def first_above(a, start, least):
         if a[i] > least:
             return i
     return -1
-
-
-@cuda.jit(device=True)
-def factorial(n):
-    if n <= 1:
-        return 1
-    return n * factorial(n - 1)
 
 
 @cuda.jit(device=True)

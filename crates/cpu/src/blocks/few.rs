@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Bin, MapArgs, MapFn, Un, rows};
+use super::{Bin, MapArgs, MapFn, Un, apply1, apply2, rows};
 use crate::isa::{self, Body, Level, V1, V3, V4};
 use cuprous_core::{DType, Fun};
 
@@ -13,38 +13,16 @@ pub(crate) const FEW: usize = 16;
 /// [`Un`] for one element or for a group.
 pub(super) struct Few1<R, E>(PhantomData<(R, E)>);
 
-#[inline(always)]
-fn one1<E: Copy, R: Un<E>>(a: E) -> R::Out {
-    if R::fast(a) { R::call(a) } else { R::slow(a) }
-}
-
-#[inline(always)]
-fn one2<E: Copy, R: Bin<E>>(a: E, b: E) -> R::Out {
-    if R::fast(a, b) { R::call(a, b) } else { R::slow(a, b) }
-}
-
 impl<E: Copy + 'static, R: Un<E>> Body for Few1<R, E> {
     type Args = MapArgs;
 
     #[inline(always)]
     unsafe fn run(m: &MapArgs) {
-        let (a, out) = (m.args[0] as *const E, m.out as *mut R::Out);
         // SAFETY: one element or a group is there, by the contract of `MapArgs`.
         unsafe {
-            if m.n != FEW {
-                *out = one1::<E, R>(*a);
-                return;
-            }
-            let (a, out) = (&*(a as *const [E; FEW]), &mut *(out as *mut [R::Out; FEW]));
-            let mut fast = true;
-            for i in 0..FEW {
-                out[i] = R::call(a[i]);
-                fast &= R::fast(a[i]);
-            }
-            if !fast {
-                for i in 0..FEW {
-                    out[i] = one1::<E, R>(a[i]);
-                }
+            match m.n {
+                FEW => apply1::<E, R, FEW>(&*m.args[0].cast(), &mut *m.out.cast(), FEW),
+                _ => apply1::<E, R, 1>(&*m.args[0].cast(), &mut *m.out.cast(), 1),
             }
         }
     }
@@ -58,24 +36,12 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Few2<R, E> {
 
     #[inline(always)]
     unsafe fn run(m: &MapArgs) {
-        let (a, b, out) = (m.args[0] as *const E, m.args[1] as *const E, m.out as *mut R::Out);
+        let [a, b, _] = m.args;
         // SAFETY: as in `Few1`.
         unsafe {
-            if m.n != FEW {
-                *out = one2::<E, R>(*a, *b);
-                return;
-            }
-            let (a, b) = (&*(a as *const [E; FEW]), &*(b as *const [E; FEW]));
-            let out = &mut *(out as *mut [R::Out; FEW]);
-            let mut fast = true;
-            for i in 0..FEW {
-                out[i] = R::call(a[i], b[i]);
-                fast &= R::fast(a[i], b[i]);
-            }
-            if !fast {
-                for i in 0..FEW {
-                    out[i] = one2::<E, R>(a[i], b[i]);
-                }
+            match m.n {
+                FEW => apply2::<E, R, FEW>(&*a.cast(), &*b.cast(), &mut *m.out.cast(), FEW),
+                _ => apply2::<E, R, 1>(&*a.cast(), &*b.cast(), &mut *m.out.cast(), 1),
             }
         }
     }

@@ -110,6 +110,40 @@ unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUN
     }
 }
 
+/// Results of `N` elements; of those that are slow, the first `n` are computed again.
+#[inline(always)]
+fn apply1<E: Copy, R: Un<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N], n: usize) {
+    let mut fast = true;
+    for i in 0..N {
+        dst[i] = R::call(src[i]);
+        fast &= R::fast(src[i]);
+    }
+    if !fast {
+        for i in 0..n {
+            if !R::fast(src[i]) {
+                dst[i] = R::slow(src[i]);
+            }
+        }
+    }
+}
+
+/// The same of two operands.
+#[inline(always)]
+fn apply2<E: Copy, R: Bin<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut [R::Out; N], n: usize) {
+    let mut fast = true;
+    for i in 0..N {
+        dst[i] = R::call(p[i], q[i]);
+        fast &= R::fast(p[i], q[i]);
+    }
+    if !fast {
+        for i in 0..n {
+            if !R::fast(p[i], q[i]) {
+                dst[i] = R::slow(p[i], q[i]);
+            }
+        }
+    }
+}
+
 /// [`Un`] over blocks.
 struct Map1<R, E>(PhantomData<(R, E)>);
 
@@ -134,18 +168,7 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
             unsafe {
                 let src = chunk(a, n, m.step[0], &mut pad);
                 let dst = room(out, n, &mut pad_out);
-                let mut fast = true;
-                for i in 0..CHUNK {
-                    dst[i] = R::call(src[i]);
-                    fast &= R::fast(src[i]);
-                }
-                if !fast {
-                    for i in 0..n {
-                        if !R::fast(src[i]) {
-                            dst[i] = R::slow(src[i]);
-                        }
-                    }
-                }
+                apply1::<E, R, CHUNK>(src, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
@@ -184,18 +207,7 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
                 let p = chunk(a, n, m.step[0], &mut pad_a);
                 let q = chunk(b, n, m.step[1], &mut pad_b);
                 let dst = room(out, n, &mut pad_out);
-                let mut fast = true;
-                for i in 0..CHUNK {
-                    dst[i] = R::call(p[i], q[i]);
-                    fast &= R::fast(p[i], q[i]);
-                }
-                if !fast {
-                    for i in 0..n {
-                        if !R::fast(p[i], q[i]) {
-                            dst[i] = R::slow(p[i], q[i]);
-                        }
-                    }
-                }
+                apply2::<E, R, CHUNK>(p, q, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }

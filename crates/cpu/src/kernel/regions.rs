@@ -15,11 +15,12 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::Module;
-use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr, each_stmt};
+use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr};
 use cuprous_kernel::lanes::{Class, Lanes, exposed, has_return, leaves, occurrences};
 use cuprous_kernel::place::{Places, is_in_grid};
 use cuprous_kernel::table::Row;
 
+use super::by_lane::names;
 use super::code::{Body, array_bytes};
 use super::host::offset;
 use super::values::{Values, parts};
@@ -237,9 +238,7 @@ impl Plan {
         plan.local = own.map(array_bytes).sum();
         Some(plan)
     }
-}
 
-impl Plan {
     /// Whether a statement of a kernel that is divided says what is computed again wherever it is asked for.
     fn is_known(&self, stmt: &Stmt) -> bool {
         matches!(stmt.kind, StmtKind::Assign(v, _) if self.places.get(v).is_some())
@@ -359,15 +358,10 @@ impl Body<'_, '_, '_> {
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.total.len());
         let open = exposed(part);
-        let mut assigned = HashSet::new();
-        if assigns {
-            each_stmt(part, &mut |stmt| {
-                if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
-                    assigned.insert(*v);
-                }
-            });
+        let (mut assigned, used) = names(part);
+        if !assigns {
+            assigned.clear();
         }
-        let used: Vec<usize> = (0..counts.len()).filter(|&v| counts[v] > 0).collect();
         let kept: Vec<usize> = used.iter().copied().filter(|&v| plan.context[v].is_some()).collect();
         let left = kept.iter().copied().filter(|v| assigned.contains(v)).collect();
         let again = used

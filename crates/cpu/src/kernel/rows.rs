@@ -72,9 +72,7 @@ impl Plan {
         }
         all.iter().map(|e| loads(self, e)).sum::<usize>() <= LOADS
     }
-}
 
-impl Plan {
     /// Whether bands of rows make a kernel faster: its rows are those of the grid, and it does little but read and write.
     pub(super) fn has_streams(&self, body: &[Stmt]) -> bool {
         let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
