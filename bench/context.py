@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.peers import Peer
 from bench.timing import median_seconds
+from cuprous._demo import bandwidth
 
 
 @dataclass
@@ -33,13 +34,14 @@ class Floors:
 
 @dataclass
 class Measured:
-    """One row: milliseconds by peer, errors by peer, and the floor."""
+    """One row: milliseconds by peer, errors by peer, the floor, and the least bytes that any way must move."""
 
     name: str
     title: str
     ms: dict[str, float] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     floor_ms: float | None = None
+    least_bytes: int = 0
 
     @property
     def best_peer(self) -> tuple[str, float] | None:
@@ -60,6 +62,24 @@ class Context:
     row: Measured
     quick: bool = False
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    bound: bandwidth.Bound | None = None
+
+    def moves(self, nbytes: int, passes: int = 1) -> None:
+        """Sets the floor of a row that reads and writes so many bytes: the copy bandwidth of memory, for each pass.
+
+        No time may be below one pass at the bandwidth of copies of this size.
+        """
+        self.row.floor_ms = self.floors.bytes_ms(nbytes * passes)
+        self.row.least_bytes = nbytes
+
+    def checked(self, name: str, seconds: float) -> None:
+        """Takes a time, or raises ImpossibleTimeError if memory is too slow for it."""
+        if self.bound is None or self.bound.nbytes != self.row.least_bytes:
+            cp = self.peers["cuprous"].module
+            rate = bandwidth.of_cpu if self.device == "cpu" else lambda n: bandwidth.of_gpu(cp, n)
+            self.bound = bandwidth.Bound(self.row.least_bytes, rate)
+        self.bound.check(seconds)
+        self.row.ms[name] = seconds * 1e3
 
     def time(
         self,
@@ -69,9 +89,15 @@ class Context:
         per: int = 1,
         label: str = "",
         runs: int = 9,
+        checks: int = 0,
     ) -> None:
-        """Times what `setup(peer)` returns, divided by `per`. `check` sees Cuprous' result as NumPy's, beforehand.
-        A peer that is missing is passed over; one that fails is noted, and the run goes on."""
+        """Times what `setup(peer)` returns, divided by `per`. `check` sees Cuprous' result as a NumPy array, before it
+        is timed; of several results the one at `checks`.
+
+        The work returns everything that it computes. The results are held until the peer has waited for them, since a
+        lazy library does not compute what is dropped. A peer that is missing is passed over; one that fails, or is
+        faster than memory, is noted, and the run goes on.
+        """
         found = self.peers.get(peer)
         name = label or peer
         if found is None:
@@ -80,9 +106,9 @@ class Context:
             work = setup(found)
             if check is not None and peer == "cuprous":
                 out = work()
-                check(found.asnumpy(out[0] if isinstance(out, (tuple, list)) else out))
+                check(found.asnumpy(out[checks] if isinstance(out, (tuple, list)) else out))
                 del out
-            self.row.ms[name] = median_seconds(work, found.sync, runs=runs) / per * 1e3
+            self.checked(name, median_seconds(work, found.sync, runs=runs) / per)
         except Exception as error:
             self.row.errors[name] = f"{type(error).__name__}: {error}"[:300]
         finally:

@@ -18,7 +18,7 @@ from bench.timing import assert_close, median_seconds
 def direct(c: Context, name: str, make: Callable[[], Callable[[], Any]], per: int = 1) -> None:
     """Times a library that is no array library; an error is noted."""
     try:
-        c.row.ms[name] = median_seconds(make(), nothing) / per * 1e3
+        c.checked(name, median_seconds(make(), nothing) / per)
     except Exception as error:
         c.row.errors[name] = f"{type(error).__name__}: {error}"[:300]
 
@@ -26,7 +26,7 @@ def direct(c: Context, name: str, make: Callable[[], Callable[[], Any]], per: in
 def chain(c: Context) -> None:
     n = c.size(10_000_000)
     a, b = c.rng.random(n), c.rng.random(n)
-    c.row.floor_ms = c.floors.bytes_ms(3 * a.nbytes)
+    c.moves(3 * a.nbytes)
     expected = f.chain10(np, a, b)
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -52,7 +52,7 @@ def chain(c: Context) -> None:
 def options(c: Context) -> None:
     n = c.size(10_000_000)
     hosts = [c.rng.uniform(lo, hi, n) for lo, hi in ((5, 30), (1, 100), (0.25, 10))]
-    c.row.floor_ms = c.floors.bytes_ms(5 * 8 * n)
+    c.moves(5 * 8 * n)
 
     def check(got: np.ndarray) -> None:
         s, k, t = (h[:10_000] for h in hosts)
@@ -69,7 +69,7 @@ def options(c: Context) -> None:
 def logistic(c: Context) -> None:
     n = c.size(10_000_000)
     s, k, t = (c.rng.uniform(lo, hi, n) for lo, hi in ((5, 30), (1, 100), (0.25, 10)))
-    c.row.floor_ms = c.floors.bytes_ms(4 * 8 * n)
+    c.moves(4 * 8 * n)
     expected = f.logistic_price(np, s[:1000], k[:1000], t[:1000])
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -86,7 +86,7 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     def row(c: Context) -> None:
         m = n // 4 if c.quick else n
         a, b = (c.rng.standard_normal((m, m)).astype(dtype) for _ in range(2))
-        c.row.floor_ms = c.floors.matmul_ms(2.0 * m**3, dtype)
+        c.row.floor_ms, c.row.least_bytes = c.floors.matmul_ms(2.0 * m**3, dtype), 3 * a.nbytes
         expected = a[:8].astype(np.float64) @ b.astype(np.float64)
 
         def setup(p: Peer) -> Callable[[], Any]:
@@ -105,7 +105,7 @@ def turned(sum_too: bool) -> Callable[[Context], None]:
     def row(c: Context) -> None:
         m = 1024 if c.quick else 4096
         a, b = (c.rng.random((m, m), dtype=np.float32) for _ in range(2))
-        c.row.floor_ms = c.floors.bytes_ms((3 if sum_too else 2) * a.nbytes)
+        c.moves((3 if sum_too else 2) * a.nbytes)
         expected = (a + b.T if sum_too else b.T)[:8]
 
         def setup(p: Peer) -> Callable[[], Any]:
@@ -132,7 +132,7 @@ def transform(name: str, shape: tuple[int, ...], single: bool = False, real: boo
             x = x.astype("complex64" if x.dtype.kind == "c" else "float32")
         expected = getattr(np.fft, name)(x)
         parts = expected.real.dtype
-        c.row.floor_ms = c.floors.bytes_ms((x.nbytes + expected.nbytes) * (2 if name.endswith("2") else 1))
+        c.moves(x.nbytes + expected.nbytes, passes=2 if name.endswith("2") else 1)
 
         def setup(p: Peer) -> Callable[[], Any]:
             a, function = p.asarray(x), getattr(p.module.fft, name)
@@ -162,7 +162,7 @@ def small_ops(c: Context) -> None:
 
 def total(c: Context) -> None:
     host = c.rng.random(c.size(100_000_000), dtype=np.float32)
-    c.row.floor_ms = c.floors.bytes_ms(host.nbytes)
+    c.moves(host.nbytes)
     expected = host.sum(dtype=np.float64)
 
     def setup(p: Peer) -> Callable[[], Any]:

@@ -39,7 +39,7 @@ def small_ops(c: Context) -> None:
 def long_chain(c: Context) -> None:
     """The chain of `small_ops` where bandwidth is the bound: one pass over memory."""
     host = c.rng.random(c.size(100_000_000), dtype=np.float32)
-    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    c.moves(2 * host.nbytes)
     expected = f.chain20(host[:10_000])
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -55,7 +55,7 @@ def black_scholes(dtype: str) -> Callable[[Context], None]:
     def row(c: Context) -> None:
         n = c.size(10_000_000)
         hosts = [c.rng.uniform(lo, hi, n).astype(dtype) for lo, hi in ((5, 30), (1, 100), (0.25, 10))]
-        c.row.floor_ms = c.floors.bytes_ms(5 * n * np.dtype(dtype).itemsize)
+        c.moves(5 * n * np.dtype(dtype).itemsize)
         some = [h[:10_000].astype(np.float64) for h in hosts]
 
         def check(got: np.ndarray) -> None:
@@ -148,7 +148,7 @@ def matrix(c: Context) -> np.ndarray:
 
 def total(c: Context) -> None:
     host = matrix(c).reshape(-1)
-    c.row.floor_ms = c.floors.bytes_ms(host.nbytes)
+    c.moves(host.nbytes)
     expected = host.sum(dtype=np.float64)
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -162,7 +162,7 @@ def total(c: Context) -> None:
 
 def variance(c: Context) -> None:
     host = matrix(c)
-    c.row.floor_ms = c.floors.bytes_ms(host.nbytes)
+    c.moves(host.nbytes)
     expected = host[:, :50].var(axis=0, dtype=np.float64)
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -178,7 +178,7 @@ def variance(c: Context) -> None:
 
 def softmax(c: Context) -> None:
     host = matrix(c)
-    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    c.moves(2 * host.nbytes)
     some = np.exp(host[:20].astype(np.float64))
     expected = some / some.sum(axis=1, keepdims=True)
 
@@ -204,7 +204,7 @@ def softmax(c: Context) -> None:
 
 def cumsum(c: Context) -> None:
     host = matrix(c).reshape(-1)
-    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    c.moves(2 * host.nbytes)
     last = host.sum(dtype=np.float64)
 
     def setup(p: Peer) -> Callable[[], Any]:
@@ -218,7 +218,7 @@ def cumsum(c: Context) -> None:
 
 def normals(c: Context) -> None:
     n = c.size(100_000_000)
-    c.row.floor_ms = c.floors.bytes_ms(4 * n)
+    c.moves(4 * n)
 
     def check(got: np.ndarray) -> None:
         mean, deviation = float(got.mean(dtype=np.float64)), float(got.std(dtype=np.float64))
@@ -262,7 +262,7 @@ def ndimage(p: Peer) -> Any:
 
 def convolve(c: Context) -> None:
     host, weights = image(c), c.rng.random((15, 15), dtype=np.float32)
-    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    c.moves(2 * host.nbytes)
     part = host[:64, :64].astype(np.float64)
     windows = np.lib.stride_tricks.sliding_window_view(part, (15, 15))
     expected = np.einsum("ijkl,kl->ij", windows, weights[::-1, ::-1].astype(np.float64))
@@ -279,7 +279,7 @@ def convolve(c: Context) -> None:
 
 def blur(c: Context) -> None:
     host = image(c)
-    c.row.floor_ms = c.floors.bytes_ms(2 * host.nbytes)
+    c.moves(2 * host.nbytes)
 
     def check(got: np.ndarray) -> None:
         from scipy.ndimage import gaussian_filter
@@ -298,7 +298,8 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
     def row(c: Context) -> None:
         m = n // 8 if c.quick else n
         hosts = [c.rng.standard_normal((m, m), dtype=np.float32) for _ in range(2)]
-        c.row.floor_ms = c.floors.matmul_ms(2.0 * m**3, dtype)
+        size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+        c.row.floor_ms, c.row.least_bytes = c.floors.matmul_ms(2.0 * m**3, dtype), 3 * m * m * size
         repeat = 10
 
         def cast(p: Peer) -> list[Any]:
@@ -333,7 +334,7 @@ def transform(name: str, shape: tuple[int, ...], dtype: str = "complex64", axis:
         host = (x + 1j * x[..., ::-1] if dtype.startswith("complex") else x).astype(dtype)
         along = {} if name.endswith(("2", "n")) else {"axis": axis}
         expected = getattr(np.fft, name)(host, **along)
-        c.row.floor_ms = c.floors.bytes_ms(host.nbytes + expected.nbytes)
+        c.moves(host.nbytes + expected.nbytes)
         repeat = 100 if host.size <= 1000 else 1
         parts = expected.real.dtype
 
@@ -353,12 +354,10 @@ def transform(name: str, shape: tuple[int, ...], dtype: str = "complex64", axis:
 
 def add(c: Context) -> None:
     host, times = np.arange(1_000_000), 1000
-    c.row.floor_ms = c.floors.bytes_ms(3 * host.nbytes)
+    c.moves(3 * host.nbytes)
 
     def setup(p: Peer) -> Callable[[], Any]:
         a, b = p.asarray(host), p.asarray(host)
-
-        # Every result is kept: one that nobody sees would not be computed.
         return lambda: [a + b for _ in range(times)]
 
     for peer in ("cuprous", "cupy", "torch"):

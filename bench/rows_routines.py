@@ -26,6 +26,7 @@ def routine(
 
     def row(c: Context) -> None:
         hosts = make(c)
+        c.row.least_bytes = hosts[0].nbytes
 
         def setup(p: Peer) -> Callable[[], Any]:
             arrays = [p.asarray(host) for host in hosts]
@@ -141,6 +142,7 @@ def sparse_product(columns: int) -> Row:
             np.arange(n + 1, dtype=np.int32) * each,
         )
         right = c.rng.random((n, columns) if columns > 1 else n, dtype=np.float32)
+        c.row.least_bytes = sum(part.nbytes for part in parts)
 
         def setup(p: Peer) -> Callable[[], Any]:
             x, (values, indices, starts) = p.asarray(right), (p.asarray(part) for part in parts)
@@ -167,6 +169,7 @@ def filtered(name: str, *options: Any, border: int = 16, **words: Any) -> Row:
     def row(c: Context) -> None:
         n = 512 if c.quick else 4096
         host = c.rng.random((n, n), dtype=np.float32)
+        c.row.least_bytes = 2 * host.nbytes
 
         def check(got: np.ndarray) -> None:
             scipy = importlib.import_module("scipy.ndimage")

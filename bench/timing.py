@@ -15,12 +15,17 @@ Work = Callable[[], Any]
 def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: int = 9, budget: float = 1.5) -> float:
     """Median of up to `runs` calls, at least three; warm-up stops early where the work is long.
 
+    What the work returns is held while `sync` waits for it: a lazy library does not compute what was dropped.
     Begins with a pause: threads of the library that ran before may still spin (OpenBLAS': 2^26 cycles).
     """
     time.sleep(0.1)
     start = time.perf_counter()
     for n in range(warm):
-        sync(work())
+        result = work()
+        if result is None:
+            raise TypeError("the work must return its results: what is dropped need not be computed")
+        sync(result)
+        del result
         if n and time.perf_counter() - start > budget:
             break
     times: list[float] = []

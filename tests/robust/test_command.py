@@ -178,6 +178,27 @@ def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
     assert "\x1b" not in as_text([result], False, 100)
 
 
+def test_demo_reports_a_time_below_the_memory_bound(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Additions that nobody waits for are never computed: their time is an error, not a speed-up."""
+    from cuprous._demo import main, measure
+
+    waiting = measure.seconds_each
+    monkeypatch.setattr(measure, "seconds_each", lambda run, _, *rest: waiting(run, measure.done, *rest))
+    assert main.main(["--quick", "--only", "add", "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["cpu"], row["gpu"], row["ratio"], row["failed"]) == (None, None, None, True)
+    assert "impossible time" in row["note"]
+
+
+def test_demo_has_no_time_below_the_memory_bound() -> None:
+    report = json.loads(command("demo", "--quick", "--json", "--only", "matmul,options,small,add").stdout)
+    for row in report["rows"]:
+        assert row["cpu_bound"] > 0, row
+        assert min(row["cpu"], row["numpy"]) * 1.5 > row["cpu_bound"], row
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_demo_tells_a_terminal_how_far_it_is() -> None:
     ours, theirs = os.openpty()

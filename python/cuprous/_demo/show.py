@@ -34,7 +34,7 @@ def lines_of(result: Result) -> list[tuple[str, float | None, str]]:
 
 
 def as_text(results: Sequence[Result], colour: bool, width: int) -> str:
-    """The table with bars. Within a row, a bar's length is its share of the row's longest time."""
+    """The table with bars. Within a row, a bar's length is its share of the row's longest time. A bound has no bar."""
     paint = (lambda text, code: f"{code}{text}{RESET}") if colour else (lambda text, code: text)
     room = max(10, min(width, 100) - 34)
     out: list[str] = []
@@ -46,6 +46,10 @@ def as_text(results: Sequence[Result], colour: bool, width: int) -> str:
         for label, ms, code in bars:
             length = max(1, round(room * (ms or 0.0) / longest))
             out.append(f"  {label:<14} {duration(ms):>9}  {paint('█' * length, code)}")
+        for device, bound in (("CPU", result.cpu_bound), ("GPU", result.gpu_bound)):
+            if bound:
+                rate = result.nbytes / bound / 1e6
+                out.append(paint(f"  {device + ', at least':<14} {duration(bound):>9}  {rate:.3g} GB/s", DIM))
         if result.note:
             out.append(f"  {result.note}")
         out.append("")

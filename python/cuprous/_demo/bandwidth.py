@@ -1,0 +1,106 @@
+"""How fast memory is, and so the least time that a row can take."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+#: A time is impossible if it is this many times below the bound. Bandwidth on a shared machine varies from one second
+#: to the next.
+TOLERANCE = 1.5
+
+
+def best(copy: Callable[[], Any], nbytes: int, budget: float) -> float:
+    """Bytes a second of the fastest of several copies, read plus written."""
+    copy()
+    least, runs, start = float("inf"), 0, time.perf_counter()
+    while runs < 3 or time.perf_counter() - start < budget:
+        begin = time.perf_counter()
+        copy()
+        least, runs = min(least, time.perf_counter() - begin), runs + 1
+    return nbytes / least
+
+
+def of_cpu(nbytes: int, budget: float = 0.1) -> float:
+    """Measures the copy bandwidth of the CPU.
+
+    Parameters
+    ----------
+    nbytes : int
+        Size of source and target together. Both fit into whatever cache data of this size fits into.
+    budget : float
+        Seconds for one core, and for all of them.
+
+    Returns
+    -------
+    float
+        Bytes a second, read plus written, of one core or of all of them, whichever is faster.
+    """
+    half = max(nbytes // 2, 4096)
+    source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    times = max(1, (1 << 22) // half)  # small copies are repeated, so that the clock and the threads do not count
+
+    def copies(part: tuple[np.ndarray, np.ndarray]) -> None:
+        for _ in range(times):
+            np.copyto(part[1], part[0])
+
+    one = best(lambda: copies((source, target)), 2 * half * times, budget)
+    if cores == 1:
+        return one
+    parts = list(zip(np.array_split(source, cores), np.array_split(target, cores), strict=True))
+    with ThreadPoolExecutor(cores) as pool:
+        return max(one, best(lambda: list(pool.map(copies, parts)), 2 * half * times, budget))
+
+
+def of_gpu(cp: Any, nbytes: int, budget: float = 0.1) -> float:
+    """Measures the copy bandwidth of the current GPU, as `of_cpu` does that of the CPU.
+
+    Eight copies are held and waited for together, so that launches do not count. One of them is compared with the
+    source: a copy that was never made would set no bound.
+    """
+    several = 8
+    source = cp.arange(max(nbytes // 8, 1024), dtype=cp.int32)
+    kept: list[Any] = []
+
+    def copy() -> None:
+        kept[:] = [source.copy() for _ in range(several)]
+        cp.synchronize()
+
+    rate = best(copy, several * 2 * source.nbytes, budget)
+    if not np.array_equal(cp.asnumpy(kept[-1]), np.arange(source.size, dtype=np.int32)):
+        raise ArithmeticError("a copy on the GPU differs from its source")
+    return rate
+
+
+class ImpossibleTimeError(ArithmeticError):
+    """A time below what memory allows: not all of the work was done."""
+
+
+class Bound:
+    """The least time for work that moves so many bytes, by the bandwidth that was measured."""
+
+    def __init__(self, nbytes: int, measure: Callable[[int], float]) -> None:
+        self.nbytes, self.measure = nbytes, measure
+        self.bandwidth = measure(nbytes) if nbytes else float("inf")
+
+    @property
+    def seconds(self) -> float:
+        """The least time that reading and writing these bytes once takes."""
+        return self.nbytes / self.bandwidth
+
+    def check(self, seconds: float) -> None:
+        """Raises ImpossibleTimeError for a time below the bound. Measures again before it does."""
+        for _ in range(3):
+            if seconds * TOLERANCE >= self.seconds:
+                return
+            self.bandwidth = max(self.bandwidth, self.measure(self.nbytes))
+        raise ImpossibleTimeError(
+            f"{seconds * 1e3:.3g} ms for {self.nbytes / 1e6:.3g} MB, which take {self.seconds * 1e3:.3g} ms at the "
+            f"{self.bandwidth / 1e9:.3g} GB/s measured here"
+        )
