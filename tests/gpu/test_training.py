@@ -54,6 +54,21 @@ def test_gradients_at_equal_indices_are_the_same_in_every_run() -> None:
     assert not np.isfinite(bad[:50]).any() and (bad[50:] == 0).all()
 
 
+def test_a_convolution_without_an_engine_is_computed_all_the_same() -> None:
+    """cuDNN has no engine for the gradient of these weights in float64 within the limit on its workspace."""
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((1, 64, 8, 56, 56)), rng.standard_normal((64, 64, 3, 7, 7))
+
+    def run(device: str) -> Any:
+        inputs, weights = (torch.tensor(a, device=device).requires_grad_(True) for a in (x, w))
+        y = torch.nn.functional.conv3d(inputs, weights, stride=(1, 2, 2), padding=(1, 3, 3))
+        y.backward(torch.ones_like(y))
+        return [t.detach().cpu().numpy() for t in (y, inputs.grad, weights.grad)]
+
+    for found, expected in zip(run("cuda"), run("cpu"), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_a_loss_is_read_while_the_way_back_still_runs() -> None:
     import cuprous as cp
 

@@ -13,6 +13,7 @@ import pytest
 import cuprous.torch as torch
 from cuprous.torch.nn import _convolution as C
 from cuprous.torch.nn import _pooling as P
+from tests.conftest import DEVICE
 
 RNG = np.random.default_rng(0)
 
@@ -77,6 +78,43 @@ def test_convolutions_and_their_ways_back(name: str) -> None:
     assert float((gx * v).sum()) == pytest.approx(float((g * conv(v, w.detach(), None, *rest)).sum()), rel=1e-9)
     assert float((gw * u).sum()) == pytest.approx(float((g * conv(x.detach(), u, None, *rest)).sum()), rel=1e-9)
     np.testing.assert_allclose(gb.to_numpy(), g.to_numpy().sum(axis=(0, *range(2, g.ndim))))
+
+
+#: Half precision has no routine of its own on the CPU: it is computed as products of windows, as small convolutions are
+#: on a GPU.
+WINDOWS = torch.float16
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, WINDOWS])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_results_of_convolutions_are_contiguous(name: str, dtype: Any) -> None:
+    shape, weights, stride, padding, dilation, groups = CONVOLUTIONS[name]
+    rank = len(shape) - 2
+    conv, transposed = getattr(C, f"conv{rank}d"), getattr(C, f"conv_transpose{rank}d")
+    x, w = (torch.tensor(RNG.normal(size=s)).to(DEVICE, dtype) for s in (shape, weights))
+    y = conv(x, w, None, stride, padding, dilation, groups)
+    assert y.is_contiguous() and y.view(shape[0], -1).is_contiguous()
+    assert transposed(y, w, None, stride, 0, 0, groups, dilation).is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, WINDOWS])
+def test_a_view_after_a_convolution_and_pooling(dtype: Any) -> None:
+    # LeNet: 16 channels of 10 by 10, pooled to 5 by 5 and flattened.
+    x, w = (torch.tensor(RNG.normal(size=s)).to(DEVICE, dtype) for s in ((2, 6, 14, 14), (16, 6, 5, 5)))
+    y = P.max_pool2d(torch.relu(C.conv2d(x, w)), 2)
+    assert tuple(y.view(y.size(0), -1).shape) == (2, 400)
+
+
+@pytest.mark.parametrize("pool", [P.max_pool2d, P.avg_pool2d, P.adaptive_avg_pool2d, P.adaptive_max_pool2d])
+def test_strides_of_pooled_results_are_those_of_pytorch(pool: Callable[..., Any]) -> None:
+    x = torch.tensor(RNG.normal(size=(2, 3, 6, 8)))
+    assert pool(x, 2).is_contiguous()
+    assert pool(x.transpose(2, 3), 2).is_contiguous()
+    assert pool(x.transpose(0, 1), 2).is_contiguous()
+    # Channels-last images stay so.
+    last = x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    assert pool(last, 2).permute(0, 2, 3, 1).is_contiguous()
+    np.testing.assert_array_equal(pool(last, 2).to_numpy(), pool(x, 2).to_numpy())
 
 
 @pytest.mark.parametrize("groups", [1, 2])

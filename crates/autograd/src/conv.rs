@@ -74,6 +74,7 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
         Part::Input => work.to_input(&a.array, &b.array)?,
         Part::Weight => work.to_weight(&a.array, &b.array)?,
     };
+    let out = work.contiguous(out)?;
     noted_result(out, &[a, b], |edges| {
         let mut kept: Kept = Default::default();
         kept[0] = edges[1].is_some().then(|| Saved::new(&a.array));
@@ -123,6 +124,11 @@ fn permuted(a: &Array, order: &[usize]) -> Array {
 impl Work<'_> {
     fn rank(&self) -> usize {
         self.geometry.kernel.len()
+    }
+
+    /// Results are contiguous, as PyTorch's are. A copy is one more elementwise operation, which fuses with what follows.
+    fn contiguous(&self, a: Array) -> Result<Array> {
+        if a.layout.is_c_contiguous() { Ok(a) } else { self.engine.cast(&a, a.dtype()) }
     }
 
     /// The array, or a copy of it in row-major order that starts where libraries like it.

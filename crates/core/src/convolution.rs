@@ -1,10 +1,16 @@
-//! How the windows of a convolution lie.
+//! The shapes of a convolution and how its windows lie.
 
 use crate::{DType, Dims};
 
-/// How windows lie in the input; one entry for each spatial axis.
+/// All that a convolution depends on besides its values; lists have one entry for each spatial axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Geometry {
+    /// Number of images.
+    pub images: i64,
+    /// Channels of the input.
+    pub inputs: i64,
+    /// Channels of the output.
+    pub outputs: i64,
     /// Extents of the input.
     pub input: Dims,
     /// Extents of the weights.
@@ -37,34 +43,63 @@ pub enum Part {
 }
 
 impl Geometry {
-    /// The shape of a product of operands of two shapes; `None` where they do not fit.
+    /// Shapes of the input, the weights and the output.
+    fn shapes(&self) -> [Dims; 3] {
+        let shape = |n: i64, m: i64, rest: &Dims| [n, m].iter().chain(rest).copied().collect::<Dims>();
+        [
+            shape(self.images, self.inputs, &self.input),
+            shape(self.outputs, self.inputs / self.groups, &self.kernel),
+            shape(self.images, self.outputs, &self.output),
+        ]
+    }
+
+    /// Returns the shape of a product of operands of shapes `a` and `b`, or `None` if they do not fit.
     pub fn shape(&self, part: Part, a: &[i64], b: &[i64]) -> Option<Dims> {
         let rank = self.kernel.len();
-        let all = [&self.input, &self.output, &self.stride, &self.dilation, &self.before];
+        let lists = [&self.input, &self.output, &self.stride, &self.dilation, &self.before];
         let positive = self.stride.iter().chain(&self.dilation).chain(&self.kernel).all(|&n| n >= 1);
-        if rank == 0 || a.len() != rank + 2 || b.len() != rank + 2 || self.groups < 1 || !positive {
+        if rank == 0 || lists.iter().any(|v| v.len() != rank) || !positive {
             return None;
         }
-        if all.iter().any(|v| v.len() != rank) {
+        if self.groups < 1 || self.inputs % self.groups != 0 || self.outputs % self.groups != 0 {
             return None;
         }
-        let join = |n: i64, m: i64, rest: &Dims| [n, m].iter().chain(rest).copied().collect::<Dims>();
-        let ends = |shape: &[i64], rest: &Dims| shape[2..] == rest[..];
-        let g = self.groups;
-        let (fits, shape) = match part {
-            Part::Output => (
-                ends(a, &self.input) && ends(b, &self.kernel) && a[1] == b[1] * g && b[0] % g == 0,
-                join(a[0], b[0], &self.output),
-            ),
-            Part::Input => (
-                ends(a, &self.output) && ends(b, &self.kernel) && a[1] == b[0] && b[0] % g == 0,
-                join(a[0], b[1] * g, &self.input),
-            ),
-            Part::Weight => (
-                ends(a, &self.output) && ends(b, &self.input) && a[0] == b[0] && a[1] % g == 0 && b[1] % g == 0,
-                join(a[1], b[1] / g, &self.kernel),
-            ),
+        let [x, w, y] = self.shapes();
+        let (first, second, shape) = match part {
+            Part::Output => (x, w, y),
+            Part::Input => (y, w, x),
+            Part::Weight => (y, x, w),
         };
-        fits.then_some(shape)
+        (first[..] == *a && second[..] == *b).then_some(shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_product_has_the_shape_of_the_third_tensor() {
+        let one = |n: i64| Dims::from_slice(&[n]);
+        let geometry = Geometry {
+            images: 2,
+            inputs: 6,
+            outputs: 4,
+            input: one(8),
+            kernel: one(3),
+            output: one(6),
+            stride: one(1),
+            dilation: one(1),
+            before: one(0),
+            groups: 2,
+            dtype: DType::F32,
+            tf32: false,
+        };
+        let [x, w, y] = [[2, 6, 8], [4, 3, 3], [2, 4, 6]];
+        assert_eq!(geometry.shape(Part::Output, &x, &w).as_deref(), Some(&y[..]));
+        assert_eq!(geometry.shape(Part::Input, &y, &w).as_deref(), Some(&x[..]));
+        assert_eq!(geometry.shape(Part::Weight, &y, &x).as_deref(), Some(&w[..]));
+        assert_eq!(geometry.shape(Part::Output, &x, &[4, 6, 3]), None);
+        assert_eq!(Geometry { groups: 4, ..geometry }.shape(Part::Output, &x, &w), None);
     }
 }

@@ -405,8 +405,11 @@ impl Device for CudaDevice {
 
     fn can(&self, call: &CallOp) -> bool {
         match call {
-            // Without the library, convolutions are recorded as products of windows.
-            CallOp::Convolve(_, geometry) => Convolution::known(geometry) && self.0.with_dnn(|_| Ok(())).is_ok(),
+            // Without the library, or where it has no engine, convolutions are recorded as products of windows.
+            CallOp::Convolve(part, geometry) => {
+                let problem = Convolution { part: *part, geometry: geometry.clone() };
+                Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
+            }
             CallOp::Recur(r) | CallOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
             // Without the library, or where it refuses, products and a softmax are recorded.
             CallOp::Attend(of) | CallOp::AttendBack(of) => self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false),

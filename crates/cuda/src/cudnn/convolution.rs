@@ -21,14 +21,10 @@ const WORKSPACE: usize = 1 << 30;
 pub(crate) struct Convolution {
     pub(crate) part: Part,
     pub(crate) geometry: Arc<Geometry>,
-    /// Images, channels of the input and of the output.
-    pub(crate) images: i64,
-    pub(crate) inputs: i64,
-    pub(crate) outputs: i64,
 }
 
 impl Convolution {
-    /// Is it one that the library has? Its padding is the same on both sides.
+    /// Returns true if the library's interface can describe it: its padding is the same on both sides.
     pub(crate) fn known(g: &Geometry) -> bool {
         let even = |k: usize| {
             let (n, p) = (g.input[k], g.before[k]);
@@ -52,15 +48,15 @@ impl Convolution {
 
     /// The product, and image, filter and output in it.
     fn graph(&self) -> (Graph, [Id; 3]) {
-        let Convolution { part, geometry: g, images, inputs, outputs } = self;
+        let Convolution { part, geometry: g } = self;
         let dtype = data_type(g.dtype).expect("only such problems are planned");
         let double = g.dtype == DType::F64;
         let compute = if double { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let mut graph = Graph::default();
         let tensors = [
-            self.extents(*images, *inputs, &g.input),
-            self.extents(*outputs, inputs / g.groups, &g.kernel),
-            self.extents(*images, *outputs, &g.output),
+            self.extents(g.images, g.inputs, &g.input),
+            self.extents(g.outputs, g.inputs / g.groups, &g.kernel),
+            self.extents(g.images, g.outputs, &g.output),
         ]
         .map(|extents| graph.memory(&extents, &dense(&extents), dtype));
         let window = Window {
@@ -79,6 +75,10 @@ impl Convolution {
         (graph, tensors)
     }
 
+    fn unsupported(&self) -> CudaError {
+        CudaError::Unsupported(format!("cuDNN has no engine for {self}"))
+    }
+
     /// The tensors of its graph in the order of operands and result.
     fn in_order(&self, [image, filter, output]: [Id; 3]) -> [Id; 3] {
         match self.part {
@@ -91,11 +91,14 @@ impl Convolution {
 
 impl fmt::Display for Convolution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Convolution { part, geometry: g, images, inputs, outputs } = self;
+        let Convolution { part, geometry: g } = self;
         write!(
             f,
-            "{part:?} of a convolution of {images} × {inputs} × {:?} to {outputs} × {:?} by {:?} ({}, {} groups)",
+            "{part:?} of a convolution of {} × {} × {:?} to {} × {:?} by {:?} ({}, {} groups)",
+            g.images,
+            g.inputs,
             g.input,
+            g.outputs,
             g.output,
             g.kernel,
             g.dtype.name(),
@@ -131,23 +134,32 @@ impl Plan {
         let all: Vec<usize> = rivals.iter().copied().chain(others).collect();
         let fits = |plan: &graph::Plan| plan.workspace <= WORKSPACE;
         let taken = all.iter().find_map(|&k| engines.plan(k, problem).ok().filter(fits));
-        let taken = taken.ok_or_else(|| CudaError::Unsupported(format!("cuDNN has no engine for {problem}")))?;
+        let taken = taken.ok_or_else(|| problem.unsupported())?;
         let tensors = problem.in_order(tensors);
         Ok(Plan { engines, tensors, rivals, taken })
     }
 }
 
 impl Cudnn {
-    fn convolution(&mut self, problem: &Convolution) -> Result<&mut Plan> {
+    /// Returns true if the library has an engine for a product.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn convolves(&mut self, problem: &Convolution) -> Result<bool> {
         if !self.convolutions.contains_key(problem) {
             self.context.make_current()?;
             if self.convolutions.len() >= KEPT {
                 self.convolutions.clear();
             }
-            let plan = Plan::new(self, problem)?;
+            let plan = Plan::new(self, problem).ok();
             self.convolutions.insert(problem.clone(), plan);
         }
-        Ok(self.convolutions.get_mut(problem).expect("just made"))
+        Ok(self.convolutions[problem].is_some())
+    }
+
+    fn convolution(&mut self, problem: &Convolution) -> Result<&mut Plan> {
+        self.convolves(problem)?;
+        self.convolutions.get_mut(problem).and_then(Option::as_mut).ok_or_else(|| problem.unsupported())
     }
 
     /// Bytes of workspace for a product.
@@ -183,7 +195,7 @@ impl Cudnn {
 
     /// Measures no more for a product.
     pub(crate) fn settle(&mut self, problem: &Convolution) {
-        if let Some(plan) = self.convolutions.get_mut(problem) {
+        if let Some(Some(plan)) = self.convolutions.get_mut(problem) {
             plan.rivals.clear();
         }
     }
@@ -219,6 +231,9 @@ mod tests {
     fn geometry(before: i64, output: i64) -> Geometry {
         let one = |n: i64| [n].as_slice().into();
         Geometry {
+            images: 2,
+            inputs: 3,
+            outputs: 4,
             input: one(8),
             kernel: one(4),
             output: one(output),
@@ -240,8 +255,7 @@ mod tests {
 
     #[test]
     fn a_line_is_an_image_of_one_row() {
-        let problem =
-            Convolution { part: Part::Output, geometry: Arc::new(geometry(0, 5)), images: 2, inputs: 3, outputs: 4 };
+        let problem = Convolution { part: Part::Output, geometry: Arc::new(geometry(0, 5)) };
         assert_eq!(problem.extents(2, 3, &problem.geometry.input), [2, 3, 1, 8]);
         assert_eq!(problem.widths(&problem.geometry.before, 0), [0, 0]);
     }

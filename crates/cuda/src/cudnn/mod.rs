@@ -61,7 +61,7 @@ fn check(api: &CudnnApi, call: &'static str, what: Option<&dyn fmt::Display>, st
 pub(crate) struct Cudnn {
     handle: cudnnHandle_t,
     context: &'static Context,
-    convolutions: HashMap<Convolution, convolution::Plan>,
+    convolutions: HashMap<Convolution, Option<convolution::Plan>>,
     recurrences: HashMap<Layers, Option<recurrent::Plan>>,
     attentions: HashMap<Attention, Option<attention::Plans>>,
 }

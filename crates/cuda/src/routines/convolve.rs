@@ -26,16 +26,10 @@ pub(super) struct Product {
 pub(super) fn product(call: &Call) -> Option<Product> {
     let CallOp::Convolve(part, geometry) = &call.op else { return None };
     let [(_, a), (_, b)] = call.ins.as_slice() else { return None };
-    let out = &call.out.1;
     if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::known(geometry)) {
         return None;
     }
-    let (images, inputs, outputs) = match part {
-        Part::Output => (a.shape[0], a.shape[1], out.shape[1]),
-        Part::Input => (a.shape[0], out.shape[1], a.shape[1]),
-        Part::Weight => (a.shape[0], b.shape[1], a.shape[1]),
-    };
-    let problem = Convolution { part: *part, geometry: geometry.clone(), images, inputs, outputs };
+    let problem = Convolution { part: *part, geometry: geometry.clone() };
     let at = |k: usize| {
         let (buffer, layout) = &call.ins[k];
         (*buffer, layout.offset as u64 * layout.dtype.size() as u64)
@@ -58,11 +52,11 @@ const CLEARLY: f32 = 0.9;
 impl Product {
     /// Bytes of the operands and of the result.
     fn sizes(&self) -> [usize; 3] {
-        let Convolution { part, geometry: g, images, inputs, outputs } = &self.problem;
+        let Convolution { part, geometry: g } = &self.problem;
         let bytes = |n: i64, rest: &[i64]| (n * rest.iter().product::<i64>()) as usize * g.dtype.size();
-        let x = bytes(images * inputs, &g.input);
-        let y = bytes(images * outputs, &g.output);
-        let w = bytes(outputs * (inputs / g.groups), &g.kernel);
+        let x = bytes(g.images * g.inputs, &g.input);
+        let y = bytes(g.images * g.outputs, &g.output);
+        let w = bytes(g.outputs * (g.inputs / g.groups), &g.kernel);
         match part {
             Part::Output => [x, w, y],
             Part::Input => [y, w, x],
@@ -156,7 +150,7 @@ impl Routine for Product {
 
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Convolution { part, geometry, images, inputs, outputs } = &self.problem;
-        write!(f, "cuDNN: {part:?}, {images} × {inputs} → {outputs} channels, kernel {:?}", geometry.kernel)
+        let Convolution { part, geometry: g } = &self.problem;
+        write!(f, "cuDNN: {part:?}, {} × {} → {} channels, kernel {:?}", g.images, g.inputs, g.outputs, g.kernel)
     }
 }

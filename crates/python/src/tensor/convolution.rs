@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuprous_autograd::conv;
+use cuprous_autograd::{Tensor, conv};
 use cuprous_core::convolution::Geometry;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -35,14 +35,18 @@ pub(crate) fn t_convolution(
     let [input, kernel, output, stride, dilation, before] =
         [input, kernel, output, stride, dilation, before].map(|v| v.as_slice().into());
     let (dtype, tf32) = (a.dtype(), conv::tf32());
-    let geometry = Arc::new(Geometry { input, kernel, output, stride, dilation, before, groups, dtype, tf32 });
-    let product = match part {
-        "output" => conv::forward,
-        "input" => conv::to_input,
-        "weight" => conv::to_weight,
+    let (a_shape, b_shape) = (a.shape(), b.shape());
+    let images = a_shape[0];
+    type Product = fn(&Tensor, &Tensor, &Arc<Geometry>) -> cuprous_core::Result<Tensor>;
+    let (product, inputs, outputs): (Product, _, _) = match part {
+        "output" => (conv::forward, a_shape[1], b_shape[0]),
+        "input" => (conv::to_input, b_shape[1].saturating_mul(groups), a_shape[1]),
+        "weight" => (conv::to_weight, b_shape[1], a_shape[1]),
         _ => return Err(PyValueError::new_err(format!("[convolution] no part is called {part:?}"))),
     };
-    finish(py, product(&a, &b, &geometry))
+    let geometry =
+        Geometry { images, inputs, outputs, input, kernel, output, stride, dilation, before, groups, dtype, tf32 };
+    finish(py, product(&a, &b, &Arc::new(geometry)))
 }
 
 /// Is cuDNN installed?

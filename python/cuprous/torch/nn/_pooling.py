@@ -66,6 +66,16 @@ def _lowest(x: Tensor) -> Any:
     return iinfo(x.dtype).min
 
 
+def _dense(x: Tensor) -> Tensor:
+    """Returns `x` where it is contiguous or channels-last, else a contiguous copy.
+
+    Results follow the order of the input's axes, and PyTorch's pooling knows these two orders.
+    """
+    if x.is_contiguous() or (x.ndim > 3 and x.movedim(1, -1).is_contiguous()):
+        return x
+    return x.contiguous()
+
+
 # --- the largest
 
 
@@ -121,6 +131,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
 
     def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+        input = _dense(input)
         if padding == 0 and dilation == 1 and not ceil_mode and not return_indices:
             kernel = [kernel_size] * rank if type(kernel_size) is int else list(kernel_size)
             beside = stride is None or stride == kernel_size
@@ -237,7 +248,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
 
     def avg_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, had = batched(name, _dense(input), rank)
         if not (x.is_floating_point() or x.is_complex()):
             raise RuntimeError(f'"{name}" not implemented for {x.dtype_name!r}')
         if divisor_override == 0:
@@ -332,7 +343,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{rank}d"
 
     def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
-        x, had = batched(name, input, rank)
+        x, had = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
         even = _even(x, sizes)
         if even is not None:
@@ -363,7 +374,7 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{rank}d"
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        x, had = batched(name, input, rank)
+        x, had = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
         even = _even(x, sizes)
         if even is not None and even.size <= _FEW:
