@@ -7,6 +7,7 @@
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
+#   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make wheel      dist/cuprous-*.whl
@@ -66,7 +67,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test bench bench-learning oracle coverage gpu-test fuzz lint lint-rust lint-python \
+.PHONY: default develop demo test bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel clean
 default: test
 
@@ -176,6 +177,17 @@ test-python: $(READY)
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/test_docs.py -n auto
+
+# The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a
+# connection only what is there already is run; CUPY=/path, NUMBA_CUDA=/path and PYCUDA=/path name other copies.
+PEERS := cupy:cupy/cupy@6b6d9563c4f7410cd1866a11b2f71a60dd45a68c
+build/peers/%/.git:
+	@pinned='$(filter $*:%,$(PEERS))'; from=$${pinned#*:}; mkdir -p build/peers/$*; cd build/peers/$*; \
+	git init --quiet . && git fetch --quiet --depth 1 https://github.com/$${from%@*} $${from#*@} && \
+	git checkout --quiet FETCH_HEAD || { rm -rf .git; echo "$*: cannot be fetched from github.com/$${from%@*}"; }
+
+peers: $(READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, ,$(peer)))/.git)
+	$(ENV) $(PY) -m tests.peers $(ARGS)
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
 test:

@@ -33,6 +33,7 @@ def test_namespace_of_an_array() -> None:
 
 def test_devices() -> None:
     assert INFO.devices()[0] == "cpu"
+    assert isinstance(INFO.devices(), list)
     assert INFO.default_device() in INFO.devices()
     assert cp.ones(3).device == INFO.default_device()
     for device in INFO.devices():

@@ -212,7 +212,7 @@ from cuprous._polynomials import (
     polyval,
     roots,
 )  # fmt: skip
-from cuprous._printing import array2string, array_repr, array_str
+from cuprous._printing import array2string, array_repr, array_str, who
 from cuprous._products import (
     cross,
     dot,
@@ -445,7 +445,7 @@ __all__ = [
     "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
     "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot",
-    "vecdot", "vecmat", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "vecdot", "vecmat", "vsplit", "vstack", "where", "who", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _clients.attach()  # last: a client may ask for any name above

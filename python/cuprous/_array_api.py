@@ -36,9 +36,9 @@ class Info:
         """The device of new arrays."""
         return device_object(_core.get_device())
 
-    def devices(self) -> tuple[Any, ...]:
+    def devices(self) -> list[Any]:
         """Every device that works, the CPU first."""
-        return ("cpu", *(device_object(f"cuda:{i}") for i in range(_core.device_count())))
+        return ["cpu", *(device_object(f"cuda:{i}") for i in range(_core.device_count()))]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of arrays that are made without naming one.

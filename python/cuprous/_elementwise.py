@@ -26,9 +26,11 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
 
 def clip(
     a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
-    a_max: Any = None,
+    a_max: Any = None, casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
     """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)
+
+    `casting` says which conversions to the dtype of `out` are allowed.
 
     Raises:
         ValueError: if bounds are given by both pairs of names, and for operands that do not broadcast.
@@ -47,7 +49,7 @@ def clip(
         if bound is None:
             continue
         result = _core.map(name, result, operand(bound))
-    return write_out(out, a.copy("K") if result is a else result, "clip")
+    return write_out(out, a.copy("K") if result is a else result, "clip", casting)
 
 
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:

@@ -25,7 +25,16 @@ from cuprous import (
     _sorting,
     _ufunc_pairs,
 )
-from cuprous._args import cast_in_order, check_casting, is_numpy_array, is_scalar, ndarray, unsupported, with_order
+from cuprous._args import (
+    cast_in_order,
+    check_casting,
+    is_numpy_array,
+    is_scalar,
+    ndarray,
+    unsupported,
+    with_order,
+    write_out,
+)
 from cuprous._convert import convert
 
 
@@ -162,9 +171,10 @@ def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect"
     _core.update(self, _sorting.partition(self, kth, axis, kind, order))
 
 
-def conjugate(self: ndarray) -> ndarray:
+def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:
     """The complex conjugate; of real arrays the array itself."""
-    return _core.map("conjugate", self) if _dtypes.kind(self.dtype_name) == "c" else self
+    result = _core.map("conjugate", self) if _dtypes.kind(self.dtype_name) == "c" else self
+    return write_out(out, result, "conjugate")
 
 
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
@@ -203,9 +213,11 @@ def iterate(self: ndarray) -> Iterator[ndarray]:
     return (self[i] for i in range(self.shape[0]))
 
 
-def clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None) -> ndarray:
+def clip(
+    self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None, *, casting: str = "same_kind"
+) -> ndarray:
     """The elements limited to an interval; either bound may be None."""
-    return _elementwise.clip(self, min, max, out)
+    return _elementwise.clip(self, min, max, out, casting=casting)
 
 
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:

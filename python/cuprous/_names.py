@@ -25,12 +25,12 @@ _FROM_NUMPY = frozenset(
         "ulonglong", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "half",
         "float16", "single", "float32", "double", "float64", "csingle", "complex64", "cdouble", "complex128",
         "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
-        "complexfloating", "exceptions", "True_", "False_", "little_endian",
+        "complexfloating", "True_", "False_", "little_endian",
     }
 )  # fmt: skip
 
 #: Submodules, imported on first use.
-_SUBMODULES = frozenset({"cuda", "cupyx", "fft", "lib", "linalg", "random", "scipy"})
+_SUBMODULES = frozenset({"cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "random", "scipy"})
 
 #: Functions that need the compiler of kernels, which costs more than all else here.
 _KERNELS = frozenset({"guvectorize", "vectorize"})

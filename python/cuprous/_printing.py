@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 from cuprous import _core
@@ -57,4 +59,31 @@ def format_array(a: ndarray, spec: str) -> str:
     return array_str(a)
 
 
-__all__ = ["array2string", "array_repr", "array_str"]
+def who(vardict: Mapping[str, Any] | None = None) -> None:
+    """
+    Prints name, shape, size in bytes and dtype of arrays, and their sum.
+
+    Parameters
+    ----------
+    vardict : mapping of str to object, optional
+        Where to look; by default the global variables of the caller. What is not an array is left out. Of several names
+        for one array, only the first counts.
+    """
+    names = sys._getframe(1).f_globals if vardict is None else vardict
+    first: dict[int, str] = {}
+    rows = [("Name", "Shape", "Bytes", "Type")]
+    total = 0
+    for name, a in names.items():
+        if isinstance(a, ndarray):
+            same = first.setdefault(id(a), name)
+            total += a.nbytes if same == name else 0
+            size = str(a.nbytes) if same == name else f"{a.nbytes} ({same})"
+            rows.append((name, " x ".join(map(str, a.shape)), size, a.dtype_name))
+    if len(rows) > 1:
+        widths = [max(map(len, column)) + 10 for column in zip(*rows, strict=True)]
+        lines = ["".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        print("\n".join([lines[0], "=" * (sum(widths) - 10), "", *lines[1:]]))
+    print(f"\nUpper bound on total bytes  =       {total}")
+
+
+__all__ = ["array2string", "array_repr", "array_str", "who"]

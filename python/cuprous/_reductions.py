@@ -168,22 +168,27 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
     return _finish(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "ptp", None, out)
 
 
-def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
+def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
     a = array(a)
     axes = None if axis is None or (a.ndim == 0 and axis in (0, -1)) else (normalize_axis(axis, a.ndim),)
     if _folded(a.shape, axes) == 0:
         raise ValueError(f"attempt to get {op} of an empty sequence")
-    return _finish(_reduce(op, a, axes, keepdims), op, None, out)
+    result = _reduce(op, a, axes, keepdims)
+    return _finish(result if dtype is None else astype(result, _dtypes.name_of(dtype)), op, None, out)
 
 
-def argmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index (int64) of the first greatest element, along an axis or in the flattened array."""
-    return _arg("argmax", a, axis, out, keepdims)
+def argmax(
+    a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
+) -> ndarray:
+    """Index of the first greatest element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    return _arg("argmax", a, axis, out, keepdims, dtype)
 
 
-def argmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index (int64) of the first least element, along an axis or in the flattened array."""
-    return _arg("argmin", a, axis, out, keepdims)
+def argmin(
+    a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
+) -> ndarray:
+    """Index of the first least element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    return _arg("argmin", a, axis, out, keepdims, dtype)
 
 
 def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous.lib.array_utils import byte_bounds, normalize_axis_index, normalize_axis_tuple
 
 Call = Callable[[Any, Any], Any]
 
@@ -268,3 +269,31 @@ def test_flags(name: str) -> None:
         device.flags["NO SUCH"]
     with pytest.raises(AttributeError):
         device.flags.writeable = False
+
+
+def test_byte_bounds() -> None:
+    whole = cp.zeros((6, 5), "float32")
+    start = whole.data.ptr
+    for view, low, high in ((whole, 0, 120), (whole[::-1], 0, 120), (whole[1:3, 1:3], 24, 52)):
+        assert byte_bounds(view) == (start + low, start + high)
+    low, high = byte_bounds(whole[:0])
+    assert low == high
+    with pytest.raises(TypeError, match="list"):
+        byte_bounds([1])
+
+
+def test_axes_counted_from_the_front() -> None:
+    assert [normalize_axis_index(axis, 3) for axis in (-3, -1, 0, 2)] == [0, 2, 0, 2]
+    assert normalize_axis_tuple([-1, 0], 3) == (2, 0)
+    assert normalize_axis_tuple(np.int64(1), 3) == (1,)
+    assert normalize_axis_tuple((0, -2), 2, allow_duplicate=True) == (0, 0)
+    with pytest.raises(ValueError, match="repeated axis in `axes` argument"):
+        normalize_axis_tuple((0, -2), 2, "axes")
+    with pytest.raises(cp.exceptions.AxisError, match="source: axis 3 is out of bounds for array of dimension 3"):
+        normalize_axis_index(3, 3, "source")
+
+
+def test_exceptions_are_a_module() -> None:
+    from cuprous.exceptions import AxisError
+
+    assert AxisError is np.exceptions.AxisError is cp.exceptions.AxisError

@@ -259,3 +259,16 @@ def test_nothing_of_numpy_leaks_in() -> None:
     if a.device_name == "cpu":
         assert not hasattr(a, "__cuda_array_interface__")
         assert a.device == "cpu"
+
+
+def test_out_and_casting_of_clip_and_conjugate() -> None:
+    a, whole = cp.asarray([-1.5, 0.5, 2.5]), cp.zeros(3, "int32")
+    for clip in (a.clip, lambda *args, **kwargs: cp.clip(a, *args, **kwargs)):
+        with pytest.raises(TypeError, match="same_kind"):
+            clip(0, 2, out=whole)
+        assert clip(0, 2, out=whole, casting="unsafe") is whole
+        assert whole.tolist() == [0, 0, 2]
+    for source in (a, cp.asarray([1 + 2j])):
+        out = cp.zeros_like(source)
+        assert source.conjugate(out=out) is out
+        assert_same(out, source.get().conjugate())

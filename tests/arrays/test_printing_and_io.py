@@ -72,3 +72,15 @@ def test_text_files() -> None:
     text.seek(0)
     assert_same(cp.loadtxt(text), np.arange(6.0).reshape(2, 3))
     assert_same(cp.genfromtxt(io.StringIO("1,2\n3,"), delimiter=","), np.array([[1.0, 2.0], [3.0, np.nan]]))
+
+
+def test_who(capsys: pytest.CaptureFixture[str]) -> None:
+    x = cp.ones(10)
+    cp.who({"x": x, "number": 3, "same": x, "y": cp.ones((2, 3), "int32")})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[3:6]] == [
+        ["x", "10", "80", "float64"], ["same", "10", "80", "(x)", "float64"], ["y", "2", "x", "3", "24", "int32"],
+    ]  # fmt: skip
+    assert lines[-1].split()[-1] == "104"
+    cp.who({})
+    assert capsys.readouterr().out == "\nUpper bound on total bytes  =       0\n"

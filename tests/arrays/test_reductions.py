@@ -188,3 +188,11 @@ def test_sums_of_complex_numbers_as_reals_warn() -> None:
     with pytest.warns(np.exceptions.ComplexWarning, match="imaginary part") as found:
         assert float(a.sum(dtype=float)) == 8
     assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_dtype_of_positions(name: str) -> None:
+    a = cp.asarray([[3.0, 1.0], [0.0, 5.0]])
+    whole, rows = getattr(cp, name)(a, dtype="i4"), getattr(a, name)(axis=1, dtype=np.int8)
+    assert (whole.dtype, rows.dtype) == (np.int32, np.int8)
+    assert rows.tolist() == getattr(np, name)(a.get(), axis=1).tolist()

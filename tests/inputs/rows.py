@@ -140,7 +140,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
 
 #: Names that compute nothing of arrays, or that NumPy does not have: the file that tests them.
 ELSEWHERE = {
-    **dict.fromkeys(("load", "loadtxt", "genfromtxt", "save", "savetxt", "savez", "savez_compressed"),
+    **dict.fromkeys(("load", "loadtxt", "genfromtxt", "save", "savetxt", "savez", "savez_compressed", "who"),
                     "arrays/test_printing_and_io.py"),
     "fromfile": "arrays/test_methods.py",
     **dict.fromkeys(("frombuffer", "fromfunction", "fromiter", "fromstring"), "arrays/test_creation.py"),

@@ -1,7 +1,7 @@
-"""NumPy's `lib`: `stride_tricks`."""
+"""NumPy's `lib`: `array_utils` and `stride_tricks`."""
 
 from __future__ import annotations
 
-from cuprous.lib import stride_tricks
+from cuprous.lib import array_utils, stride_tricks
 
-__all__ = ["stride_tricks"]
+__all__ = ["array_utils", "stride_tricks"]

@@ -1,0 +1,106 @@
+"""The pytest plugin of a peer's session: binds the peer's imports and writes each result as a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.peers.binding import execute
+from tests.peers.suites import SUITES
+
+SUITE = SUITES[os.environ["PEERS_SUITE"]]
+RESULTS = Path(os.environ["PEERS_RESULTS"])
+ROOT = SUITE.find() or Path()
+IMPORTER = SUITE.bind(ROOT)
+
+
+def _write(**row: Any) -> None:
+    with RESULTS.open("a") as out:
+        out.write(json.dumps(row) + "\n")
+
+
+def _inside(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
+
+
+class PeerModule(pytest.Module):
+    """A test module that is executed statement by statement."""
+
+    def _getobj(self) -> ModuleType:
+        package = ".".join(self.path.with_suffix("").relative_to(ROOT).parts)
+        name = package.removeprefix("tests.")
+        if IMPORTER is None:
+            __import__(name)
+            return sys.modules[name]
+        module = ModuleType("numpy." + name)
+        vars(module).update(__file__=str(self.path), __package__="numpy." + name.rpartition(".")[0])
+        execute(self.path, module, IMPORTER)
+        return module
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> PeerModule:
+    """Collects with `PeerModule`."""
+    module: PeerModule = PeerModule.from_parent(parent, path=module_path)
+    return module
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marks that CuPy's tests use."""
+    for mark in ("slow", "multi_gpu", "parallel_threads", "parallel_threads_limit", "iterations", "thread_unsafe"):
+        config.addinivalue_line("markers", mark)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what an earlier process of this file has finished."""
+    if RESULTS.exists():
+        done = {json.loads(line).get("id") for line in RESULTS.read_text().splitlines()}
+        items[:] = [item for item in items if _inside(item.nodeid) not in done]
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Notes the test that would be to blame for a crash."""
+    _write(start=_inside(nodeid))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Keeps the error's text and the line of the test that raised it."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if call.excinfo is not None and report.failed:
+        lines = [entry.lineno + 1 for entry in call.excinfo.traceback if str(entry.path) == str(item.path)]
+        error = call.excinfo.exconly()
+        report.user_properties.append(("why", error if len(error) < 1500 else f"{error[:300]} ... {error[-1200:]}"))
+        report.user_properties.append(("line", lines[-1] if lines else 0))
+
+
+_failed: dict[str, dict[str, Any]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Writes one row a test: failed if any phase failed."""
+    row = _failed.setdefault(report.nodeid, {"outcome": "passed"})
+    if report.failed and row["outcome"] != "failed":
+        row.update({"outcome": "failed", "why": str(report.longrepr)[-400:]}, **dict(report.user_properties))
+    elif report.skipped and row["outcome"] == "passed":
+        row["outcome"] = "skipped"
+    if report.when == "teardown":
+        _write(id=_inside(report.nodeid), **_failed.pop(report.nodeid))
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that cannot be collected is a failure of its own."""
+    if report.failed:
+        _write(id=_inside(report.nodeid) or "(import)", outcome="failed", why=str(report.longrepr)[-1500:])
+
+
+def pytest_sessionfinish() -> None:
+    """Tells a finished session from a crashed one."""
+    _write(finished=True)
