@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import math
+import os
+import tokenize
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cuprous import _core
 from cuprous._args import ndarray
 from cuprous._convert import convert
+from cuprous._zip import entry_size
 
 
 def _host(a: Any) -> Any:
@@ -17,6 +25,59 @@ def _to_device(a: Any) -> ndarray:
     return convert(a)
 
 
+@contextmanager
+def _damage() -> Iterator[None]:
+    """What NumPy lets through of damaged files becomes ValueError."""
+    try:
+        yield
+    except (tokenize.TokenError, zlib.error) as error:
+        raise ValueError(f"[load] the file is damaged: {error}") from error
+
+
+def _check(stream: Any, size: int, max_header_size: int) -> None:
+    """Refuses an `.npy` stream of `size` bytes whose header speaks of more elements than follow it: NumPy would take
+    the memory first."""
+    from numpy.lib import format as npy
+
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    version = npy.read_magic(stream) if size >= npy.MAGIC_LEN else None
+    if version not in read:
+        return
+    shape, _, dtype = read[version](stream, max_header_size)
+    count, left = math.prod(shape), size - stream.tell()
+    if not dtype.hasobject and (count * dtype.itemsize > left or any(n < 0 for n in shape)):
+        raise ValueError(f"[load] the header speaks of an array of shape {shape} and dtype {dtype}, but {left} bytes "
+                         "follow it: the file is damaged")  # fmt: skip
+
+
+def _check_file(file: Any, max_header_size: int) -> None:
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "rb") as opened:
+            _check_file(opened, max_header_size)
+        return
+    if not (hasattr(file, "seek") and hasattr(file, "tell")):
+        return
+    start = file.tell()
+    if file.read(6) == b"\x93NUMPY":
+        end = file.seek(0, io.SEEK_END)
+        file.seek(start)
+        # A file may hold several arrays: what counts is from here to its end.
+        _check(_From(file, start), (file.tell() if end is None else end) - start, max_header_size)
+    file.seek(start)
+
+
+class _From:
+    """A file as if it began at `start`."""
+
+    def __init__(self, file: Any, start: int) -> None:
+        self._file, self._start = file, start
+        self.read = file.read
+
+    def tell(self) -> int:
+        """Bytes from there."""
+        return int(self._file.tell()) - self._start
+
+
 class NpzFile:
     """The arrays of an `.npz` file, copied to the device as they are asked for. Close it, or use `with`."""
 
@@ -25,7 +86,14 @@ class NpzFile:
         self.files: list[str] = npz.files
 
     def __getitem__(self, key: str) -> ndarray:
-        return _to_device(self.npz_file[key])
+        archive = self.npz_file.zip
+        name = key if key in archive.NameToInfo else f"{key}.npy"
+        with _damage():
+            if name in archive.NameToInfo:
+                size = entry_size(archive, name)
+                with archive.open(name) as stream:
+                    _check(stream, size, self.npz_file.max_header_size)
+            return _to_device(self.npz_file[key])
 
     def __contains__(self, key: str) -> bool:
         return key in self.files
@@ -61,7 +129,9 @@ def load(
     """
     import numpy as np
 
-    loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
+    with _damage():
+        _check_file(file, max_header_size)
+        loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(loaded, np.lib.npyio.NpzFile):
         return NpzFile(loaded)
     return _to_device(_with_bfloat16(loaded)) if isinstance(loaded, np.ndarray) else loaded

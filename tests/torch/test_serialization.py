@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import resource
 import struct
+import subprocess
+import sys
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -14,8 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cuprous as cp
 import cuprous.torch as torch
 from cuprous.torch import safetensors
+from tests.fuzz.files import state
 
 nn = torch.nn
 
@@ -159,7 +164,6 @@ DAMAGE = {
     "backwards": tensor("FloatStorage", "0", 6, 5, ints(2), ints(-1)),
     "of a short storage": tensor("FloatStorage", "0", 600, 0, ints(600), ints(1)),
     "of no storage": tensor("FloatStorage", "9", 6, 0, ints(6), ints(1)),
-    "a function's attributes": b"ctorch._utils\n_rebuild_tensor_v2\nN}" + text("_function") + b"I1\ns\x86b",
     "a call with wrong arguments": b"ctorch._utils\n_rebuild_tensor_v2\n)R",
 }  # fmt: skip
 
@@ -241,6 +245,106 @@ def test_classes_that_the_user_trusts() -> None:
         torch.load(archive(data, {}))
 
 
+POISON = {
+    "a kind": b"ctorch\nFloatStorage\nN}" + text("name") + text("IntStorage") + b"s\x86b",
+    "a dtype": b"ctorch\nfloat32\nN}" + text("name") + text("int32") + b"s\x86b",
+    "a dtype's size": b"ctorch\nfloat32\n}" + text("itemsize") + b"K\x01sb",
+    "a function": b"ctorch._utils\n_rebuild_tensor_v2\nN}" + text("_function") + b"I1\ns\x86b",
+    "a device": b"ctorch\ndevice\n" + text("cpu") + b"\x85RN}" + text("type") + text("cuda") + b"s\x86b",
+    "a tensor": tensor("FloatStorage", "0", 6, 0, ints(6), ints(1)) + b"}" + text("x") + b"K\x01sb",
+    "a dictionary's methods": b"ccollections\nOrderedDict\n)R}" + text("items") + b"Nsb",
+    "an old class": b"itorch\nFloatStorage\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POISON)
+def test_a_file_changes_nothing_but_what_it_makes(name: str) -> None:
+    good = io.BytesIO()
+    torch.save({"w": torch.tensor([1.0, 2.0])}, good)
+    before = state()
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        torch.load(archive(POISON[name], {"0": FLOATS}))
+    assert state() == before
+    good.seek(0)
+    assert torch.load(good)["w"].tolist() == [1.0, 2.0]
+
+
+def test_dtypes_and_devices_do_not_change() -> None:
+    for target, name in ((torch.float32, "name"), (torch.float32, "itemsize"), (torch.device("cpu"), "type")):
+        with pytest.raises(AttributeError, match="not writable"):
+            setattr(target, name, "int32")
+        with pytest.raises(AttributeError, match="not writable"):
+            delattr(target, name)
+
+
+BOMBS = {
+    "a bytearray by its size": b"cbuiltins\nbytearray\n\x8a\x05\x00\x00\x00\x00\x10\x85R",
+    "a bytearray of an opcode": b"\x96" + (2**33).to_bytes(8, "little"),
+    "a place in the memo": b"Nr\xff\xff\xff\x7f0",
+    "copies of a list": b"](" + b"K\x01" * 5000 + b"eq\x000" + b"cbuiltins\nset\nh\x00\x85R0" * 200 + b"N",
+    "a key that is its own parts": b"}" + b")" + b"2\x86" * 60 + b"Ns",
+    "a key nested deeply": b"}" + b")" + b"\x85" * 200_000 + b"Ns",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_little_files_take_little(name: str) -> None:
+    content = archive(BOMBS[name], {})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        torch.load(content)
+    except (RuntimeError, pickle.UnpicklingError):
+        pass
+    else:
+        assert name == "a place in the memo"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000
+
+
+def test_sizes_that_the_file_does_not_have() -> None:
+    """A deflated storage is read as far as it is needed; sizes in the directory are believed up to what can be."""
+    small = tensor("FloatStorage", "0", 2, 0, ints(2), ints(1))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("a/data.pkl", b"\x80\x02" + small + b".")
+        with z.open("a/data/0", "w") as entry:
+            for _ in range(512):
+                entry.write(bytes(1 << 20))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert torch.load(out).tolist() == [0, 0]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000
+
+
+def test_numpy_files_that_say_too_much(tmp_path: Path) -> None:
+    def npy(shape: str) -> bytes:
+        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+        return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(80)
+
+    good = cp.load(io.BytesIO(npy("(10,)")))
+    assert good.shape == (10,)
+    for shape in ("(100000000000,)", "(8589934592, 8589934592)", "(-1,)", "(0, 9223372036854775807)"):
+        with pytest.raises(ValueError):
+            cp.load(io.BytesIO(npy(shape)))
+        path = tmp_path / "x.npz"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr("a.npy", npy(shape))
+            z.writestr("b.npy", npy("(10,)"))
+        with cp.load(path) as found:
+            assert found["b"].shape == (10,)
+            with pytest.raises(ValueError):
+                found["a"]
+    two = io.BytesIO(npy("(10,)") * 2)
+    assert [cp.load(two).shape, cp.load(two).shape] == [(10,), (10,)]
+    with pytest.raises(ValueError):
+        cp.load(io.BytesIO(npy("(10,)")[:60].replace(b"'fortran", b"((((((")))
+
+
+def test_damaged_files() -> None:
+    """Longer: `python -m tests.fuzz.files`."""
+    line = [sys.executable, "-m", "tests.fuzz.files", "--files", "3000", "--seed", "1000000"]
+    done = subprocess.run(line, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, "\n" + done.stdout + done.stderr
+
+
 def test_safetensors(tmp_path: Path) -> None:
     tensors = {
         "a": torch.arange(6.0).reshape(2, 3).t(), "b": torch.ones(3, dtype=torch.bfloat16),
@@ -266,6 +370,21 @@ def test_safetensors(tmp_path: Path) -> None:
                 len(forged).to_bytes(8, "little") + forged + good[8 + length :]):  # fmt: skip
         with pytest.raises(safetensors.SafetensorError):
             safetensors.load(bad)
+    content = good[8 + length :]
+    wrong: list[tuple[str, Any]] = [
+        *(("shape", shape) for shape in ([True, 6], [2.0, 3], "23", [-2, -3], [0, 2**63 - 1], [1] * 70)),
+        *(("data_offsets", offsets) for offsets in ([0.0, 24], [False, 24], None)),
+        *(("dtype", dtype) for dtype in ("F33", 3, [])),
+    ]
+    for key, value in wrong:
+        header = json.loads(good[8 : 8 + length])
+        header["a"][key] = value
+        forged = json.dumps(header).encode()
+        with pytest.raises(safetensors.SafetensorError):
+            safetensors.load(len(forged).to_bytes(8, "little") + forged + content)
+    for forged in (b"[" * 100_000, b'{"__metadata__": {"a": 1}}', b'{"__metadata__": []}', b'{"a": 1}', b"\xff\xfe{}"):
+        with pytest.raises(safetensors.SafetensorError):
+            safetensors.load(len(forged).to_bytes(8, "little") + forged)
     shared = torch.ones(4)
     with pytest.raises(RuntimeError, match="share memory"):
         safetensors.save_file({"a": shared, "b": shared[1:]}, path)

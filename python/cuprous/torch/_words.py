@@ -9,14 +9,33 @@ from cuprous import _core
 _SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "long", "int32": "int", "int16": "short"}
 
 
-class dtype:
+class Immutable:
+    """Attributes are set by `_fix` once, and never again. Instances are shared by the whole process, and whoever wrote
+    a file that is loaded may try to change them."""
+
+    __slots__ = ()
+
+    def _fix(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of {type(self).__name__!r} objects is not writable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"attribute {name!r} of {type(self).__name__!r} objects is not writable")
+
+
+class dtype(Immutable):
     """An element type; there is one object of each."""
 
     __slots__ = ("itemsize", "name")
 
+    name: str
+    itemsize: int
+
     def __init__(self, name: str, itemsize: int) -> None:
-        self.name = name
-        self.itemsize = itemsize
+        self._fix(name=name, itemsize=itemsize)
 
     @property
     def is_floating_point(self) -> bool:
@@ -76,7 +95,7 @@ def dtype_name(given: Any) -> str:
     raise TypeError(f"dtype must be a torch.dtype, not {given!r}")
 
 
-class device:
+class device(Immutable):
     """Where a tensor lives: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
 
     Raises:
@@ -102,8 +121,7 @@ class device:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
         if number and not number.isdecimal():
             raise RuntimeError(f"Invalid device string: '{type}'")
-        self.type = kind
-        self.index = int(number) if number else index
+        self._fix(type=kind, index=int(number) if number else index)
 
     @property
     def word(self) -> str:

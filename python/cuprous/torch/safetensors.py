@@ -148,11 +148,21 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
         at = 0
         for name, entry in header.items():
             begin, end = entry["data_offsets"]
-            size = math.prod(entry["shape"]) * _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
-            if begin != at or end - begin != size or any(not isinstance(n, int) or n < 0 for n in entry["shape"]):
+            shape = entry["shape"]
+            if not isinstance(shape, list) or len(shape) > 64 or any(type(n) is not int or not 0 <= n < 1 << 63
+                                                                     for n in (*shape, begin, end)):  # fmt: skip
+                raise SafetensorError(f"shape and offsets of {name!r} are no lists of integers")
+            itemsize = _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
+            if math.prod(n or 1 for n in shape) * itemsize >= 1 << 62:
+                raise SafetensorError(f"{name!r} is too big: shape {shape}")
+            size = math.prod(shape) * itemsize
+            if begin != at or end - begin != size:
                 raise SafetensorError(f"{name!r} has {size} bytes, but the header gives it {begin} to {end}")
             at = end
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        metadata = header.metadata
+        if metadata is not None and not all(isinstance(text, str) for text in metadata.values()):
+            raise SafetensorError("the metadata are not text by name")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SafetensorError(f"the header cannot be read ({type(error).__name__}: {error})") from None
     if 8 + length + at != total:
         raise SafetensorError(f"the file has {total} bytes, but its header speaks of {8 + length + at}")

@@ -22,25 +22,82 @@ CLASS_OF = {dtype: name for name, dtype in STORAGES.items()}
 _added: dict[str, Any] = {}
 
 
-class Allowed:
-    """A function that a file may call. It shows nothing else and cannot be changed, since whoever wrote the file may
-    try."""
+class Allowed(_words.Immutable):
+    """A function that a file may call. It shows nothing else and cannot be changed."""
 
     __slots__ = ("_function",)
     _function: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        object.__setattr__(self, "_function", function)
+        self._fix(_function=function)
 
     def __call__(self, *args: Any) -> Any:
         return self._function(*args)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a file wants to set {name!r} of a function")
+
+#: Most parts of a key of a dictionary or set. Tuples may hold each other many times over, so that hashing a key of a
+#: few bytes takes for ever.
+_KEY_PARTS = 1000
+
+
+def checked_key(key: Any) -> Any:
+    """A key that a file may use: hashing it takes little time and no deep stack.
+
+    Raises:
+        ValueError: for other keys.
+    """
+    parts = [(key, 0)]
+    for seen in range(_KEY_PARTS):
+        if not parts:
+            return key
+        part, depth = parts.pop()
+        if isinstance(part, (tuple, frozenset)):
+            if depth > 50 or seen + len(part) > _KEY_PARTS:
+                break
+            parts.extend((inner, depth + 1) for inner in part)
+    else:
+        if not parts:
+            return key
+    raise ValueError("a key of a dictionary or set is nested too deeply")
 
 
 def _set(items: Any = ()) -> set[Any]:
-    return set(items)
+    return {checked_key(item) for item in items}
+
+
+def _ordered(items: Any = ()) -> collections.OrderedDict[Any, Any]:
+    pairs = items.items() if isinstance(items, dict) else items
+    return collections.OrderedDict((checked_key(key), value) for key, value in pairs)
+
+
+def _counter(items: Any = ()) -> collections.Counter[Any]:
+    for item in items:
+        checked_key(item)
+    return collections.Counter(items)
+
+
+def _bytearray(*args: Any) -> bytearray:
+    """Of bytes, or of text in an old pickle; not of a number, which would be a size that the file does not have."""
+    match args:
+        case ():
+            return bytearray()
+        case (bytes() | bytearray() as content,):
+            return bytearray(content)
+        case (str() as text, str() as encoding):
+            return bytearray(_bytes(text, encoding))
+    raise ValueError("a bytearray without its bytes")
+
+
+def _size(items: Any = ()) -> Any:
+    if not all(isinstance(n, int) for n in items):
+        raise ValueError("a torch.Size of something else than integers")
+    return _words.Size(items)
+
+
+def _device(*args: Any) -> Any:
+    if not all(isinstance(arg, (str, int)) for arg in args):
+        raise ValueError("a torch.device of something else than a name and a number")
+    return _words.device(*args)
 
 
 def _bytes(text: str, encoding: str) -> bytes:
@@ -52,14 +109,14 @@ def _bytes(text: str, encoding: str) -> bytes:
 
 #: What any file may use beside tensors.
 PLAIN: dict[str, Any] = {
-    "collections.OrderedDict": Allowed(collections.OrderedDict),
-    "collections.Counter": Allowed(collections.Counter),
+    "collections.OrderedDict": Allowed(_ordered),
+    "collections.Counter": Allowed(_counter),
     "builtins.set": Allowed(_set), "__builtin__.set": Allowed(_set),
     "builtins.complex": Allowed(complex), "__builtin__.complex": Allowed(complex),
-    "builtins.bytearray": Allowed(bytearray), "__builtin__.bytearray": Allowed(bytearray),
+    "builtins.bytearray": Allowed(_bytearray), "__builtin__.bytearray": Allowed(_bytearray),
     "_codecs.encode": Allowed(_bytes),
-    "torch.Size": Allowed(_words.Size),
-    "torch.device": Allowed(_words.device),
+    "torch.Size": Allowed(_size),
+    "torch.device": Allowed(_device),
     **{f"torch.{name}": dtype for name, dtype in _words.DTYPES.items()},
 }  # fmt: skip
 

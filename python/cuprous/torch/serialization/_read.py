@@ -3,7 +3,6 @@ so that no code of the file's is run."""
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import zipfile
@@ -15,18 +14,21 @@ import numpy as np
 
 from cuprous import _core, _dtypes
 from cuprous._core import Tensor
+from cuprous._zip import entry_size
 from cuprous.torch import _words
 from cuprous.torch.nn.parameter import Parameter
-from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed, added
+from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed
+from cuprous.torch.serialization._unpickle import Unpickler
 
 
-class _Kind:
+class _Kind(_words.Immutable):
     """A class of storages, as a file names it."""
 
     __slots__ = ("name",)
+    name: str
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self._fix(name=name)
 
 
 class _Bytes:
@@ -64,8 +66,10 @@ class _Bytes:
 def _placed(storage: Any, offset: int, size: Any, stride: Any, name: str | None) -> Tensor:
     if not isinstance(storage, _Bytes):
         raise ValueError("a tensor without a storage")
+    if not (isinstance(offset, int) and all(isinstance(n, int) for n in (*size, *stride))):
+        raise ValueError("a tensor whose size, strides and offset are not integers")
     whole = storage.tensor(name)
-    size, stride = [int(n) for n in size], [int(n) for n in stride]
+    size, stride = list(size), list(stride)
     if len(size) != len(stride) or offset < 0 or any(n < 0 for n in (*size, *stride)):
         raise ValueError(f"a tensor of size {size} with strides {stride} at {offset}")
     if 0 in size:
@@ -113,27 +117,27 @@ _KNOWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: Any, storage: Callable[[Any], Any]) -> None:
-        super().__init__(file, encoding="utf-8")
-        self._storage = storage
+class _Archive:
+    """A zip file whose entries are read no further than the file itself goes: what the directory says of sizes is
+    checked before memory is taken."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for."""
-        full = f"{module}.{name}"
-        found = added().get(full, _KNOWN.get(full))
-        if found is None:
-            raise pickle.UnpicklingError(
-                f"Weights only load failed: the file uses {full}, which is not allowed. Only tensors and plain "
-                "containers are read, because a pickle may run any code. Save a state_dict() instead of a whole "
-                "object, or, if you trust the file, allow the class: "
-                f"torch.serialization.add_safe_globals([({name}, {full!r})])"
-            )
-        return found
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self.names = frozenset(archive.namelist())
+        self._left = archive.start_dir  # bytes before the directory: entries that overlap would be read many times
 
-    def persistent_load(self, pid: Any) -> Any:
-        """The storage."""
-        return self._storage(pid)
+    def size(self, name: str) -> int:
+        """The number of bytes of an entry."""
+        return entry_size(self._archive, name)
+
+    def read(self, name: str, count: int) -> bytes:
+        """The first bytes of an entry."""
+        count = min(count, self.size(name))
+        self._left -= self._archive.getinfo(name).compress_size
+        if self._left < 0:
+            raise ValueError("the parts of the file overlap")
+        with self._archive.open(name) as entry:
+            return entry.read(count)
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = True,
@@ -157,7 +161,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     try:
         with zipfile.ZipFile(f) as archive:
-            return _load(archive, map_location, str(name))
+            return _load(_Archive(archive), map_location, str(name))
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise RuntimeError(f"[load] {name} {_looks(f)} ({error})") from None
 
@@ -184,40 +188,44 @@ def _looks(f: Any) -> str:
     return "is no file that torch.save writes"
 
 
-def _load(archive: zipfile.ZipFile, map_location: Any, name: str) -> Any:
-    names = archive.namelist()
+def _load(archive: _Archive, map_location: Any, name: str) -> Any:
+    names = archive.names
     pickles = [n for n in names if n.endswith("/data.pkl") and n.count("/") == 1]
     if len(pickles) != 1:
         raise RuntimeError(f"[load] {name} is a zip file, but not one that torch.save writes: it has no data.pkl")
     root = pickles[0].removesuffix("data.pkl")
     if f"{root}constants.pkl" in names:
         raise RuntimeError(f"[load] {name} is a TorchScript program, which cannot be loaded")
-    swap = f"{root}byteorder" in names and archive.read(f"{root}byteorder").strip() == b"big"
+    swap = f"{root}byteorder" in names and archive.read(f"{root}byteorder", 16).strip() == b"big"
     found: dict[str, _Bytes] = {}
 
     def storage(pid: Any) -> _Bytes:
         if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage" and isinstance(pid[1], _Kind)):
             raise ValueError(f"a storage named by {type(pid).__name__}")
         _, kind, key, location, count = pid
+        if not (isinstance(key, str) and isinstance(location, str) and isinstance(count, int) and count >= 0):
+            raise ValueError("a storage without a name, a device or a size")
         if key not in found:
             dtype = STORAGES.get(kind.name)
             entry = f"{root}data/{key}"
             if entry not in names:
                 raise ValueError(f"there is no storage {key!r}")
-            raw = np.frombuffer(archive.read(entry), np.uint8)
-            itemsize = _words.DTYPES[dtype].itemsize if dtype else 1
-            if raw.size < count * itemsize:
-                raise ValueError(f"storage {key!r} has {raw.size} bytes, not {count * itemsize}")
+            needed = count * (_words.DTYPES[dtype].itemsize if dtype else 1)
+            if archive.size(entry) < needed:
+                raise ValueError(f"storage {key!r} has {archive.size(entry)} bytes, not {needed}")
+            raw = np.frombuffer(archive.read(entry, needed), np.uint8)
             if swap:
-                width = itemsize // 2 if dtype and dtype.startswith("complex") else itemsize
                 if dtype is None:
                     raise NotImplementedError("[load] storages of bytes from big-endian machines are not supported")
+                width = _words.DTYPES[dtype].itemsize // (2 if dtype.startswith("complex") else 1)
                 raw = raw.reshape(-1, width)[:, ::-1].reshape(-1)
-            found[key] = _moved(_Bytes(raw, dtype, "cpu"), str(location), map_location)
+            found[key] = _moved(_Bytes(raw, dtype, "cpu"), location, map_location)
         return found[key]
 
     try:
-        return _Unpickler(io.BytesIO(archive.read(pickles[0])), storage).load()
+        size = archive.size(pickles[0])
+        content = archive.read(pickles[0], size)
+        return Unpickler(content, _KNOWN, storage).load()
     except (pickle.UnpicklingError, RuntimeError, MemoryError):
         raise
     except Exception as error:

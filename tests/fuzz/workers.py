@@ -1,0 +1,59 @@
+"""Cases run in a process of their own, so that a crash or a case that hangs is a failure with a number, not the end of
+the run."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+#: Seconds that one case may take.
+PATIENCE = int(os.environ.get("FUZZ_PATIENCE", "120"))
+
+
+def run_worker(cases: Iterable[int], case: Callable[[int], str | None], progress: str, memory: int) -> int:
+    """Runs cases in this process, whose memory is bounded, and prints what each returns (None where all is well)."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    failed = 0
+    with open(progress, "r+b", buffering=0) as file:
+        for number in cases:
+            os.pwrite(file.fileno(), b"%-20d" % number, 0)
+            faulthandler.dump_traceback_later(PATIENCE, exit=True)
+            found = case(number)
+            faulthandler.cancel_dump_traceback_later()
+            if found is not None:
+                failed += 1
+                print(f"case {number}: {found}", flush=True)
+        os.pwrite(file.fileno(), b"%-20s" % b"done", 0)
+    return failed
+
+
+def run_in_workers(module: str, first: int, count: int, chunk: int) -> tuple[list[str], list[str]]:
+    """Runs the cases of a module that takes `--worker FIRST COUNT PROGRESS`. Returns a line for each case that failed,
+    and the other lines that workers printed."""
+    failures: list[str] = []
+    notes: list[str] = []
+    end = first + count
+    with tempfile.NamedTemporaryFile() as progress:
+        while first < end:
+            progress.truncate(0)
+            line = [sys.executable, "-m", module, "--worker", str(first), str(min(chunk, end - first)), progress.name]
+            env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
+            done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+            for text in done.stdout.splitlines():
+                (failures if text.startswith("case ") else notes).append(text)
+            at = Path(progress.name).read_text().strip()
+            if at == "done":
+                first += chunk
+                continue
+            if not at:
+                raise RuntimeError(f"the worker did not start:\n{done.stdout}{done.stderr}")
+            failures.append(f"case {at}: the process ended with {done.returncode}\n{done.stderr[-3000:]}")
+            first = int(at) + 1
+    return failures, notes
