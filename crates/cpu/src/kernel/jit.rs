@@ -8,8 +8,10 @@ use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{
+    DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names,
+};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::ir::{Kind, any_expr};
@@ -19,6 +21,7 @@ use cuprous_kernel::types::Ty;
 use super::code::Body;
 use super::host::{self, Env};
 use super::regions::{Plan, Strip};
+use super::room::{Need, Room};
 use super::values;
 
 /// The function of one thread: arguments, environment, place in the block.
@@ -97,21 +100,10 @@ pub(super) struct Shared<'m> {
 fn failed(error: ModuleError) -> Error {
     let text = match error {
         ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
+        ModuleError::Allocation { err } => return Error::memory(format!("no room for the code of a kernel: {err}")),
         other => other.to_string(),
     };
     Error::runtime(format!("an internal error of the kernel compiler, please report it: {text}"))
-}
-
-/// Addresses set aside for the code of a module; memory is taken as it is needed.
-const ROOM: usize = 64 << 20;
-
-/// Room for a module in one piece: its functions find one another and their constants by distances of 32 bits, and pieces
-/// that are mapped one by one may lie further apart.
-fn room(ir: &Module) -> Result<Box<ArenaMemoryProvider>> {
-    // Each constant begins a page at worst.
-    let constants: usize = ir.constants.iter().map(|array| array.bytes.len() + (64 << 10)).sum();
-    let full = |e| Error::runtime(format!("no room for the code of a kernel: {e}"));
-    Ok(Box::new(ArenaMemoryProvider::new_with_size(ROOM + constants).map_err(full)?))
 }
 
 /// Compiles a module.
@@ -119,7 +111,8 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     // What the optimizer does is done by `optimize`.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
-    builder.memory_provider(room(ir)?);
+    let need = Need::default();
+    builder.memory_provider(Room::new(need.clone()));
     builder.symbols(host::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
@@ -140,12 +133,8 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
-        let id = shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(failed)?;
-        let mut data = DataDescription::new();
-        data.define(array.bytes.clone().into_boxed_slice());
-        data.set_align(16);
-        shared.jit.define_data(id, &data).map_err(failed)?;
-        shared.constants.push(id);
+        shared.constants.push(shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(failed)?);
+        need.add(array.bytes.len(), 0);
     }
     let mut start = 0;
     for (k, function) in ir.functions.iter().enumerate() {
@@ -158,6 +147,8 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     let (mut context, mut frontend) = (Context::new(), FunctionBuilderContext::new());
     let (mut listing, mut bytes) = (String::new(), 0);
+    // All code is generated before any of it is placed, so that the module takes the memory that it needs.
+    let mut generated = Vec::new();
     for k in 0..ir.functions.len() {
         let id = shared.functions[k];
         context.func =
@@ -169,9 +160,25 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         body.b.finalize(config);
         listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
         optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
-        shared.jit.define_function(id, &mut context).map_err(failed)?;
-        bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        let mut control = ControlPlane::default();
+        context.compile(shared.jit.isa(), &mut control).map_err(|e| failed(e.inner.into()))?;
+        let Some(code) = context.compiled_code() else { continue };
+        let (text, align) = (code.code_buffer().to_vec(), u64::from(code.buffer.alignment));
+        let relocations: Vec<_> =
+            code.buffer.relocs().iter().map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect();
+        bytes += text.len();
+        need.add(text.len(), relocations.len());
+        generated.push((id, align, text, relocations));
         shared.jit.clear_context(&mut context);
+    }
+    for (&id, array) in shared.constants.iter().zip(&ir.constants) {
+        let mut data = DataDescription::new();
+        data.define(array.bytes.clone().into_boxed_slice());
+        data.set_align(16);
+        shared.jit.define_data(id, &data).map_err(failed)?;
+    }
+    for (id, align, text, relocations) in generated {
+        shared.jit.define_function_bytes(id, align, &text, &relocations).map_err(failed)?;
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);

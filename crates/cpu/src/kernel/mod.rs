@@ -21,6 +21,7 @@ mod jit;
 mod libdevice;
 mod phis;
 mod regions;
+mod room;
 mod rows;
 mod schedule;
 mod stmt;
