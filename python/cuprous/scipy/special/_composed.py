@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._function import ndarray
+from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -64,11 +64,6 @@ def i0e(x: ndarray) -> ndarray:
     return where(a > 50.0, series, where(isnan(x), x, direct))
 
 
-def betaln(a: Any, b: Any) -> ndarray:
-    """The logarithm of |beta(a, b)|."""
-    return _map("gammaln", a) + _map("gammaln", b) - _map("gammaln", a + b)
-
-
 def is_pole(x: Any) -> Any:
     """Where gamma has no value."""
     return both(x <= 0.0, x == _floor(x))
@@ -87,41 +82,12 @@ def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
     return at, both(at, there), sign, where(there, rest, 1.0), where(there, other, 1.0)
 
 
-def beta(a: Any, b: Any) -> ndarray:
-    """By gamma where that does not overflow, otherwise by its logarithm (positive arguments)."""
-    a, b = _as(a, b), _as(b, a)
-    at, finite, sign, rest, other = beta_at_poles(a, b)
-    return where(at, sign * where(finite, _beta(rest, other), math.inf), _beta(a, b))
-
-
-def _beta(a: Any, b: Any) -> ndarray:
-    s = a + b
-    limit = 160.0 if s.dtype_name == "float64" else 32.0
-    small = both(both(_map("absolute", s) < limit, _absolute(a) < limit), _absolute(b) < limit)
-    direct = _map("gamma", a) * rgamma(s) * _map("gamma", b)
-    return where(small, direct, _map("exp", betaln(a, b)))
-
-
 def _absolute(x: Any) -> Any:
     return _map("absolute", x) if isinstance(x, ndarray) else abs(x)
 
 
 def _floor(x: Any) -> Any:
     return _map("floor", x) if isinstance(x, ndarray) else float(math.floor(x)) if math.isfinite(x) else x
-
-
-def binom(n: Any, k: Any) -> ndarray:
-    """1 / ((n + 1) beta(n - k + 1, k + 1)), rounded where both are integers and the result is below 2**51 or 2**22;
-    NaN for negative integers n."""
-    integral_k = k == _floor(k)
-    whole = _map("logical_and", n == _floor(n), integral_k)
-    limit = 2.0**51 if (n + k).dtype_name == "float64" else 2.0**22
-    # terms of a product would be exact for small k, but their number would depend on the data
-    value = 1.0 / ((n + 1.0) * beta(n - k + 1.0, k + 1.0))
-    value = where(_map("logical_and", whole, _map("absolute", value) < limit), _map("rint", value), value)
-    outside = both(_map("logical_and", integral_k, n >= 0.0), _map("logical_or", k < 0.0, both(whole, k > n)))
-    value = where(outside, 0.0, value)
-    return where(both(n < 0.0, n == _floor(n)), math.nan, value)
 
 
 def xlogy(x: Any, y: Any) -> ndarray:
@@ -152,14 +118,19 @@ def entr(x: ndarray) -> ndarray:
 
 def rel_entr(x: Any, y: Any) -> ndarray:
     """x log(x / y); 0 for x = 0 and y >= 0, otherwise inf outside of x, y > 0."""
+    x, y = _as(x, y), _as(y, x)
     inside = both(x > 0.0, y > 0.0)
     ratio = x / y
-    value = where(inside, x * _map("log", ratio), _INF)
+    # A quotient that overflows, or has lost digits, is the difference of the logarithms.
+    least = 1e-290 if ratio.dtype_name == "float64" else 1e-30
+    log = where(both(ratio > least, ratio < _INF), _map("log", ratio), _map("log", x) - _map("log", y))
+    value = where(inside, x * log, _INF)
     value = where(both(x == 0.0, y >= 0.0), 0.0, value)
-    return where(_map("logical_or", _isnan(x), _isnan(y)), _NAN, value)
+    return where(_map("logical_or", isnan(x), isnan(y)), _NAN, value)
 
 
-def kl_div(x: Any, y: Any) -> ndarray:
+@in_double
+def kl_div(x: ndarray, y: ndarray) -> ndarray:
     """rel_entr(x, y) - x + y, inf where that is."""
     value = rel_entr(x, y)
     return where(value == _INF, _INF, value - x + y)
@@ -167,16 +138,21 @@ def kl_div(x: Any, y: Any) -> ndarray:
 
 def huber(delta: Any, r: Any) -> ndarray:
     """r²/2 up to |r| = delta, linear beyond; inf for negative delta."""
-    a = _absolute(r)
-    value = where(a <= delta, 0.5 * r * r + delta * 0.0, delta * (a - 0.5 * delta))
+    delta, r = _as(delta, r), _as(r, delta)
+    a = _map("absolute", r)
+    value = where(a <= delta, 0.5 * r * r, delta * (a - 0.5 * delta))
+    value = where(_map("logical_or", isnan(delta), isnan(r)), _NAN, value)
     return where(delta < 0.0, _INF, value)
 
 
 def pseudo_huber(delta: Any, r: Any) -> ndarray:
-    """delta² (sqrt(1 + (r / delta)²) - 1), as delta² u / (sqrt(1 + u) + 1) with u = (r / delta)²."""
-    u = r / where(delta == 0.0, 1.0, _as(delta, r))
-    u = u * u
-    value = delta * delta * (u / (_map("sqrt", u + 1.0) + 1.0))
+    """delta² (sqrt(1 + v²) - 1) with v = |r| / delta, as r² / (sqrt(1 + v²) + 1), so that nothing cancels; from v = 1
+    on as delta |r| v / (sqrt(1 + v²) + 1), so that no square overflows."""
+    delta, r = _as(delta, r), _as(r, delta)
+    a = _map("absolute", r)
+    v = a / where(delta == 0.0, 1.0, delta)
+    root = _map("hypot", v, 1.0) + 1.0
+    value = where(v < 1.0, a * a / root, delta * a * where(root < _INF, v / root, 1.0))
     return where(delta < 0.0, _INF, where(_map("logical_or", delta == 0.0, r == 0.0), 0.0, value))
 
 
@@ -190,18 +166,28 @@ def exp10(x: ndarray) -> ndarray:
     return _map("power", 10.0, x)
 
 
+@in_double
 def exprel(x: ndarray) -> ndarray:
     """(exp(x) - 1) / x; 1 at 0."""
     return where(x == 0.0, 1.0, where(x == _INF, _INF, _map("expm1", x) / x))
 
 
-def boxcox(x: Any, lmbda: Any) -> ndarray:
+@in_double
+def boxcox(x: ndarray, lmbda: ndarray) -> ndarray:
     """(x**lmbda - 1) / lmbda; log(x) for lmbda = 0."""
-    log = _map("log", _as(x, lmbda))
-    return where(lmbda == 0.0, log, _map("expm1", log * lmbda) / where(lmbda == 0.0, 1.0, _as(lmbda, x)))
+    log = _map("log", x)
+    return where(lmbda == 0.0, log, _map("expm1", log * lmbda) / where(lmbda == 0.0, 1.0, lmbda))
 
 
-def inv_boxcox(y: Any, lmbda: Any) -> ndarray:
+def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
+    """log(1 + lmbda y) / lmbda, also where the product overflows; y for lmbda = 0."""
+    safe = where(lmbda == 0.0, 1.0, lmbda)
+    product = safe * y
+    apart = _map("log", _map("absolute", safe)) + _map("log", _map("absolute", y))
+    return where(lmbda == 0.0, y, where(product < _INF, _map("log1p", product), apart) / safe)
+
+
+@in_double
+def inv_boxcox(y: ndarray, lmbda: ndarray) -> ndarray:
     """(1 + lmbda y)**(1 / lmbda); exp(y) for lmbda = 0."""
-    safe = where(lmbda == 0.0, 1.0, _as(lmbda, y))
-    return where(lmbda == 0.0, _map("exp", _as(y, lmbda)), _map("exp", _map("log1p", safe * y) / safe))
+    return _map("exp", log_power(y, lmbda))

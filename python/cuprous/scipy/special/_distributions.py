@@ -7,8 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.special._composed import both, isnan, where
-from cuprous.scipy.special._function import ndarray
-from cuprous.scipy.special._incomplete import _inside, beta_pair, gammainc, gammaincc, in_double
+from cuprous.scipy.special._function import in_double, ndarray
+from cuprous.scipy.special._incomplete import _inside, beta_pair, gammainc, gammaincc
 
 _map = _core.map
 
@@ -17,16 +17,17 @@ def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
     """Student's distribution: how probable values beyond |t| on both sides are, and the rest."""
     square = t * t
     n = _inside(df)
-    total = n + square
-    x, y = n / total, square / total
+    x, y = 1.0 / (1.0 + square / n), 1.0 / (1.0 + n / square)
     some = both(y > 0.0, x > 0.0)
     beyond, within = beta_pair(n * 0.5, n * 0.0 + 0.5, where(some, x, 0.5), where(some, y, 0.5))
     beyond, within = (where(y > 0.0, where(x > 0.0, v, e), 1.0 - e) for v, e in ((beyond, 0.0), (within, 1.0)))
     endless = _map("isinf", t)
     beyond, within = where(endless, 0.0, beyond), where(endless, 1.0, within)
-    normal = _map("erfc", _map("absolute", t) * math.sqrt(0.5))
-    beyond = where(df == math.inf, normal, beyond)
-    within = where(df == math.inf, _map("erf", _map("absolute", t) * math.sqrt(0.5)), within)
+    # The quantile of the normal distribution, of which further terms are below rounding.
+    size = _map("minimum", _map("absolute", t), 50.0)
+    z = size * (1.0 - (size * size + 1.0) / (4.0 * _map("maximum", df, 1e10))) * math.sqrt(0.5)
+    beyond = where(df > 1e10, _map("erfc", z), beyond)
+    within = where(df > 1e10, _map("erf", z), within)
     nothing = _map("logical_or", df <= 0.0, isnan(df + t))
     return where(nothing, math.nan, beyond), where(nothing, math.nan, within)
 

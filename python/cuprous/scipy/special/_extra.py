@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous.scipy.special import _integrals
 from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where
-from cuprous.scipy.special._function import SpecialFunction, floats, ndarray
-from cuprous.scipy.special._incomplete import in_double, stirling
+from cuprous.scipy.special._function import SpecialFunction, floats, in_double, ndarray
+from cuprous.scipy.special._incomplete import stirling
 
 _map = _core.map
 

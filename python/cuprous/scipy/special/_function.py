@@ -93,6 +93,23 @@ def _prepared(args: Any) -> list[Any]:
     return prepared
 
 
+def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Computes in float64 and casts back; all operands become arrays."""
+
+    def wrapped(*operands: Any) -> ndarray:
+        name = next(x.dtype_name for x in operands if isinstance(x, ndarray))
+        wide = [
+            (x if x.dtype_name == "float64" else _core.cast(x, "float64"))
+            if isinstance(x, ndarray)
+            else _core.full((), x, "float64")
+            for x in operands
+        ]
+        result = code(*wide)
+        return result if name == "float64" else _core.cast(result, name)
+
+    return wrapped
+
+
 def floats(a: Any) -> ndarray:
     """An array in the dtype that a special function computes in."""
     a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64")

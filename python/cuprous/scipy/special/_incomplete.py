@@ -17,9 +17,8 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._composed import beta_at_poles, both, isnan, where
-from cuprous.scipy.special._composed import betaln as composed_betaln
-from cuprous.scipy.special._function import ndarray
+from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._function import in_double, ndarray
 
 _map = _core.map
 _FALL, _RAISED = 38.0, 4
@@ -41,23 +40,6 @@ def averaged(values: Callable[..., ndarray], count: int, *parameters: ndarray) -
     columns = [p.reshape([*p.shape, 1]) for p in parameters]
     terms = values(points, *columns) * weights
     return _core.reduce("sum", terms, [terms.ndim - 1])
-
-
-def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
-    """Computes in float64 and casts back; all operands become arrays."""
-
-    def wrapped(*operands: Any) -> ndarray:
-        name = next(x.dtype_name for x in operands if isinstance(x, ndarray))
-        wide = [
-            (x if x.dtype_name == "float64" else _core.cast(x, "float64"))
-            if isinstance(x, ndarray)
-            else _core.full((), x, "float64")
-            for x in operands
-        ]
-        result = code(*wide)
-        return result if name == "float64" else _core.cast(result, name)
-
-    return wrapped
 
 
 def least(a: Any, *others: Any) -> ndarray:
@@ -96,15 +78,22 @@ def stirling(z: ndarray) -> ndarray:
     return where(z < 10.0, direct, series * inverse)
 
 
-def _log_ratio(difference: ndarray, ratio: ndarray) -> ndarray:
-    """log(ratio), of which difference = ratio - 1 is exact near 0."""
-    near = _map("absolute", difference) < 0.5
-    return where(near, _map("log1p", where(near, difference, 0.0)), _map("log", ratio))
+def _log_ratio(difference: ndarray, x: ndarray, total: ndarray, a: ndarray) -> ndarray:
+    """log(x total / a), also where that overflows; difference = x total / a - 1 is exact near 0."""
+    near, ratio = _map("absolute", difference) < 0.5, x * (total / a)
+    normal = both(ratio > 1e-300, ratio < math.inf)
+    far = where(normal, _map("log", ratio), _map("log", x) + (_map("log", total) - _map("log", a)))
+    return where(near, _map("log1p", where(near, difference, 0.0)), far)
+
+
+def _rest(p: ndarray) -> ndarray:
+    """1 - p, which rounding does not make negative."""
+    return _map("maximum", 1.0 - p, 0.0)
 
 
 def gamma_density(a: ndarray, x: ndarray) -> ndarray:
     """x**a exp(-x) / gamma(a)."""
-    exponent = a * _log_ratio((x - a) / a, x / a) - (x - a) - stirling(a)
+    exponent = a * _log_ratio((x - a) / a, _core.full((), 1.0, "float64"), x, a) - (x - a) - stirling(a)
     return _map("exp", exponent) * _map("sqrt", a * (0.5 / math.pi))
 
 
@@ -128,7 +117,7 @@ def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
     q = factor * area(
         lambda s, r, v: r * s - v * _map("expm1", s), lambda s, r, v: r - v * _map("exp", s), bound, 4, a, high
     )
-    return where(lower, p, 1.0 - q), where(lower, 1.0 - p, q)
+    return where(lower, p, _rest(q)), where(lower, _rest(p), q)
 
 
 def _gamma_ends(a: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarray:
@@ -159,26 +148,24 @@ def gammaincc(a: ndarray, x: ndarray) -> ndarray:
 
 def log_beta(a: ndarray, b: ndarray) -> ndarray:
     """log B(a, b) for a, b > 0, by Stirling's series, so that nothing cancels for large ones."""
-    total = a + b
-    ends = stirling(a) + stirling(b) - stirling(total) + 0.5 * _map("log", (2.0 * math.pi) * (total / a) / b)
-    return ends - a * _map("log1p", b / a) - b * _map("log1p", a / b)
-
-
-@in_double
-def betaln(a: ndarray, b: ndarray) -> ndarray:
-    """The logarithm of |B(a, b)|; by gammaln where one of the numbers is negative."""
-    at, finite, _, rest, other = beta_at_poles(a, b)
-    a, b = where(finite, rest, a), where(finite, other, b)
-    positive = both(both(a > 0.0, b > 0.0), a + b < math.inf)
-    value = where(positive, log_beta(where(positive, a, 1.0), where(positive, b, 1.0)), composed_betaln(a, b))
-    return where(both(at, _map("logical_not", finite)), math.inf, value)
+    first = a >= b
+    a, b = where(first, a, b), where(first, b, a)
+    ratio, inverse = b / a, a / b
+    ends = (
+        stirling(a)
+        + stirling(b)
+        - stirling(a + b)
+        + 0.5 * (_map("log", (1.0 + ratio) * (2.0 * math.pi)) - _map("log", b))
+    )
+    log = where(inverse < math.inf, _map("log1p", inverse), _map("log", a) - _map("log", b))
+    return ends - where(ratio > 1e-290, a * _map("log1p", ratio), b) - b * log
 
 
 def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:
     """x**a y**b / B(a, b), for y = 1 - x."""
     total = a + b
     shift = x * b - a * y
-    exponent = a * _log_ratio(shift / a, x * (total / a)) + b * _log_ratio(-shift / b, y * (total / b))
+    exponent = a * _log_ratio(shift / a, x, total, a) + b * _log_ratio(-shift / b, y, total, b)
     exponent = exponent + stirling(total) - stirling(a) - stirling(b)
     return _map("exp", exponent) * _map("sqrt", b / total * a * (0.5 / math.pi))
 
@@ -207,7 +194,7 @@ def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, 
     for k in range(_RAISED, 0, -1):
         part = 1.0 + part * x * (a + b + (k - 1.0)) / (a + float(k))
     part = part * beta_density(a, b, x, y) / a
-    return where(swapped, 1.0 - part, part), where(swapped, part, 1.0 - part)
+    return where(swapped, _rest(part), part), where(swapped, part, _rest(part))
 
 
 def _unit(x: ndarray) -> ndarray:

@@ -8,8 +8,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.special._composed import both, isnan, where
-from cuprous.scipy.special._function import ndarray
-from cuprous.scipy.special._incomplete import area, averaged, in_double, least
+from cuprous.scipy.special._function import in_double, ndarray
+from cuprous.scipy.special._incomplete import area, averaged, least
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map

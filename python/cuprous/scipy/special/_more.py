@@ -7,7 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.special import _composed as c
-from cuprous.scipy.special._function import floats, ndarray
+from cuprous.scipy.special._beta import binom
+from cuprous.scipy.special._function import floats, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -183,16 +184,17 @@ def gammasgn(x: ndarray) -> ndarray:
     return _where(x == -math.inf, math.nan, _where(x > 0.0, 1.0, _where(c.isnan(x), x, value)))
 
 
-def boxcox1p(x: Any, lmbda: Any) -> ndarray:
+@in_double
+def boxcox1p(x: ndarray, lmbda: ndarray) -> ndarray:
     """((1 + x)**lmbda - 1) / lmbda; log1p(x) for lmbda = 0."""
-    log = _map("log1p", c._as(x, lmbda))
-    return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, c._as(lmbda, x)))
+    log = _map("log1p", x)
+    return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, lmbda))
 
 
-def inv_boxcox1p(y: Any, lmbda: Any) -> ndarray:
+@in_double
+def inv_boxcox1p(y: ndarray, lmbda: ndarray) -> ndarray:
     """(1 + lmbda y)**(1 / lmbda) - 1; expm1(y) for lmbda = 0."""
-    safe = _where(lmbda == 0.0, 1.0, c._as(lmbda, y))
-    return _where(lmbda == 0.0, _map("expm1", c._as(y, lmbda)), _map("expm1", _map("log1p", safe * y) / safe))
+    return _map("expm1", c.log_power(y, lmbda))
 
 
 def _approximate(name: str, exact: bool) -> None:
@@ -228,7 +230,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
         # As SciPy: none of none is one way.
         return _where(_map("logical_and", n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
     allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
-    return _where(allowed, c.binom(n, chosen), 0.0)
+    return _where(allowed, binom(n, chosen), 0.0)
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> ndarray:

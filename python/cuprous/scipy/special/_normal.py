@@ -83,5 +83,5 @@ def log_ndtr(x: ndarray) -> ndarray:
         term *= 2 * k - 1
         coefficients.append(term)
     series = _map("log1p", w * polynomial(w, tuple(reversed(coefficients))))
-    far = low * low * -0.5 - _map("log", -low) - 0.5 * math.log(2.0 * math.pi) + series
+    far = low * -0.5 * low - _map("log", -low) - 0.5 * math.log(2.0 * math.pi) + series
     return _map("where", x < threshold, far, direct)

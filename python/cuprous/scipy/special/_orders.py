@@ -17,8 +17,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._args import write_out
 from cuprous.scipy.special._bessel import j0, j1, k0, k1
-from cuprous.scipy.special._function import _prepared, ndarray
-from cuprous.scipy.special._incomplete import in_double
+from cuprous.scipy.special._function import _prepared, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map

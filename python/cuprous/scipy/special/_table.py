@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from cuprous import _core
 from cuprous.scipy.special import _bessel as b
+from cuprous.scipy.special import _beta as be
 from cuprous.scipy.special import _composed as c
 from cuprous.scipy.special import _distributions as d
 from cuprous.scipy.special import _extra as e
@@ -28,9 +29,9 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("rgamma", 1, c.rgamma, "1 / gamma(x)."),
     ("digamma", 1, "digamma", "The derivative of gammaln."),
     ("psi", 1, "digamma", "The derivative of gammaln."),
-    ("beta", 2, c.beta, "gamma(a) gamma(b) / gamma(a + b)."),
-    ("betaln", 2, i.betaln, "The logarithm of |beta(a, b)|."),
-    ("binom", 2, c.binom, "The binomial coefficient of n over k, also of real numbers."),
+    ("beta", 2, be.beta, "gamma(a) gamma(b) / gamma(a + b)."),
+    ("betaln", 2, be.betaln, "The logarithm of |beta(a, b)|."),
+    ("binom", 2, be.binom, "The binomial coefficient of n over k, also of real numbers."),
     ("expit", 1, "expit", "The logistic function 1 / (1 + exp(-x))."),
     ("logit", 1, c.logit, "log(p / (1 - p)), the inverse of expit."),
     ("log_expit", 1, c.log_expit, "log(expit(x))."),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous.scipy.special import ndtr, ndtri, stdtr, stdtrit
 from cuprous.scipy.special._distributions import student_pair
-from cuprous.scipy.special._incomplete import in_double
+from cuprous.scipy.special._function import in_double
 
 ndarray = _core.ndarray
 _map = _core.map
