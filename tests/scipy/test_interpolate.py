@@ -25,8 +25,7 @@ def on_device(xs: Any) -> list[Any]:
 
 
 KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic", 2)
-#: Beyond its ends SciPy takes a spline for "zero".
-LINES = [(k, f) for f in ((1.0, 2.0), "extrapolate", 3.0) for k in KINDS if (k, f) != ("zero", "extrapolate")]
+LINES = [(k, f) for f in ((1.0, 2.0), "extrapolate", 3.0) for k in KINDS]
 
 
 @pytest.mark.parametrize(("kind", "fill"), LINES)
@@ -79,7 +78,7 @@ def test_errors() -> None:
     x, y = cp.asarray(X), cp.asarray(Y)
     grid, values = on_device(GRID), cp.asarray(VALUES)
     for call, error, text in (
-        (lambda: interpolate.interp1d(x, x, 4), NotImplementedError, "kind=4"),
+        (lambda: interpolate.interp1d(x, x, -1), NotImplementedError, "kind=-1"),
         (lambda: interpolate.interp1d(x[:3], x[:3], "cubic"), ValueError, "at least 4 entries"),
         (lambda: interpolate.interp1d(x, y), ValueError, "equal in length"),
         (lambda: interpolate.interp1d(y, y), ValueError, "one dimension"),
@@ -103,3 +102,48 @@ def test_values_are_copied() -> None:
     line = interpolate.interp1d(cp.arange(3.0), y)
     y += 5
     assert float(line(1.0)) == 0.0
+
+
+@pytest.mark.parametrize("kind", [*KINDS[:-1], 0, 1, 4, 5])
+def test_lines_through_values_that_are_not_finite(kind: str | int) -> None:
+    rng = np.random.default_rng(17)
+    smooth = kind in ("quadratic", "cubic", 4, 5)
+    for trial in range(60):
+        count = int(rng.integers(1, 9))
+        x = np.sort(rng.choice(np.arange(30), count, replace=False) / 4.0)
+        y = rng.integers(-5, 6, (count, 2) if trial % 3 == 0 else count).astype("float64")
+        for _ in range(rng.integers(0, 3)):
+            y.flat[rng.integers(y.size)] = np.nan if smooth or kind == "linear" else rng.choice([np.nan, np.inf])
+        at = np.concatenate([x, (x[1:] + x[:-1]) / 2, x[:1] - 1, x[-1:] + 1])
+        for fill in (np.nan, "extrapolate", (-7.0, 8.0)):
+            options: Any = {"kind": kind, "axis": 0, "fill_value": fill, "bounds_error": False}
+            message = f"{x.tolist()} {y.tolist()} {fill}"
+            try:
+                with np.errstate(all="ignore"):
+                    theirs = scipy_interpolate.interp1d(x, y, **options)(at)
+            except ValueError:
+                with pytest.raises(ValueError):
+                    interpolate.interp1d(cp.asarray(x), cp.asarray(y), **options)
+                continue
+            ours = interpolate.interp1d(cp.asarray(x), cp.asarray(y), **options)(cp.asarray(at)).get()
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9, err_msg=message)
+
+
+def test_b_splines_with_multiple_knots() -> None:
+    t = np.array([-1, -1, 0, 1, 1, 3, 4, 6, 6, 6, 7, 7.0])
+    at = np.array([6.0, 6.5, 7.0, 7.5])
+    ours = interpolate.BSpline(cp.asarray(t), cp.arange(9.0), 2)(cp.asarray(at))
+    np.testing.assert_array_equal(ours.get(), scipy_interpolate.BSpline(t, np.arange(9.0), 2)(at))
+    rng, at = np.random.default_rng(5), np.arange(-1.0, 9.0, 0.5)
+    for _ in range(150):
+        k = int(rng.integers(0, 5))
+        count = int(rng.integers(2 * k + 2, 2 * k + 9))
+        t, c = np.sort(rng.integers(0, 8, count)).astype("float64"), rng.normal(size=count - k - 1)
+        if t[k] == t[count - k - 1]:
+            with pytest.raises(ValueError, match="two internal knots"):
+                interpolate.BSpline(cp.asarray(t), cp.asarray(c), k)
+            continue
+        for extrapolate in (True, False):
+            theirs = scipy_interpolate.BSpline(t, c, k, extrapolate)(at)
+            ours = interpolate.BSpline(cp.asarray(t), cp.asarray(c), k, extrapolate)(cp.asarray(at))
+            np.testing.assert_allclose(ours.get(), theirs, rtol=1e-8, atol=1e-8, err_msg=f"{k} {t.tolist()}")

@@ -45,8 +45,12 @@ class BSpline:
         self.c = cp.moveaxis(values, self.axis, 0)
         if n < self.k + 1:
             raise ValueError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
-        if not bool(cp.all(self.t[1:] >= self.t[:-1])):
+        facts = cp.stack([cp.all(self.t[1:] >= self.t[:-1]), self.t[self.k] == self.t[n]])
+        rises, empty = _core.to_numpy(facts)
+        if not rises:
             raise ValueError("Knots must be in a non-decreasing order.")
+        if empty:
+            raise ValueError("Need at least two internal knots.")
         if self.c.shape[0] < n:
             raise ValueError("Knots, coefficients and degree are inconsistent.")
 
@@ -113,7 +117,8 @@ def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:
         for j in range(degree):
             left, right = cp.take(t, span + (1 - degree + j)), cp.take(t, span + (1 + j))
             width = right - left
-            part = weights[j] / _map("where", width == 0.0, 1.0, width)
+            # A B-spline over a single knot is zero.
+            part = _map("where", width == 0.0, 0.0, weights[j] / _map("where", width == 0.0, 1.0, width))
             raised[j] = raised[j] + (right - x) * part
             raised[j + 1] = (x - left) * part
         weights = raised

@@ -31,7 +31,7 @@ class interp1d:
         assume_sorted: whether `x` rises; otherwise the points are sorted.
 
     Raises:
-        NotImplementedError: for unknown kinds and degrees above 3.
+        NotImplementedError: for unknown kinds and negative degrees.
         ValueError: for points that do not fit together or are too few, and when called outside of the points with
             `bounds_error`.
     """
@@ -41,7 +41,7 @@ class interp1d:
         fill_value: Any = math.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
         degree = kind if isinstance(kind, int) else _DEGREES.get(kind)
-        if kind not in _KINDS if degree is None else not 0 <= degree <= 3:
+        if kind not in _KINDS if degree is None else degree < 0:
             known = ", ".join((*_KINDS, *_DEGREES))
             raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {known}")
         kind = "zero" if degree == 0 else kind
@@ -65,9 +65,11 @@ class interp1d:
             x, rows = cp.take(x, order), cp.take(rows, order, axis=0)
         self.x = _core.cast(x, "float64")
         self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
-        self._kind = "previous" if kind == "zero" else kind
+        self._kind = kind
         self._spline, self._finite = None, None
-        if degree:  # a value that is not finite spoils all of the spline, as in SciPy
+        if degree == 1:
+            self._spline = make_interp_spline(self.x, self._rows, 1, check_finite=False)
+        elif degree:  # a value that is not finite spoils all of a smooth spline, as in SciPy
             self._finite = cp.all(cp.isfinite(self._rows))
             rows = _core.map("where", self._finite, self._rows, 0.0)
             self._spline = make_interp_spline(self.x, rows, degree, check_finite=False)
@@ -82,6 +84,9 @@ class interp1d:
             self._fill = (math.nan if kind == "previous" else None, math.nan if kind == "next" else None)
         else:
             self._fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+        plain = all(dtype in ("float64", "int64") for dtype in (x.dtype_name, y.dtype_name))
+        # As SciPy: `interp` is exact at points beside a NaN and takes a single point.
+        self._by_interp = kind == "linear" and plain and y.ndim == 1 and not extrapolates
 
     def __call__(self, x: Any) -> ndarray:
         """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
@@ -105,14 +110,17 @@ class interp1d:
 
     def _evaluated(self, flat: ndarray) -> ndarray:
         x, last = self.x, self.x.size - 1
-        if self._spline is not None and self._finite is not None:
-            return _core.map("where", self._finite, self._spline(flat), math.nan)
+        if self._by_interp:
+            return cp.interp(flat, x, self._rows)
+        if self._spline is not None:
+            values = self._spline(flat)
+            return values if self._finite is None else _core.map("where", self._finite, values, math.nan)
         if self._kind in ("nearest", "nearest-up"):
-            halves = (x[1:] + x[:-1]) * 0.5
+            halves = x[1:] * 0.5 + x[:-1] * 0.5
             side = "left" if self._kind == "nearest" else "right"
             index = cp.searchsorted(halves, flat, side=side) if last else cp.zeros(flat.shape, int)
             return cp.take(self._rows, cp.clip(index, 0, last), axis=0)
-        if self._kind == "previous":
+        if self._kind in ("previous", "zero"):
             return cp.take(self._rows, cp.clip(cp.searchsorted(x, flat, side="right") - 1, 0, last), axis=0)
         if self._kind == "next":
             return cp.take(self._rows, cp.clip(cp.searchsorted(x, flat, side="left"), 0, last), axis=0)
