@@ -330,3 +330,31 @@ def test_a_gaussian_of_float32_is_one_native_call_per_axis(monkeypatch: pytest.M
     calls.clear()
     ndimage.convolve(image, weights)
     assert calls == ["correlate"]
+
+
+def test_windows_that_are_sorted_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuprous import _core
+    from cuprous.scipy.ndimage import _rank
+
+    monkeypatch.setattr(_rank, "_CHUNK", 1 << 15)
+    image = np.random.default_rng(1).normal(size=(80, 70))
+    a = cp.asarray(image)
+    np.testing.assert_array_equal(ndimage.median_filter(a, 15).get(), scipy_ndimage.median_filter(image, 15))
+    device = a.device_name
+    _core.reset_peak_memory(device)
+    before = _core.memory_stats(device)["used_bytes"]
+    ndimage.median_filter(a, 15).get()
+    # All windows together take 10 MB, those of a piece a quarter of one.
+    assert _core.memory_stats(device)["peak_bytes"] - before < 3 << 20
+
+
+def test_sums_of_nothing() -> None:
+    for name in ("sum", "mean", "variance"):
+        for more in ((), (np.zeros(0, bool),), (np.zeros(0, int), 1)):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theirs = getattr(scipy_ndimage, name)(np.zeros(0), *more)
+            given = [cp.asarray(m) if isinstance(m, np.ndarray) else m for m in more]
+            np.testing.assert_equal(float(getattr(ndimage, name)(cp.zeros(0), *given)), float(theirs))
+    with pytest.raises(ValueError, match="zero-size"):
+        ndimage.sum(cp.zeros(0), cp.zeros(0, int), cp.array([1, 2]))

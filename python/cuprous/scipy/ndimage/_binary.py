@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._args import array, is_numpy_array, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbours, reflected
-from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, ndarray, per_axis, real_only, source
+from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, real_only, source
 
 #: Greatest box that is taken in one pass, and most steps between two looks at whether anything still changes.
 _BOX, _STEPS = 32, 64
@@ -83,7 +83,7 @@ def _morphed(
         raise RuntimeError("structure and input must have same dimensionality")
     if shape.size < 1:
         raise RuntimeError("structure must not be empty")
-    origin = per_axis(origin, len(found))
+    found, origin = in_order(found, origin, a.ndim)
     if kind == "maximum":
         shape, origin = reflected(shape, origin)
     plain = _step(kind, shape, origin, bool(border_value), found, a.ndim)

@@ -170,57 +170,74 @@ def laplace(
     return _combined(input, second_difference, output, mode, axes, False)
 
 
-def _derivatives(
-    input: ArrayLike, sigma: Any, output: Output, mode: Mode, cval: Any, axes: Any, truncate: float, radius: Any,
-    order: int,
-) -> ndarray:  # fmt: skip
-    a = source(input)
-    found = check_axes(axes, a.ndim)
-    sigmas = spread(per_axis(sigma, len(found)), found, a.ndim, 0)
-
-    def derivative(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
-        orders = [order if k == axis else 0 for k in range(a.ndim)]
-        return _gaussian(a, sigmas, orders, m, cval, truncate, radius, None, name)
-
-    return _combined(a, derivative, output, mode, found, order == 1)
-
-
 def gaussian_laplace(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
     """The Laplacian by second derivatives of Gaussians; arguments as for `gaussian_filter`."""
-    return _derivatives(input, sigma, output, mode, cval, axes, truncate, radius, 2)
+    a = source(input)
+    found = check_axes(axes, a.ndim)
+    sigmas = spread(per_axis(sigma, len(found)), found, a.ndim, 0)
+
+    def derivative(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        orders = [2 if k == axis else 0 for k in range(a.ndim)]
+        return _gaussian(a, sigmas, orders, m, cval, truncate, radius, None, name)
+
+    return _combined(a, derivative, output, mode, found, False)
 
 
 def gaussian_gradient_magnitude(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The length of the gradient by first derivatives of Gaussians; arguments as for `gaussian_filter`."""
-    return _derivatives(input, sigma, output, mode, cval, axes, truncate, radius, 1)
+    """The length of the gradient by first derivatives of Gaussians; arguments as for `gaussian_filter`. `axes` are
+    those of the derivatives: as in SciPy, each is smoothed along all axes, for which `sigma` and `radius` are."""
+    a = source(input)
+    sigmas = per_axis(sigma, a.ndim)
+
+    def derivative(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
+        orders = [1 if k == axis else 0 for k in range(a.ndim)]
+        return _gaussian(a, sigmas, orders, m, cval, truncate, radius, None, name)
+
+    return _combined(a, derivative, output, mode, axes, True)
+
+
+def _generic(
+    input: ArrayLike, function: Callable[..., Any], output: Output, mode: Mode, cval: Any, arguments: Any,
+    keywords: Any, axes: Any, magnitude: bool,
+) -> ndarray:  # fmt: skip
+    """As `_combined`. As in SciPy, the function's first call gets the array for its result, further ones its dtype."""
+    a = source(input)
+    name, out = target(a, output)
+    found = check_axes(axes, a.ndim)
+    modes = per_axis(mode, len(found))
+    total = _core.empty(a.shape, name) if out is None else out
+    for k, (axis, m) in enumerate(zip(found, modes, strict=True)):
+        given: Any = total.dtype if k else total
+        term = function(a, axis, given, m, cval, *arguments, **(keywords or {}))
+        term = term if k else total
+        term = term * term if magnitude else term
+        _core.update(total, total + term if k else term)
+    if not found:
+        _core.update(total, a)
+    elif magnitude:
+        _core.update(total, converted(_core.map("sqrt", total), name))
+    return total
 
 
 def generic_laplace(
-    input: ArrayLike, derivative2: Callable[..., ndarray], output: Output = None, mode: Mode = "reflect",
+    input: ArrayLike, derivative2: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """The sum of second derivatives along the axes, each by one call of
-    `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, where `output` is a dtype."""
-
-    def part(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
-        return derivative2(a, axis, name, m, cval, *extra_arguments, **(extra_keywords or {}))
-
-    return _combined(input, part, output, mode, axes, False)
+    `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, where `output` is the array that
+    receives the first one, then the dtype of the others, which are returned."""
+    return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
 
 def generic_gradient_magnitude(
-    input: ArrayLike, derivative: Callable[..., ndarray], output: Output = None, mode: Mode = "reflect",
+    input: ArrayLike, derivative: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """The length of the gradient, each part by one call of `derivative` as for `generic_laplace`."""
-
-    def part(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
-        return derivative(a, axis, name, m, cval, *extra_arguments, **(extra_keywords or {}))
-
-    return _combined(input, part, output, mode, axes, True)
+    return _generic(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, True)

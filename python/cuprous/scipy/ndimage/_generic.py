@@ -29,6 +29,7 @@ from cuprous.scipy.ndimage._support import (
     converted,
     deliver,
     edge,
+    in_order,
     is_complex,
     ndarray,
     real_only,
@@ -108,7 +109,7 @@ def generic_filter(
     function, keywords = _checked("generic_filter", function, extra_arguments, extra_keywords)
     a = source(input)
     real_only(a)
-    found = check_axes(axes, a.ndim)
+    found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
     name, out = target(a, output)

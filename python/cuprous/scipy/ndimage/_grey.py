@@ -15,6 +15,7 @@ from cuprous.scipy.ndimage._support import (
     converted,
     deliver,
     edge,
+    in_order,
     ndarray,
     per_axis,
     real_only,
@@ -29,7 +30,7 @@ def _raised(
     """The least of a[i + j] - structure[j], or the greatest of a[i + j] + structure[j]."""
     real_only(a)
     name, out = target(a, output)
-    found = check_axes(axes, a.ndim)
+    found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     heights = host(structure, float)
     mask = host(footprint, bool) if footprint is not None else heights == heights
     if mask.shape != heights.shape:

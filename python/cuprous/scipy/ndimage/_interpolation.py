@@ -163,9 +163,10 @@ def _wide(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: 
         if place is None:
             first, factors = _own_axis(shape, axis, stride), None
         else:
-            c, away = _inside(place, n, mode, margin)
+            # Coefficients, not coordinates, go on as the outermost for "nearest".
+            c, away = _inside(place, n, "grid-constant" if mode == "nearest" else mode, margin)
             outside = _joined(outside, away)
-            if mode == "grid-constant":
+            if mode in ("grid-constant", "nearest"):
                 c = _map("minimum", _map("maximum", c, float(order // 2 - reach)), float(n + order // 2))
             middle = _map("floor", c if order & 1 else c + 0.5)
             first = (_core.cast(middle, "int64") + (reach - order // 2)) * stride

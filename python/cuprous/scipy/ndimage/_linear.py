@@ -18,6 +18,7 @@ from cuprous.scipy.ndimage._support import (
     deliver,
     edge,
     fresh,
+    in_order,
     is_complex,
     line_shape,
     ndarray,
@@ -163,21 +164,17 @@ def _filter(
     input: ArrayLike, weights: ArrayLike, output: Output, mode: str, cval: Any, origin: Any, axes: Any, convolve: bool
 ) -> ndarray:
     a, w = source(input), _weights_array(weights)
-    found = check_axes(axes, a.ndim)
+    found, origins = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     if w.ndim != len(found):
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(found)})")
     if 0 in w.shape:
         raise RuntimeError("no filter weights given")
-    origins = per_axis(origin, len(found))
     if convolve:
         w = _flipped(w)
         origins = [-o - (0 if n & 1 else 1) for o, n in zip(origins, w.shape, strict=True)]
     for o, n in zip(origins, w.shape, strict=True):
         _check_origin(o, n, "weights.shape[k]", "origin[k]")
     name, out = target(a, output, is_complex(a) or is_complex(w))
-    order = sorted(range(len(found)), key=found.__getitem__)
-    if order != list(range(len(found))):
-        w, found, origins = w.transpose(order), tuple(found[i] for i in order), [origins[i] for i in order]
     middle = spread([n // 2 + o for n, o in zip(w.shape, origins, strict=True)], found, a.ndim, 0)
     shape = spread(list(w.shape), found, a.ndim, 1)
     return deliver(_any_weights(a, w, shape, not convolve, edge(mode), cval, middle, name), out)

@@ -28,12 +28,13 @@ class _Groups:
         shape: the shape of results.
 
     Raises:
-        ValueError: for empty arrays that have labels, or of which an extreme is asked for.
+        ValueError: for empty arrays with a list of labels, or of which an extreme is asked for.
     """
 
     def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any, extreme: bool = False) -> None:
         a = source(input)
-        if a.size == 0 and (labels is not None or extreme):
+        several = labels is not None and index is not None and not is_scalar(index)
+        if a.size == 0 and (several or extreme):
             raise ValueError("zero-size array to reduction operation minimum which has no identity")
         self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
         self.shape: tuple[int, ...] = ()

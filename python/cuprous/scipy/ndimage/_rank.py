@@ -21,11 +21,13 @@ from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
     Output,
+    beyond,
     check_axes,
     converted,
     deliver,
     edge,
     fresh,
+    in_order,
     ndarray,
     per_axis,
     real_only,
@@ -40,7 +42,7 @@ _NETWORK = 49
 #: Greatest box whose extreme is taken in one pass, and longest line without doubling.
 _BOX, _LINE = 32, 8
 #: Elements of the windows that are sorted at a time.
-_CHUNK = 1 << 24
+_CHUNK = 1 << 22
 
 Offsets = list[tuple[int, ...]]
 
@@ -77,6 +79,8 @@ def _line_extreme(kind: str, a: ndarray, size: int, axis: int, mode: str, cval: 
     def along(n: int, other: int) -> list[int]:
         return [n if i == axis else other for i in range(a.ndim)]
 
+    if edge(mode) == "constant" and beyond(a.dtype_name, cval):
+        a = _core.cast(a, "float64")
     padded = _padded(a, along(size, 1), along(origin, 0), edge(mode), cval)
     if size <= _LINE:
         return _extreme(kind, [_shifted(padded, a.shape, along(k, 0)) for k in range(size)])
@@ -103,6 +107,8 @@ def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...],
     if a.size == 0:
         return _core.empty(a.shape, name)
     same = len({edge(m) for _, _, m, _ in lines}) == 1
+    if edge(lines[0][2]) == "constant" and beyond(a.dtype_name, cval):
+        same = False  # what is stored between the axes wraps around
     if same and math.prod(n for _, n, _, _ in lines) <= _BOX:
         used = tuple(i for i, _, _, _ in lines)
         box = spread([n for _, n, _, _ in lines], used, a.ndim, 1)
@@ -184,6 +190,7 @@ def _extreme_filter(kind: str, input: ArrayLike, size: Any, footprint: Any, outp
         return deliver(_box_extreme(kind, a, size, found, mode, cval, origin, name), out)
     if not isinstance(mode, str):
         raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+    found, origin = in_order(found, origin, a.ndim)
     window = _Window(size, mask, origin, found, a.ndim)
     return deliver(_selected(a, window, 0 if kind == "minimum" else -1, edge(mode), cval, name), out)
 
@@ -221,6 +228,8 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
         sorted_values = _core.sort(values)
         part = _core.as_strided(result, shape, result.element_strides, start * result.element_strides[axis])
         _core.update(part, _core.as_strided(sorted_values, shape, sorted_values.element_strides[:-1], rank))
+        # Pieces of one program would be in memory together.
+        _core.flush()
     return result
 
 
@@ -236,7 +245,7 @@ def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, s
     _warn_size(size, footprint)
     a = source(input)
     real_only(a)
-    found = check_axes(axes, a.ndim)
+    found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
     rank = _rank_of(rank, percentile, len(window.offsets))
