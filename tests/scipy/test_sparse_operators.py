@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -186,3 +187,56 @@ def test_arrays_of_one_axis() -> None:
             np.testing.assert_allclose(got, want)
     with pytest.raises(NotImplementedError, match="one axis"):
         a[0].tocsr()
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array"])
+def test_rows_and_columns_are_repeated(kind: str) -> None:
+    """SciPy refuses sparse rows and columns in comparisons and extremes, but not in products: all are NumPy's here."""
+    a = np.array([[1, 0, 2, -1], [0, 0, 3, 1], [4, 0, -5, 0]])
+    others = [np.array([[1, 0, 2, 3]]), np.array([[1], [0], [-3]]), np.array([[2]])]
+    functions = {"__lt__": np.less, "__ge__": np.greater_equal, "maximum": np.maximum, "minimum": np.minimum,
+                 "multiply": np.multiply}  # fmt: skip
+    for b in others:
+        for first, second in ((a, b), (b, a)):
+            x, y = (getattr(sparse, kind)(cp.asarray(v)) for v in (first, second))
+            for name, function in functions.items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", sparse.SparseEfficiencyWarning)
+                    result = getattr(x, name)(y)
+                expected = function(first, second)
+                assert result.dtype == expected.dtype
+                np.testing.assert_array_equal(result.toarray().get(), expected)
+    row = getattr(sparse, kind)(cp.array([[1.0, 0.0]]))
+    dense = np.array([[0.0, 1.0], [2.0, 4.0]])
+    theirs = getattr(scipy_sparse, kind)(np.array([[1.0, 0.0]]))
+    with np.errstate(all="ignore"):
+        # Nothing divided by zero is not stored.
+        np.testing.assert_array_equal((row / cp.asarray(dense)).toarray().get(), (theirs / dense).toarray())
+    with pytest.raises(ValueError, match="inconsistent shapes"):
+        getattr(sparse, kind)(cp.asarray(a)).maximum(getattr(sparse, kind)(cp.ones((1, 3))))
+
+
+def test_warnings_of_dense_results() -> None:
+    a, b = both("csr_array")
+    for call in (
+        lambda m: m == m, lambda m: m <= m, lambda m: m >= m, lambda m: m == 0, lambda m: m < 2.0, lambda m: m != 1.0,
+        lambda m: m.maximum(1), lambda m: m.minimum(-1), lambda m: m.maximum(-1), lambda m: m != m,
+        lambda m: m.copy().__setitem__((0, slice(None)), 1.0), lambda m: m.copy().__setitem__(m > 0, 1.0),
+        lambda m: m.copy().setdiag(1.0),
+    ):  # fmt: skip
+        found = []
+        for m in (a, b):
+            with warnings.catch_warnings(record=True) as given:
+                warnings.simplefilter("always")
+                call(m)
+            found.append([w.category.__name__ for w in given])
+        assert found[0] == found[1]
+
+
+def test_kron_of_nothing() -> None:
+    for dtype in ("float32", "bool", "int32"):
+        empty, full = np.zeros((2, 3), dtype), np.ones((2, 2), dtype)
+        for pair in ((empty, full), (full, empty)):
+            ours = sparse.kron(*(sparse.csr_matrix(cp.asarray(m)) for m in pair))
+            theirs = scipy_sparse.kron(*(scipy_sparse.csr_matrix(m) for m in pair))
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)

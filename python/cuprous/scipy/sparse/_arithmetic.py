@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._args import array, astype, broadcast_shapes
 from cuprous.scipy.sparse import _product
-from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_dense, is_number, operand
+from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
 
 ndarray = _core.ndarray
 
@@ -22,8 +22,23 @@ def _inconsistent(a: tuple[int, ...], b: tuple[int, ...]) -> ValueError:
     return ValueError(f"inconsistent shapes {a} and {b}")
 
 
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, SparseEfficiencyWarning, stacklevel=4)
+
+
+#: Comparisons that hold between zeros, so that their results are dense; the symbols, and what to do instead.
+_HOLDS_AT_ZERO = {"equal": ("==", "!="), "less_equal": ("<=", ">"), "greater_equal": (">=", "<")}
+_SYMBOLS = {**_HOLDS_AT_ZERO, "not_equal": ("!=", "=="), "less": ("<", ">="), "greater": (">", "<=")}
+
+
 def _map(name: str) -> Any:
     return lambda a, b: _core.map(name, a, b)
+
+
+#: The operators of comparisons.
+_METHODS = {"less": "__lt__", "less_equal": "__le__", "greater": "__gt__", "greater_equal": "__ge__"}
 
 
 class Arithmetic(Sparse):
@@ -67,6 +82,37 @@ class Arithmetic(Sparse):
         a = self if dtype is None else self.astype(dtype)
         a.sum_duplicates()
         return a._with_data(a.data**n)
+
+    # --- rows and columns that are repeated
+
+    def _broadcast(self, shape: tuple[int, ...]) -> Any:
+        """With its row or column repeated to that shape, to which its own broadcasts."""
+        from cuprous.scipy.sparse._construct import kron
+
+        if len(shape) == 1:
+            return self._class("coo")(_core.broadcast_to(self.toarray(), shape))
+        a: Any = self.tocoo()
+        m, n = a._shape
+        if self.ndim == 1 or (m, n) != shape:
+            times = (shape[0] // m if m else 0, shape[1] // n if n else 0)
+            if a.ndim == 1:
+                a = a.reshape((1, n))
+            a = kron(self._class("coo")(_core.full(times, True, "bool")), a, "coo").astype(self._dtype, copy=False)
+        return a
+
+    def _repeated(self, other: Any) -> tuple[Any, Any]:
+        """Both with the shape that theirs broadcast to.
+
+        Raises:
+            ValueError: where they do not.
+        """
+        try:
+            shape = broadcast_shapes(self.shape, other.shape)
+        except ValueError:
+            raise _inconsistent(self.shape, other.shape) from None
+        operands: tuple[Any, Any] = (self, other)
+        a, b = (x if x.shape == shape else x._broadcast(shape) for x in operands)
+        return a.asformat(self._kept() if self.ndim == 2 else "csr"), b
 
     # --- sums
 
@@ -124,19 +170,14 @@ class Arithmetic(Sparse):
         if isinstance(other, Sparse):
             if other.shape == self.shape:
                 return self._binary(other, _map("multiply"))
-            if 1 in other._shape:  # values that are repeated
-                return self.multiply(other.toarray())
-            if 1 in self._shape:
-                return other.multiply(self.toarray())
-            raise _inconsistent(self.shape, other.shape)
+            a, b = self._repeated(other)
+            return a._binary(b, _map("multiply"))
         dense = array(other)
         try:
             shape = broadcast_shapes(self.shape, dense.shape)
         except ValueError:
             raise _inconsistent(self.shape, dense.shape) from None
-        if shape != self.shape:
-            return self._class("coo")(self.toarray() * dense)
-        a = self.tocoo(copy=True)
+        a = (self if self.shape == shape else self._broadcast(shape)).tocoo(copy=True)
         a.sum_duplicates()
         wide = _core.broadcast_to(dense, a._shape)
         rows, columns = (astype(i, "int64") for i in (a.row, a.col))
@@ -226,6 +267,9 @@ class Arithmetic(Sparse):
         kept = self._kept()
         if is_number(other):
             if bool(_core.map(name, _core.full((), 0, self._dtype), other)):
+                symbol, instead = _SYMBOLS[name]
+                _warn(f"Comparing a sparse matrix with {other} using {symbol} is inefficient. "
+                      f"Try using {instead} instead.")  # fmt: skip
                 return self._class(kept)(op(self.toarray(), other))
             a = self.asformat(kept, copy=True)
             a.sum_duplicates()
@@ -236,9 +280,11 @@ class Arithmetic(Sparse):
             if other.shape != self.shape:
                 if name in ("equal", "not_equal"):
                     return name == "not_equal"
-                raise _inconsistent(self.shape, other.shape)
-            if name in ("not_equal", "less", "greater"):
+                return getattr(Arithmetic, _METHODS[name])(*self._repeated(other))
+            if name not in _HOLDS_AT_ZERO:
                 return self._binary(other, op)
+            symbol, instead = _SYMBOLS[name]
+            _warn(f"Comparing two sparse matrices using {symbol} is inefficient. Try using {instead} instead.")
             return self._class(kept)(op(self.toarray(), other.toarray()))
         if is_dense(other):
             return op(self.toarray(), other)
@@ -278,12 +324,15 @@ class Arithmetic(Sparse):
             kept = self._kept()
             at_zero = _core.map(name, _core.full((), 0, self._dtype), other)
             if bool(at_zero != 0):
+                sign = "positive" if name == "maximum" else "negative"
+                _warn(f"Taking {name} with a {sign} number results in a dense matrix.")
                 return self._class(self.format)(_core.map(name, self.toarray(), other))
             a = self.asformat(kept, copy=True)
             a.sum_duplicates()
             return a._with_data(_core.map(name, a.data, other))
         if isinstance(other, Sparse):
-            return self._binary(other, _map(name))
+            a, b = (self, other) if other.shape == self.shape else self._repeated(other)
+            return a._binary(b, _map(name))
         dense = array(other)
         return self._class("csr")(_core.map(name, self._spread(dense), dense))
 

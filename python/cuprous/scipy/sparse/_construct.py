@@ -317,7 +317,7 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     name = _core.promote_types(a._dtype, b._dtype)
     shape = (m * p, n * q)
     if not a.nnz or not b.nnz:
-        return _made(_classes.of("coo", kind)(shape, dtype=name), format)
+        return _made(_classes.of("coo", kind)(shape, dtype="float64"), format)
     outer = lambda x, y, extent: (astype(x, "int64").reshape(-1, 1) * extent + y).reshape(-1)  # noqa: E731
     values = (astype(a._data, name).reshape(-1, 1) * astype(b._data, name)).reshape(-1)
     return _made(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)

@@ -15,7 +15,7 @@ from cuprous._convert import convert
 from cuprous._counting import flatnonzero
 from cuprous._indexing import _host_index, wrapped
 from cuprous.scipy.sparse import _pattern
-from cuprous.scipy.sparse._base import Sparse, is_number
+from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, is_number
 from cuprous.scipy.sparse._pattern import Pattern
 
 #: One axis of a key: a number, a range, or an array of indices.
@@ -213,4 +213,10 @@ def assign(a: Any, key: Any, value: Any) -> None:
             raise ValueError(f"shape mismatch in assignment: values {given.shape} for places {shape}")
         value = _core.broadcast_to(given, shape).reshape(-1)
     rows, columns = (_core.broadcast_to(i, shape).reshape(-1) for i in (rows, columns))
+    before = a.nnz
     write(a, rows, columns, value)
+    if a.nnz > before and a.format != "coo":
+        import warnings
+
+        text = f"Changing the sparsity structure of a {type(a).__name__} is expensive."
+        warnings.warn(f"{text} Cells of one call are inserted together.", SparseEfficiencyWarning, stacklevel=3)
