@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -148,3 +149,116 @@ def test_parameters_are_those_of_inspect() -> None:
     for function in (f, wrapper, lambda x, y=2: x, test_parameters_are_those_of_inspect):
         assert _jit.parameters(function) == _jit.parameters(functools.partial(function))
     assert _jit.parameters(f) == [("a", []), ("b", []), ("c", [3]), ("d", []), ("e", [None])]
+
+
+def loaded(path: Path, text: str) -> ModuleType:
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def run(function: Callable[..., Any]) -> float:
+    out = np.zeros(1)
+    cuda.jit(function)[1, 1](out)
+    return float(out[0])
+
+
+TWINS = """\
+from cuprous import cuda
+def helper(a):
+    a[0] = 111
+def kern(a):
+    a[0] = 222
+class Holder:
+    @staticmethod
+    def kern(a):
+        __secret = 333
+        a[0] = __secret
+def around(x, y):
+    def kern(a):
+        a[0] = x + y * 100
+    return kern
+table = [lambda a: a[0] + 1, lambda a: a[0] + 2]
+@cuda.jit(device=True)
+def device(x):
+    return x + 40
+def caller(a):
+    a[0] = device(4)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: "# one\n# two\n" + t,
+        lambda t: t.replace("222", "999"),
+        lambda t: t[t.index("def kern") :],
+        lambda t: "",
+    ],
+)
+def test_files_that_changed_after_the_import(tmp_path: Path, change: Callable[[str], str]) -> None:
+    """What Python runs is what kernels do, or it is refused; functions and lambdas of one name are told apart."""
+    module = loaded(tmp_path / "twins.py", TWINS)
+    later = change(TWINS)
+    (tmp_path / "twins.py").write_text(later)
+    assert run(module.kern) == 222
+    assert run(module.Holder.kern) == 333
+    assert run(module.around(7, 3)) == 307
+    assert run(module.helper) == 111
+    assert run(module.caller) == 44
+    lambdas = [cuda.jit(f, device=True) for f in module.table]
+
+    def kernel(a):
+        a[0] = 10 * lambdas[0](a) + lambdas[1](a)
+
+    if later.count("lambda") == 2:
+        first, second = lambdas
+
+        def both(a):
+            a[0] = 10 * first(a) + second(a)
+
+        assert run(both) == 12
+        _, lines, number, _, _ = _source.parse(module.table[1])
+        assert lines == later.splitlines()[number - 1 : number]
+    else:
+        with pytest.raises(cuda.errors.UnsupportedError, match=r"reload|not available"):
+            _source.parse(module.table[1])
+
+
+def test_a_body_that_changed_is_refused(tmp_path: Path) -> None:
+    text = "def kern(a):\n    a[0] = 1 if a[1] > 2 and a.size else 3\n    b = [x for x in a]\n"
+    module = loaded(tmp_path / "refused.py", text)
+    (tmp_path / "refused.py").write_text(text.replace("1 if", "5 if"))
+    with pytest.raises(cuda.errors.UnsupportedError, match=r"refused\.py has changed since it was imported"):
+        _source.parse(module.kern)
+
+
+def test_what_a_decorator_made_is_what_runs() -> None:
+    def tripled(function):
+        @functools.wraps(function)
+        def inner(a):
+            a[0] = 3
+
+        return inner
+
+    @tripled
+    def kern(a):
+        a[0] = 1
+
+    out = np.zeros(1)
+    cuda.jit(kern)[1, 1](out)
+    kern(np.zeros(1))
+    assert out[0] == 3
+
+
+def test_assertions_that_pytest_rewrote() -> None:
+    def kern(a):
+        assert a.size > 0, "empty"
+        a[0] = 5
+
+    assert run(kern) == 5
+    assert _source.parse(kern)[3] == __file__

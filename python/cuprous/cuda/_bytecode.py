@@ -57,7 +57,9 @@ def facts(code: CodeType) -> tuple[Any, ...]:
     def argument(i: dis.Instruction) -> Any:
         if i.opcode in dis.hasconst or i.opname == "KW_NAMES":
             value = code.co_consts[i.arg] if i.opname == "KW_NAMES" and i.arg is not None else i.argval
-            return type(value), repr(value)
+            if isinstance(value, CodeType):
+                return facts(value)
+            return type(value), sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
         if i.opcode in dis.hasname or i.opcode in dis.haslocal or i.opcode in dis.hasfree:
             return i.argval
         return index[i.argval] if i.opcode in dis.hasjabs or i.opcode in dis.hasjrel else i.arg

@@ -1,4 +1,8 @@
-"""The source of a function, as Python's own syntax tree."""
+"""The source of a function, as Python's own syntax tree.
+
+A file may have changed since it was imported. So what is found there counts only if compiling it gives the function's
+own instructions; else the function is looked for elsewhere in the file, and then rebuilt from its bytecode.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import linecache
 import sys
 import warnings
 import weakref
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 #: Functions compiled with `debug=True`, whose places somebody wants to see.
@@ -18,11 +22,11 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     """The function's node, its lines, the number of the first, its file, and what nodes' line numbers lack.
 
     Raises:
-        cuprous.cuda.errors.UnsupportedError: if the source is not available.
+        cuprous.cuda.errors.UnsupportedError: if the source is not available, or is no longer that of the function.
     """
     code = function.__code__
     found = _plain(function, code)
-    if found is not None:
+    if found is not None and _agrees(found[0], function):
         node, lines, shift = found
         return node, [line.rstrip("\n") for line in lines], code.co_firstlineno, code.co_filename, shift
     return _any(function, code)
@@ -61,9 +65,86 @@ def _plain(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int] | No
     node = body[0]
     if len(body) != 1 or not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
         return None
-    # Another function of that name, where the file changed meanwhile.
-    names = tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
-    return (node, lines, start - bool(margin)) if names == code.co_varnames[: code.co_argcount] else None
+    return node, lines, start - bool(margin)
+
+
+#: What is compared of `co_flags`: *args, **kwargs, generators, coroutines; and what `from __future__` switches.
+_KINDS, _FUTURE = 0x2AC, 0x1FF0000
+
+
+def _agrees(node: ast.AST, function: Any) -> bool:
+    """True if compiling the node gives the instructions of the function."""
+    code = function.__code__
+    try:
+        again = _compiled(node, function, code)
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return False
+    if again is None:
+        return False
+    if _facts(again) == _facts(code):
+        return True
+    from cuprous.cuda import _bytecode
+
+    return _bytecode.facts(again) == _bytecode.facts(code)
+
+
+def _facts(code: CodeType) -> tuple[Any, ...]:
+    """What makes two functions equal at once; constants that are functions never are."""
+    constants = [(type(c), id(c) if isinstance(c, CodeType) else repr(c)) for c in code.co_consts]
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _KINDS
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    return code.co_code, constants, counts, names, getattr(code, "co_exceptiontable", b"")
+
+
+def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
+    """The code of a function's node, compiled in surroundings like those of the function."""
+    given = node.args  # type: ignore[attr-defined]
+    args = ast.arguments(
+        posonlyargs=given.posonlyargs, args=given.args, vararg=given.vararg, kwonlyargs=given.kwonlyargs,
+        kw_defaults=[None] * len(given.kwonlyargs), kwarg=given.kwarg, defaults=[],
+    )  # fmt: skip
+    body: list[ast.stmt]
+    if isinstance(node, ast.Lambda):
+        body = [ast.Expr(ast.Lambda(args, node.body))]
+    else:
+        body = [_definition(node.name, args, node.body)]  # type: ignore[attr-defined]
+    owner = function.__qualname__.split(".")[-2:-1]
+    if owner and owner[0].isidentifier():
+        # Names such as __x have the class's in front.
+        around_class = ast.ClassDef(name=owner[0], bases=[], keywords=[], body=body, decorator_list=[])
+        around_class.__dict__.setdefault("type_params", [])
+        body = [around_class]
+    if code.co_freevars:
+        outer = [ast.arg(name) for name in code.co_freevars]
+        empty = ast.arguments(posonlyargs=[], args=outer, kwonlyargs=[], kw_defaults=[], defaults=[])
+        body = [_definition("around", empty, body)]
+    # Attributes of what a module imports are called by other instructions.
+    world = function.__globals__
+    imported = [ast.alias(name) for name in code.co_names if isinstance(world.get(name), ModuleType)]
+    if imported:
+        body = [ast.Import(imported), *body]
+    module = ast.Module(body, type_ignores=[])
+    ast.fix_missing_locations(module)
+    if "@pytest_ar" in function.__globals__ and any(isinstance(n, ast.Assert) for n in ast.walk(node)):
+        # pytest compiles the assertions of test files in its own way.
+        import copy
+
+        from _pytest.assertion.rewrite import rewrite_asserts
+
+        module = copy.deepcopy(module)
+        rewrite_asserts(module, b"")
+    left = [compile(module, "<source>", "exec", code.co_flags & _FUTURE, True)]
+    for found in left:
+        if found.co_name == code.co_name and found.co_argcount == code.co_argcount and found is not left[0]:
+            return found
+        left.extend(constant for constant in found.co_consts if isinstance(constant, CodeType))
+    return None
+
+
+def _definition(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made = ast.FunctionDef(name=name, args=args, body=body, decorator_list=[])
+    made.__dict__.setdefault("type_params", [])
+    return made
 
 
 def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, int]:
@@ -74,44 +155,85 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
     from cuprous.cuda import _bytecode
     from cuprous.cuda.errors import UnsupportedError
 
+    file = code.co_filename
     try:
-        lines, first = inspect.getsourcelines(function)
+        # Not of the function: of a decorated one that is the source of what it wraps.
+        lines, first = inspect.getsourcelines(code)
     # Of another kind where the file is no longer that which was compiled.
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         lines, first = _command(code), code.co_firstlineno
-    file = code.co_filename
-    if not lines and function in DEBUGGED:
+    if lines:
+        found = _nodes(lines, first, function, code) or _elsewhere(function, code)
+        if found is not None:
+            return *found[:3], file, found[3]
+    elif function in DEBUGGED:
         from cuprous.cuda.errors import NumbaDebugInfoWarning
 
         message = f"Could not find source for function: {function}. Debug line information may be inaccurate."
         warnings.warn(message, NumbaDebugInfoWarning, stacklevel=3)
-    if not lines:
-        lines, first, file = _bytecode.source(code) or [], 1, f"<{function.__name__}, rebuilt from its bytecode>"
-    if not lines:
+    rebuilt = _bytecode.source(code)
+    found = _nodes(rebuilt, 1, function, code) if rebuilt else None
+    if found is not None:
+        return *found[:3], f"<{function.__name__}, rebuilt from its bytecode>", found[3]
+    why = "its bytecode is not plain enough to do without"
+    if lines:
         raise UnsupportedError(
-            f"the source of {function.__name__!r} is not available, and its bytecode is not plain enough to do without"
-            "\n  hint: write the function in a file, or in a notebook's cell"
+            f"the source of {function.__name__!r} is no longer that which Python runs: {file} has changed since it was "
+            f"imported, and {why}\n  hint: restart Python, or reload the module"
         )
+    raise UnsupportedError(
+        f"the source of {function.__name__!r} is not available, and {why}"
+        "\n  hint: write the function in a file, or in a notebook's cell"
+    )
+
+
+#: A node, its lines, the number of the first, and what nodes' line numbers lack.
+Found = tuple[ast.AST, list[str], int, int]
+
+
+def _nodes(lines: list[str], first: int, function: Any, code: CodeType) -> Found | None:
+    """The function among some lines."""
     text = "".join(lines)
-    indented = text[:1].isspace()
     shift = first - 1
-    is_lambda = function.__name__ == "<lambda>"
     try:
+        indented = text[:1].isspace()
         tree: ast.AST = ast.parse(f"if 1:\n{text}" if indented else text)
         shift -= indented
     except SyntaxError:
         # A lambda inside a larger expression.
         tree = _fragment(text)
-    wanted = ast.Lambda if is_lambda else ast.FunctionDef
-    found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
-    if is_lambda:
-        names = code.co_varnames[: code.co_argcount]
-        found = [node for node in found if tuple(a.arg for a in node.args.args) == names]
-        if len(found) != 1:
-            raise UnsupportedError("one of several lambdas on a line cannot be told from the others\n  hint: use def")
-    if not found:
-        raise UnsupportedError(f"the source of {function.__name__!r} is no function")
-    return found[0], [line.rstrip("\n") for line in lines], first, file, shift
+    for node in _functions(tree, code):
+        if _agrees(node, function):
+            return node, [line.rstrip("\n") for line in lines], first, shift
+    return None
+
+
+def _functions(tree: ast.AST, code: CodeType) -> list[ast.AST]:
+    """The functions of that name and with those parameters."""
+    found: list[ast.AST] = []
+    names = code.co_varnames[: code.co_argcount]
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef):
+            continue
+        if getattr(node, "name", code.co_name) != code.co_name:
+            continue
+        if tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args)) == names:
+            found.append(node)
+    return found
+
+
+def _elsewhere(function: Any, code: CodeType) -> Found | None:
+    """The function in its file, where lines were added or taken away above it."""
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    nodes: list[Any] = _functions(tree, code)
+    for node in sorted(nodes, key=lambda node: abs(node.lineno - code.co_firstlineno)):
+        if _agrees(node, function):
+            return node, [line.rstrip("\n") for line in lines[node.lineno - 1 : node.end_lineno]], node.lineno, 0
+    return None
 
 
 def _command(code: CodeType) -> list[str]:
