@@ -131,6 +131,7 @@ oracle: $(READY) $(TORCH_READY)
 
 fuzz: $(READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
+	$(ENV) $(PY) -m tests.fuzz.gradients --programs $$(($(PROGRAMS) / 10)) --seed $(SEED) --processes 2
 
 coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py

@@ -1,4 +1,4 @@
-"""A few thousand random programs, and a proof that the fuzzer finds and shrinks a planted fault."""
+"""A few thousand random programs, and a proof that the fuzzers find and shrink planted faults."""
 
 from __future__ import annotations
 
@@ -76,3 +76,65 @@ def test_a_planted_fault_is_found_and_shrunk(name: str, broken: Any) -> None:
 def test_a_seed_always_gives_the_same_program() -> None:
     assert generate(17).lines == generate(17).lines
     assert any(generate(n).lines != generate(n + 1).lines for n in range(3))
+
+
+def gradients(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """The fuzzer of gradients in a process of its own, after some lines of Python."""
+    start = "import runpy, sys\nsys.argv[0] = 'gradients'\n"
+    line = [sys.executable, "-c", f"{start}{text}\nrunpy.run_module('tests.fuzz.gradients', run_name='__main__')"]
+    env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
+    return subprocess.run([*line, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def test_random_gradients_agree_with_differences() -> None:
+    done = gradients("--programs", "400", "--seconds", "25", "--seed", "0")
+    assert done.returncode == 0, "\n" + done.stdout + done.stderr
+    programs, kinks = int(done.stdout.split()[0]), int(done.stdout.split(" without")[0].split()[-1])
+    assert programs >= 100, "too slow to mean anything"
+    assert kinks < programs / 20, "too many programs without a derivative to mean anything"
+
+
+#: What is saved is what is there later: `save_for_backward` without versions.
+LIVE = """
+from cuprous import _core
+_core.t_save = lambda t: type("Live", (), {"tensor": lambda self: t})()
+"""
+
+
+def test_a_planted_fault_in_gradients_is_found_and_shrunk() -> None:
+    done = gradients("--programs", "400", "--failures", "1", text=LIVE)
+    assert done.returncode == 1, "the fault was not found"
+    program = done.stderr.split("def program")[1]
+    assert program.count("\n") <= 10, done.stderr
+
+
+#: Names that have no derivative to compare: they answer with integers, bools, sizes, other kinds or random numbers.
+WITHOUT_DERIVATIVE = """
+all allclose any argmax argmin argsort argwhere as_tensor asarray bernoulli bincount bitwise_and bitwise_left_shift
+bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_shapes bucketize can_cast compile count_nonzero
+empty empty_like eq equal eye floor_divide from_dlpack from_numpy full full_like gcd ge greater greater_equal gt
+heaviside histc isclose isin isfinite isinf isnan lcm le less less_equal linspace logical_and logical_not logical_or
+logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like promote_types result_type searchsorted
+signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq rfftfreq
+alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ fractional_max_pool2d
+fractional_max_pool3d multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
+multi_head_attention_forward
+"""
+
+
+def test_every_differentiable_function_is_in_the_table() -> None:
+    import inspect
+
+    import cuprous.torch as torch
+    from tests.fuzz.gradient_table import VALUES, VIEWS, WRITES
+    from tests.fuzz.gradients import names
+
+    known = names(VIEWS + VALUES + WRITES) | set(WITHOUT_DERIVATIVE.split())
+    setting = ("set_", "get_", "is_", "are_", "manual_", "initial_", "seed", "use_", "wrap_", "write_")
+    missing = [
+        f"{module.__name__}.{name}"
+        for module in (torch, torch.nn.functional, torch.linalg, torch.fft)
+        for name, f in vars(module).items()
+        if inspect.isfunction(f) and name[0].islower() and not name.startswith(setting) and name not in known
+    ]
+    assert not missing, "put them into tests/fuzz/gradient_table.py, or here if they have no derivative"

@@ -523,7 +523,10 @@ def t_reshape(t: Tensor, shape: Sequence[int], view: bool) -> Tensor: ...
 def t_permute(t: Tensor, dims: Sequence[int]) -> Tensor: ...
 def t_expand(t: Tensor, shape: Sequence[int]) -> Tensor: ...
 def t_gather(t: Tensor, index: ndarray) -> Tensor:
-    """Elements by offset (int64) from the tensor's first, in its storage."""
+    """Elements by offset (int64) from the first of a tensor from `t_indexable`, in its storage."""
+
+def t_indexable(t: Tensor) -> Tensor:
+    """The tensor, or a copy where gradients by index will be noted and elements share memory."""
 
 def t_scatter(t: Tensor, index: ndarray, value: Any, op: str = "set") -> None: ...
 def t_update(t: Tensor, value: Any) -> None: ...
@@ -604,13 +607,26 @@ def t_grad(
     retain_graph: bool | None, create_graph: bool,
 ) -> list[Tensor | None]: ...  # fmt: skip
 def t_custom(
-    name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], rule: Callable[[list[Any], Any], tuple[Any, ...]]
-) -> list[Tensor]: ...
+    name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor],
+    rule: Callable[[list[Any], Any], tuple[Any, ...]], saved: list[Any],
+) -> list[Tensor]: ...  # fmt: skip
+
+class Saved:
+    """A tensor as it was when it was saved."""
+
+    def tensor(self) -> Tensor: ...
+
+def t_save(t: Tensor) -> Saved:
+    """The tensor as it is now, whatever is written to it later."""
+
 def t_mark() -> int:
     """A mark in time for `t_checkpoint`."""
 
-def t_checkpoint(outputs: Sequence[Tensor], start: int, again: Callable[[], list[Tensor]]) -> list[Tensor]:
-    """Results, computed after a mark, that `again` computes again when their gradients arrive."""
+def t_checkpoint(
+    outputs: Sequence[Tensor], start: int, again: Callable[[], list[Tensor]], saved: list[Any]
+) -> list[Tensor]:
+    """Results, computed after a mark, that `again` computes again when their gradients arrive. `saved` is emptied when
+    the graph is freed."""
 
 def t_other_leaves(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
     """Whether results depend on leaves that are not among the inputs."""

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use cuprous_core::attention::Attention;
 use cuprous_core::convolution::{Geometry, Part};
@@ -14,6 +14,7 @@ use cuprous_core::{Array, Dims, Error, Fun, LayoutRef, ReduceOp, Result, Saved, 
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::foreign::{Again, Custom, Hook, note_foreign};
 use crate::mode::{self, Anomaly};
 use crate::tensor::Root;
 
@@ -69,25 +70,17 @@ pub enum Rule {
     /// A copy from the device of that number.
     Move(u8),
     /// Computed again when the gradient arrives: the edges are what it was computed from.
-    Again(Box<Again>),
+    Again(Box<dyn Again>),
     /// Somebody else's rule, under a name.
-    Custom(String, Box<Custom>),
+    Custom(String, Box<dyn Custom>),
 }
-
-/// A rule from outside: its node and the gradients of the outputs in, gradients of the operands out (none where there is
-/// none).
-pub type Custom = dyn Fn(&Arc<Node>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> + Send + Sync;
-/// Computes the outputs of a node again, with their way back.
-pub type Again = dyn Fn() -> Result<Vec<Tensor>> + Send + Sync;
-/// Sees a gradient on its way and may give another.
-pub type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 
 /// What listens to a gradient.
 #[derive(Clone)]
 pub(crate) enum Listener {
-    Hook(Arc<Hook>),
+    Hook(Arc<dyn Hook>),
     /// Is told when the gradient was summed up.
-    After(Arc<Hook>),
+    After(Arc<dyn Hook>),
     /// Keeps it.
     Keep(Arc<Mutex<Option<Tensor>>>),
 }
@@ -158,8 +151,20 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// The value, unless somebody holds the lock.
+pub(crate) fn try_locked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
 impl Node {
     pub(crate) fn new(rule: Rule, edges: SmallVec<[Option<Edge>; 2]>, kept: Kept) -> Arc<Node> {
+        if matches!(rule, Rule::Custom(..) | Rule::Again(_)) {
+            note_foreign();
+        }
         let place = (mode::anomaly() != Anomaly::Off).then(|| WHERE.get().map(|here| here())).flatten();
         Arc::new(Node { seq: next(), rule, edges, kept: Mutex::new(Some(kept)), taps: Mutex::default(), place })
     }
@@ -284,6 +289,12 @@ impl Node {
         {
             *kept = None;
         }
+        drop(kept);
+        match &self.rule {
+            Rule::Custom(_, rule) => rule.release(),
+            Rule::Again(again) => again.release(),
+            _ => {}
+        }
     }
 }
 
@@ -323,7 +334,7 @@ impl fmt::Debug for View {
 }
 
 impl Tensor {
-    fn from_edge(array: Array, edge: &Edge) -> Tensor {
+    pub(crate) fn from_edge(array: Array, edge: &Edge) -> Tensor {
         Tensor::from_parts(array, Root::new(edge.base.clone(), Some(edge.head.clone())), edge.via.clone())
     }
 }

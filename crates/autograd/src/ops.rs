@@ -10,7 +10,10 @@ use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Sav
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
-use crate::node::{Again, Custom, Edge, Head, Kept, Node, Rule, next};
+use crate::foreign::{Again, Custom};
+use crate::node::{Edge, Head, Kept, Node, Rule, next};
+use crate::spread::is_injective;
+use crate::tensor::separate;
 use crate::{Tensor, mixed, mode, promote};
 
 /// An operand.
@@ -87,7 +90,14 @@ pub fn map(fun: Fun, args: &[Arg], dtype: Option<DType>) -> Result<Tensor> {
         return Err(Error::type_(format!("[{}] needs a tensor among its operands", fun.op().name)));
     };
     let compute = dtype.unwrap_or_else(|| promote::compute(fun, args));
-    let out = match engine_of(&first.array).map(fun, &operands, Some(compute)) {
+    let engine = engine_of(&first.array);
+    let computed = if dtype.is_none() && promote::in_float32(fun, args, compute) {
+        let wide = engine.map(fun, &operands, Some(DType::F32));
+        wide.and_then(|wide| engine.map(Fun::Cast, &[Operand::Array(&wide)], Some(compute)))
+    } else {
+        engine.map(fun, &operands, Some(compute))
+    };
+    let out = match computed {
         Ok(out) => out,
         Err(error) => return mixed::map(fun, args, dtype, &tensors, explained(error, &tensors)),
     };
@@ -248,7 +258,25 @@ fn noted_dot(out: Array, a: &Tensor, b: &Tensor, x: &Array, y: &Array) -> Tensor
     result(out, Rule::Dot, edges, kept)
 }
 
-/// `out[i]` is the element `index[i]` places (int64) after the first of `a`, in its storage.
+/// The tensor, or a copy of it where gradients by index will be noted and elements share memory, as in an expanded view:
+/// such a gradient is written to memory, so each element must have its own.
+pub fn indexable(t: &Tensor) -> Result<Tensor> {
+    if !noted(&[t]) || is_injective(&t.array.layout) { Ok(t.clone()) } else { cast(t, t.dtype()) }
+}
+
+/// Refuses a write that would have to be noted where parts of the whole value share memory.
+fn check_whole(root: &Layout) -> Result<()> {
+    if is_injective(root) {
+        return Ok(());
+    }
+    Err(Error::runtime(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please \
+         clone() the tensor before performing the operation.",
+    ))
+}
+
+/// `out[i]` is the element `index[i]` places (int64) after the first of `a`, in its storage. Where a gradient is noted, `a`
+/// is [`indexable`].
 pub fn gather(a: &Tensor, index: &Tensor) -> Result<Tensor> {
     if a.array.storage.bytes == 0 && index.array.layout.size > 0 {
         return Err(Error::index("cannot pick elements of an empty tensor"));
@@ -256,6 +284,9 @@ pub fn gather(a: &Tensor, index: &Tensor) -> Result<Tensor> {
     let out = engine_of(&a.array).gather(&a.array, &index.array)?;
     if !noted(&[a]) || !smooth(out.dtype()) {
         return Ok(Tensor::new(out));
+    }
+    if !is_injective(&a.array.layout) {
+        return Err(Error::runtime("[gather] elements of the operand share memory: it must be copied first"));
     }
     let mut kept: Kept = Default::default();
     kept[1] = Some(Saved::new(&index.array));
@@ -306,6 +337,7 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
     if source.is_none() && root.head().is_none() {
         return Ok(());
     }
+    check_whole(&root.layout)?;
     let whole = target.array.layout.id == root.layout.id;
     if whole
         && let Some(v) = source
@@ -347,6 +379,9 @@ pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -
     if noted && !matches!(op, ScatterOp::Set | ScatterOp::Add) {
         return Err(Error::not_implemented(format!("[scatter] with {op:?} has no derivative here")));
     }
+    if noted {
+        check_whole(&root.layout)?;
+    }
     engine_of(&target.array).scatter(&target.array, &index.array, &value.array, op)?;
     if !noted {
         return Ok(());
@@ -365,6 +400,9 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     let [first, rest @ ..] = tensors else {
         return Err(Error::runtime("torch.cat(): expected a non-empty list of Tensors"));
     };
+    if let Some(k) = tensors.iter().position(|t| t.shape().is_empty()) {
+        return Err(Error::runtime(format!("zero-dimensional tensor (at position {k}) cannot be concatenated")));
+    }
     let mut shape: Dims = first.shape().into();
     for t in rest {
         let fits = t.shape().len() == shape.len() && (0..shape.len()).all(|k| k == axis || t.shape()[k] == shape[k]);
@@ -407,18 +445,18 @@ pub(crate) fn moved(t: &Tensor, out: Array) -> Tensor {
 }
 
 /// Gives results that were computed otherwise a way back of their own. Results that cannot have a gradient are passed on.
-pub fn custom(name: &str, outputs: Vec<Array>, inputs: &[&Tensor], rule: Box<Custom>) -> Vec<Tensor> {
+pub fn custom(name: &str, outputs: Vec<Array>, inputs: &[&Tensor], rule: Box<dyn Custom>) -> Result<Vec<Tensor>> {
     if !noted(inputs) {
-        return outputs.into_iter().map(Tensor::new).collect();
+        return Ok(outputs.into_iter().map(Tensor::new).collect());
     }
     let edges = inputs.iter().map(|t| t.edge()).collect();
     let node = Node::new(Rule::Custom(name.into(), rule), edges, Default::default());
-    let give = |(out, array): (usize, Array)| {
-        if smooth(array.dtype()) {
-            Tensor::with_head(array, Head { node: node.clone(), out: out as u32 })
+    let give = |(out, array): (usize, Array)| -> Result<Tensor> {
+        Ok(if smooth(array.dtype()) {
+            Tensor::with_head(separate(&array)?, Head { node: node.clone(), out: out as u32 })
         } else {
             Tensor::new(array)
-        }
+        })
     };
     outputs.into_iter().enumerate().map(give).collect()
 }
@@ -430,14 +468,14 @@ pub fn mark() -> u64 {
 
 /// Results that will be computed again when their gradients arrive, so that nothing is kept for the way back meanwhile:
 /// `outputs` were computed, and noted, after the mark `start`.
-pub fn checkpoint(outputs: &[Tensor], start: u64, again: Box<Again>) -> Vec<Tensor> {
+pub fn checkpoint(outputs: &[Tensor], start: u64, again: Box<dyn Again>) -> Result<Vec<Tensor>> {
     // What the graph of the outputs was computed from.
     let mut edges: SmallVec<[Option<Edge>; 2]> = SmallVec::new();
     let mut seen = HashSet::new();
     let mut waiting: Vec<Arc<Node>> = outputs.iter().filter_map(|t| Some(t.head()?.node)).collect();
     waiting.retain(|node| node.seq > start);
     if waiting.is_empty() {
-        return outputs.to_vec();
+        return Ok(outputs.to_vec());
     }
     while let Some(node) = waiting.pop() {
         if !seen.insert((node.seq, 0)) {
@@ -453,11 +491,13 @@ pub fn checkpoint(outputs: &[Tensor], start: u64, again: Box<Again>) -> Vec<Tens
         }
     }
     let node = Node::new(Rule::Again(again), edges, Default::default());
-    let give = |(out, t): (usize, &Tensor)| match t.head() {
-        Some(head) if head.node.seq > start => {
-            Tensor::with_head(t.array.clone(), Head { node: node.clone(), out: out as u32 })
-        }
-        _ => t.clone(),
+    let give = |(out, t): (usize, &Tensor)| -> Result<Tensor> {
+        Ok(match t.head() {
+            Some(head) if head.node.seq > start => {
+                Tensor::with_head(separate(&t.array)?, Head { node: node.clone(), out: out as u32 })
+            }
+            _ => t.clone(),
+        })
     };
     outputs.iter().enumerate().map(give).collect()
 }

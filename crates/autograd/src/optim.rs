@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Error, Fun, Result};
+use cuprous_core::{Array, DType, Error, Fun, Result};
 use cuprous_plan::script::Val;
 use cuprous_plan::{Engine, Operand, Script};
 use smallvec::SmallVec;
@@ -100,7 +100,10 @@ impl Recorder for Single<'_> {
 
     fn map(&mut self, fun: Fun, args: &[Term]) -> Result<Term> {
         let operands: SmallVec<[Operand; 3]> = args.iter().map(Term::operand).collect();
-        self.0.map(fun, &operands, None).map(Term::Array)
+        // Half precision is for memory alone: a mean that keeps 0.999 of itself would keep all of it.
+        let half = |arg: &Term| matches!(arg, Term::Array(a) if matches!(a.dtype(), DType::F16 | DType::BF16));
+        let dtype = args.iter().any(half).then_some(DType::F32);
+        self.0.map(fun, &operands, dtype).map(Term::Array)
     }
 
     fn write(&mut self, target: &Array, value: Term) -> Result<Term> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use cuprous_core::ops::Class;
 use cuprous_core::promote::promote;
-use cuprous_core::{DType, Error, Fun, Kind, Result};
+use cuprous_core::{DType, Error, Fun, Kind, Result, Scalar};
 
 use crate::ops::Arg;
 
@@ -81,6 +81,19 @@ pub fn result_type(args: &[Arg]) -> DType {
         }
     }
     combine(wide, combine(zero, number)).unwrap_or_else(default_dtype)
+}
+
+/// Returns true for arithmetic of half precision with a number, or with a tensor without axes, that has more digits than the
+/// half: PyTorch takes those as they are ("opmath") and rounds the result alone.
+pub(crate) fn in_float32(fun: Fun, args: &[Arg], compute: DType) -> bool {
+    matches!(compute, DType::F16 | DType::BF16)
+        && matches!(fun, Fun::Add | Fun::Subtract | Fun::Multiply | Fun::Divide | Fun::FloorDivide)
+        && args.iter().any(|arg| match arg {
+            Arg::Tensor(t) => t.dtype() != compute && t.array.layout.ndim() == 0,
+            Arg::Number(n) => {
+                Scalar::new(*n, compute).parts(compute) != Scalar::new(*n, DType::C128).parts(DType::C128)
+            }
+        })
 }
 
 /// The dtype in which a function computes.

@@ -19,7 +19,7 @@ pub(crate) type Grads = SmallVec<[(usize, Tensor); 3]>;
 pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], wanted: &dyn Fn(&Edge) -> bool) -> Result<Grads> {
     node.check()?;
     if let Rule::Custom(_, rule) = &node.rule {
-        return custom(node, rule(node, gs)?);
+        return custom(node, rule.backward(node, gs)?);
     }
     if let Rule::Recur(recurrence) = &node.rule {
         return recurrent::backward(node, recurrence, gs, wanted);
@@ -311,21 +311,15 @@ fn scattered(node: &Arc<Node>, op: ScatterOp, base: &Layout, offset: i64, k: usi
         (0, ScatterOp::Add) => Ok(g.clone()),
         (0, _) => {
             let (seen, shift) = copied(g, base)?;
-            let index = moved(&node.operand(1)?, offset + shift)?;
+            let index = moved(&node.operand(1)?, offset + shift - seen.array.layout.offset)?;
             let zero = ops::full(g, &[], 0.0, g.dtype())?;
-            ops::scatter(&from_start(&seen), &index, &zero, ScatterOp::Set)?;
+            ops::scatter(&seen, &index, &zero, ScatterOp::Set)?;
             Ok(seen)
         }
         _ => {
             let (seen, shift) = lay(g, base)?;
-            let index = moved(&node.operand(1)?, offset + shift)?;
-            ops::gather(&from_start(&seen), &index)
+            let index = moved(&node.operand(1)?, offset + shift - seen.array.layout.offset)?;
+            ops::gather(&seen, &index)
         }
     }
-}
-
-/// A handle whose offset is 0: indices then count from the start of the memory.
-fn from_start(t: &Tensor) -> Tensor {
-    let own = &t.array.layout;
-    if own.offset == 0 { t.clone() } else { t.view(own.with(&[], &[], 0)) }
 }

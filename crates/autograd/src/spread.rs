@@ -40,7 +40,7 @@ pub(crate) fn tell(listeners: Vec<Listener>, mut g: Tensor) -> Result<Tensor> {
     for listener in listeners {
         match listener {
             Listener::Hook(hook) => {
-                if let Some(other) = hook(&g)? {
+                if let Some(other) = hook.call(&g)? {
                     g = other;
                 }
             }
@@ -191,10 +191,7 @@ fn apart(pieces: &Pieces) -> bool {
     let (mut shape, mut strides) = (read.shape.clone(), read.strides.clone());
     shape.push(pieces.len() as i64);
     strides.push(step);
-    let mut order: SmallVec<[usize; 6]> = (0..shape.len()).filter(|&k| shape[k] != 1).collect();
-    order.sort_by_key(|&k| -strides[k]);
-    let sorted = |d: &Dims| order.iter().map(|&k| d[k]).collect::<Dims>();
-    is_injective(&read.with(&sorted(&shape), &sorted(&strides), 0))
+    is_injective(&read.with(&shape, &strides, 0))
 }
 
 /// Is one the other matrix with its axes exchanged?
@@ -254,16 +251,21 @@ fn upright(g: &Tensor, read: &Layout) -> (Tensor, LayoutRef) {
     (g, read.with(&shape, &theirs, start))
 }
 
-/// Different indices are different elements; `read` is upright.
-fn is_injective(read: &Layout) -> bool {
-    let mut reach = 0;
-    for (&n, &s) in read.shape.iter().zip(&read.strides).rev() {
-        if s <= reach {
-            return false;
-        }
-        reach += (n - 1) * s;
+/// Returns true if different indices are known to be different elements of memory: every axis steps over all that the
+/// axes with smaller strides reach.
+pub(crate) fn is_injective(layout: &Layout) -> bool {
+    if layout.size <= 1 || layout.is_c_contiguous() {
+        return true;
     }
-    true
+    let axes = layout.shape.iter().zip(&layout.strides).filter(|&(&n, _)| n != 1);
+    let mut axes: SmallVec<[(i64, i64); 6]> = axes.map(|(&n, &s)| (s.saturating_abs(), n)).collect();
+    axes.sort_unstable();
+    let mut reach = 0_i64;
+    axes.into_iter().all(|(s, n)| {
+        let apart = s > reach;
+        reach = reach.saturating_add((n - 1).saturating_mul(s));
+        apart
+    })
 }
 
 /// Pieces in which overlapping windows are added, at most.

@@ -1,11 +1,14 @@
 //! The handle: an array and its place in the graph.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::{Array, DType, Error, LayoutRef, Result};
 
+use crate::foreign::{Hook, note_foreign};
 use crate::mode;
-use crate::node::{Edge, Head, Hook, Listener, Node, Rule, Tap, View, locked, next};
+use crate::node::{Edge, Head, Listener, Node, Rule, Tap, View, locked, next, try_locked};
+use crate::ops;
+use crate::spread::is_injective;
 
 /// What the views of one value share: which node made it. A write to any view moves `head` to a new node, so that all
 /// of them see it.
@@ -17,10 +20,17 @@ pub(crate) struct Root {
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(crate) struct State {
     head: Option<Head>,
     /// Where gradients are summed up; kept while the tensor does not ask for one.
     leaf: Option<Arc<Node>>,
+}
+
+impl State {
+    /// References to nodes.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.head.iter().map(|head| &head.node).chain(&self.leaf)
+    }
 }
 
 impl Root {
@@ -32,6 +42,10 @@ impl Root {
         locked(&self.state).head.clone()
     }
 
+    pub(crate) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
+        try_locked(&self.state)
+    }
+
     pub(crate) fn set_head(&self, head: Option<Head>) {
         locked(&self.state).head = head;
     }
@@ -39,8 +53,9 @@ impl Root {
 
 /// An array and its place in the graph. Clones and views share memory and place.
 ///
-/// Invariant: `array.layout` shows a part of what `root.layout` shows; `via` is the way there, noted while the value wants
-/// a gradient.
+/// Invariants: `array.layout` shows a part of what `root.layout` shows; `via` is the way there, noted while the value wants
+/// a gradient. A root that wants a gradient has a layout in which each element has memory of its own: gradients lie as
+/// the value does, and parts of the value are known by their layout alone.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Memory and view.
@@ -59,6 +74,7 @@ impl Tensor {
 
     /// A result.
     pub(crate) fn with_head(array: Array, head: Head) -> Tensor {
+        debug_assert!(is_injective(&array.layout), "elements of a result share memory");
         let root = Root::new(array.layout.clone(), Some(head));
         Tensor { array, root, via: None }
     }
@@ -80,6 +96,10 @@ impl Tensor {
     /// Extents.
     pub fn shape(&self) -> &[i64] {
         self.array.shape()
+    }
+
+    pub(crate) fn via(&self) -> Option<&Arc<View>> {
+        self.via.as_ref()
     }
 
     pub(crate) fn root(&self) -> &Arc<Root> {
@@ -152,6 +172,7 @@ impl Tensor {
                         "only Tensors of floating point and complex dtype can require gradients",
                     ));
                 }
+                self.array = separate(&self.array)?;
                 if !self.is_whole() {
                     // The part that the handle shows becomes a value of its own.
                     self.root = Root::new(self.array.layout.clone(), None);
@@ -234,12 +255,13 @@ impl Tensor {
 
     pub(crate) fn listen(&self, listener: Listener) -> u64 {
         let id = next();
+        note_foreign();
         self.with_taps(|taps, out| taps.push(Tap { id, out, listener }));
         id
     }
 
     /// Calls a function with each gradient of this tensor; the number by which it can be taken away.
-    pub fn register_hook(&self, hook: Arc<Hook>) -> Result<u64> {
+    pub fn register_hook(&self, hook: Arc<dyn Hook>) -> Result<u64> {
         if !self.requires_grad() {
             return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
         }
@@ -247,7 +269,7 @@ impl Tensor {
     }
 
     /// Calls a function whenever this leaf's gradient was summed up, with that; the number by which it can be taken away.
-    pub fn register_after(&self, hook: Arc<Hook>) -> Result<u64> {
+    pub fn register_after(&self, hook: Arc<dyn Hook>) -> Result<u64> {
         if !self.requires_grad() {
             return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
         }
@@ -290,10 +312,16 @@ impl Tensor {
         }
         let leaf = locked(&self.root.state).leaf.clone();
         let head = self.head();
+        let array = if head.is_some() { separate(&array)? } else { array };
         self.root = Root::new(array.layout.clone(), head);
         locked(&self.root.state).leaf = leaf;
         self.array = array;
         self.via = None;
         Ok(())
     }
+}
+
+/// The array, or a copy of it in which each element has memory of its own.
+pub(crate) fn separate(array: &Array) -> Result<Array> {
+    if is_injective(&array.layout) { Ok(array.clone()) } else { ops::engine_of(array).cast(array, array.dtype()) }
 }

@@ -7,9 +7,10 @@ use cuprous_core::layout::show;
 use cuprous_core::{DType, Error, Fun, LayoutRef, ReduceOp, Result};
 use smallvec::SmallVec;
 
+use crate::foreign::Again;
 use crate::mode::Anomaly;
-use crate::node::{Again, Edge, Head, Listener, Node, Rule, Tap, locked};
-use crate::spread::{Piece, Pieces, assemble, tell};
+use crate::node::{Edge, Head, Listener, Node, Rule, Tap, locked};
+use crate::spread::{Piece, Pieces, assemble, is_injective, tell};
 use crate::{Arg, Tensor, mode, ops, rules};
 
 /// What one output of a node has got so far.
@@ -127,10 +128,10 @@ fn seed(result: &Tensor, gradient: Option<&Tensor>, at: usize) -> Result<Tensor>
 }
 
 /// Computes the outputs of a node again, and goes on from them.
-fn again(again: &Again, gs: &[Option<Tensor>], pending: &mut Pending, wanted: Option<&mut Wanted>) -> Result<()> {
+fn again(again: &dyn Again, gs: &[Option<Tensor>], pending: &mut Pending, wanted: Option<&mut Wanted>) -> Result<()> {
     let outputs = {
         let _mode = mode::Guard::new(true);
-        again()?
+        again.compute()?
     };
     if let Some(wanted) = wanted {
         wanted.add(outputs.iter().filter_map(|t| Some(t.head()?.node)).collect());
@@ -206,7 +207,7 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<Wanted>, optio
         }
         if let Rule::Again(rule) = &node.rule {
             node.check()?;
-            again(rule, &gs, &mut pending, needed.as_mut())?;
+            again(&**rule, &gs, &mut pending, needed.as_mut())?;
         } else {
             let wanted = |edge: &Edge| needed.as_ref().is_none_or(|needed| needed.has(edge));
             for (k, g) in rules::backward(&node, &gs, &wanted).map_err(|e| node.explained(e))? {
@@ -264,13 +265,10 @@ fn accumulate(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
         None => {
             let own = &g.array.layout;
             let theirs = base.strides == own.strides || own.is_c_contiguous();
-            if mode::enabled() || (theirs && ops::engine_of(&g.array).is_sole(&g.array)) {
-                g
-            } else {
-                ops::cast(&g, g.dtype())?
-            }
+            if theirs && ops::engine_of(&g.array).is_sole(&g.array) { g } else { ops::cast(&g, g.dtype())? }
         }
-        Some(before) if mode::enabled() => add(&before, &g)?,
+        // What was set from outside may be a view whose elements share memory.
+        Some(before) if mode::enabled() || !is_injective(&before.array.layout) => add(&before, &g)?,
         Some(before) => {
             ops::update(&before, Arg::Tensor(&add(&before, &g)?))?;
             return Ok(());
@@ -288,7 +286,7 @@ fn told(node: &Node) -> Result<()> {
     for listener in listeners {
         let sum = locked(place).clone();
         if let Some(sum) = sum {
-            listener(&sum)?;
+            listener.call(&sum)?;
         }
     }
     Ok(())

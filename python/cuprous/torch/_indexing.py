@@ -47,6 +47,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
         return self[key]
+    self = _core.t_indexable(self)
     places = arrays.plan(self.as_array(), key)
     if places.view.shape == self.dims:
         return _gather(self, places.offsets)
@@ -130,6 +131,7 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]`, for the dimension `dim`."""
+    input = _core.t_indexable(input)
     return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
 
 
@@ -199,11 +201,13 @@ def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of those indices along a dimension."""
+    input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
 
 def rows(weight: Tensor, index: Tensor) -> Tensor:
     """`weight[index]` of a table: what an embedding looks up."""
+    weight = _core.t_indexable(weight)
     stride, width = weight.stride_tuple()[0], weight.dims[1]
     wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
     grid = _core.t_iota([*index.dims, width], [0] * index.ndim + [weight.stride_tuple()[1]], 0, weight.device_name)

@@ -95,14 +95,27 @@ for _name, _row in BINARY.items():
     FUNCTIONS[_name], METHODS[_name], METHODS[_name + "_"] = _binary(_name, _row)
 
 
+def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
+    """A formula of several steps. Half precision is computed in float32 and rounded at the end, as in PyTorch."""
+    dtype = _core.t_result_type(*operands)
+    if dtype not in ("float16", "bfloat16"):
+        return formula(*operands)
+    wide = formula(*(_core.t_cast(t, "float32") if isinstance(t, Tensor) and t.ndim else t for t in operands))
+    return wide if wide.dtype_name == dtype else _core.t_cast(wide, dtype)
+
+
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`."""
-    return write_out(out, _map("add", input, other if alpha == 1 else _map("multiply", other, alpha)))
+    if alpha == 1:
+        return write_out(out, _map("add", input, other))
+    return write_out(out, _rounded_once(lambda a, b: _map("add", a, _map("multiply", b, alpha)), input, other))
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`."""
-    return write_out(out, _map("subtract", input, other if alpha == 1 else _map("multiply", other, alpha)))
+    if alpha == 1:
+        return write_out(out, _map("subtract", input, other))
+    return write_out(out, _rounded_once(lambda a, b: _map("subtract", a, _map("multiply", b, alpha)), input, other))
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -196,18 +209,29 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-    product = _map("multiply", tensor1, tensor2)
-    return add(input, product, alpha=value, out=out)
+
+    def formula(a: Any, b: Any, c: Any) -> Tensor:
+        return add(a, _map("multiply", b, c), alpha=value)
+
+    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
-    return add(input, _map("divide", tensor1, tensor2), alpha=value, out=out)
+
+    def formula(a: Any, b: Any, c: Any) -> Tensor:
+        return add(a, _map("divide", b, c), alpha=value)
+
+    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """`input + weight * (end - input)`."""
-    return write_out(out, _map("add", input, _map("multiply", _map("subtract", end, input), weight)))
+
+    def formula(a: Any, b: Any, c: Any) -> Tensor:
+        return _map("add", a, _map("multiply", _map("subtract", b, a), c))
+
+    return write_out(out, _rounded_once(formula, input, end, weight))
 
 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:

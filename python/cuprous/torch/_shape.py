@@ -191,6 +191,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side."""
+    tensors = [x if x.ndim else x.reshape(1) for x in tensors]
     return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
 
 

@@ -275,6 +275,12 @@ pub(crate) fn t_gather(py: Python<'_>, t: &PyTensor, index: &PyArray) -> PyResul
     finish(py, ops::gather(&t.tensor(), &Tensor::new(index.0.clone())))
 }
 
+/// The tensor, or a copy in which each element has memory of its own where `t_gather` of it will be noted.
+#[pyfunction]
+pub(crate) fn t_indexable(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
+    finish(py, ops::indexable(&t.tensor()))
+}
+
 /// Writes values by offset from the tensor's first element (int64).
 #[pyfunction]
 #[pyo3(signature = (t, index, value, op = "set"))]

@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_autograd::mode::Anomaly;
 use cuprous_autograd::walk::{self, Options};
-use cuprous_autograd::{Custom, Head, Hook, Node, Tensor, mode, ops};
+use cuprous_autograd::{Again, Custom, Foreign, Head, Hook, Node, SavedTensor, Tensor, mode, ops};
 use cuprous_core::Error;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyList, PyTuple};
 
 use super::PyTensor;
@@ -33,6 +35,117 @@ fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
         (Err(_), Some(error)) => Err(error),
         (result, _) => result.or_raise(),
     }
+}
+
+/// A Python function that sees gradients.
+struct GradientHook(Py<PyAny>);
+
+/// A Python function that is told when a leaf's gradient was summed up.
+struct AfterHook(Py<PyAny>);
+
+/// A Python function of the backward pass, and what was saved for it.
+struct Function {
+    call: Py<PyAny>,
+    saved: Py<PyList>,
+}
+
+impl Foreign for GradientHook {}
+impl Foreign for AfterHook {}
+impl Foreign for Function {
+    fn release(&self) {
+        Python::attach(|py| {
+            let saved = self.saved.bind(py);
+            // An error would leave what was saved in memory, nothing else.
+            let _ = saved.del_slice(0, saved.len());
+        });
+    }
+}
+
+impl Hook for GradientHook {
+    fn call(&self, g: &Tensor) -> cuprous_core::Result<Option<Tensor>> {
+        Python::attach(|py| {
+            let answer = self.0.bind(py).call1((PyTensor::wrap(g.clone()),))?;
+            if answer.is_none() {
+                return Ok(None);
+            }
+            Ok(Some(answer.cast::<PyTensor>()?.get().tensor()))
+        })
+        .map_err(raised)
+    }
+}
+
+impl Hook for AfterHook {
+    fn call(&self, _: &Tensor) -> cuprous_core::Result<Option<Tensor>> {
+        Python::attach(|py| self.0.bind(py).call0().map(|_| None)).map_err(raised)
+    }
+}
+
+impl Custom for Function {
+    fn backward(&self, node: &Arc<Node>, gs: &[Option<Tensor>]) -> cuprous_core::Result<Vec<Option<Tensor>>> {
+        Python::attach(|py| -> PyResult<_> {
+            let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
+            let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
+            let node = PyNode(Head { node: node.clone(), out: 0 }, false);
+            let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
+            let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
+            Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
+        })
+        .map_err(raised)
+    }
+}
+
+impl Again for Function {
+    fn compute(&self) -> cuprous_core::Result<Vec<Tensor>> {
+        Python::attach(|py| -> PyResult<_> {
+            let made: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
+            Ok(made.iter().map(|t| t.get().tensor()).collect())
+        })
+        .map_err(raised)
+    }
+}
+
+/// A tensor as it was when it was saved.
+#[pyclass(frozen, name = "Saved", module = "cuprous.torch.autograd")]
+pub(crate) struct PySaved {
+    saved: SavedTensor,
+    object: Py<PyTensor>,
+}
+
+#[pymethods]
+impl PySaved {
+    /// The tensor that was saved: the object itself if it still is as it was, otherwise a tensor of the old contents.
+    fn tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
+        let object = self.object.bind(py);
+        if self.saved.is_current(&object.get().tensor()) {
+            return Ok(object.clone());
+        }
+        Bound::new(py, PyTensor::wrap(self.saved.tensor()))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.object)
+    }
+}
+
+/// Shows Python's collector the hooks and functions that only this tensor keeps alive.
+pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    let mut outcome = Ok(());
+    t.visit_owned(&mut |object| {
+        let mut show = |object: &Py<PyAny>| {
+            if outcome.is_ok() {
+                outcome = visit.call(object);
+            }
+        };
+        if let Some(GradientHook(hook)) = object.downcast_ref() {
+            show(hook);
+        } else if let Some(AfterHook(hook)) = object.downcast_ref() {
+            show(hook);
+        } else if let Some(Function { call, saved }) = object.downcast_ref() {
+            show(call);
+            show(saved.as_any());
+        }
+    });
+    outcome
 }
 
 /// A node of the graph, as `grad_fn` shows it.
@@ -151,27 +264,12 @@ impl PyTensor {
 
     /// Calls a function with each gradient; the number by which `remove_hook` takes it away.
     fn add_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
-        let call = move |g: &Tensor| -> cuprous_core::Result<Option<Tensor>> {
-            Python::attach(|py| {
-                let answer = hook.bind(py).call1((PyTensor::wrap(g.clone()),))?;
-                if answer.is_none() {
-                    return Ok(None);
-                }
-                Ok(Some(answer.cast::<PyTensor>()?.get().tensor()))
-            })
-            .map_err(raised)
-        };
-        let hook: Arc<Hook> = Arc::new(call);
-        self.tensor().register_hook(hook).or_raise()
+        self.tensor().register_hook(Arc::new(GradientHook(hook))).or_raise()
     }
 
     /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
     fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
-        let call = move |_: &Tensor| -> cuprous_core::Result<Option<Tensor>> {
-            Python::attach(|py| hook.bind(py).call0().map(|_| None)).map_err(raised)
-        };
-        let hook: Arc<Hook> = Arc::new(call);
-        self.tensor().register_after(hook).or_raise()
+        self.tensor().register_after(Arc::new(AfterHook(hook))).or_raise()
     }
 
     fn remove_hook(&self, id: u64) {
@@ -192,6 +290,19 @@ impl PyTensor {
     }
 }
 
+/// Warns once, in PyTorch's words, that gradients with a graph keep their leaves alive.
+fn warn_of_cycle(py: Python<'_>) -> PyResult<()> {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if WARNED.swap(true, Relaxed) {
+        return Ok(());
+    }
+    let text = c"Using backward() with create_graph=True will create a reference cycle between the parameter and its \
+gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you \
+have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle \
+and avoid the leak.";
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 1)
+}
+
 fn run(
     py: Python<'_>,
     results: &[Tensor],
@@ -204,6 +315,9 @@ fn run(
     let inputs: Option<Vec<Tensor>> = inputs.map(|all| all.iter().map(|t| t.get().tensor()).collect());
     let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|all| all.iter().collect());
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
+    if create_graph {
+        warn_of_cycle(py)?;
+    }
     // Python's lock is taken again for hooks alone: programs run without it.
     answer(py.detach(|| walk::backward(&pairs, inputs.as_deref(), options)))?;
     results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
@@ -248,31 +362,27 @@ pub(crate) fn t_grad(
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
-/// Gives the outputs of a function a way back: `rule(list of gradients or None, node)` answers with one gradient or None
-/// for each input.
+/// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` answers with one gradient or
+/// None for each input. The list `saved` is emptied when the graph is freed.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
     outputs: Vec<Bound<'_, PyTensor>>,
     inputs: Vec<Bound<'_, PyTensor>>,
     rule: Py<PyAny>,
+    saved: Py<PyList>,
 ) -> PyResult<Vec<PyTensor>> {
     let arrays = outputs.iter().map(|t| t.get().array()).collect();
     let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let call = move |node: &Arc<Node>, gs: &[Option<Tensor>]| -> cuprous_core::Result<Vec<Option<Tensor>>> {
-        Python::attach(|py| -> PyResult<_> {
-            let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
-            let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let answer =
-                rule.bind(py).call1((PyList::new(py, gs)?, PyNode(Head { node: node.clone(), out: 0 }, false)))?;
-            let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
-            Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
-        })
-        .map_err(raised)
-    };
-    let rule: Box<Custom> = Box::new(call);
-    Ok(ops::custom(name, arrays, &inputs, rule).into_iter().map(PyTensor::wrap).collect())
+    let rule = Box::new(Function { call: rule, saved });
+    Ok(ops::custom(name, arrays, &inputs, rule).or_raise()?.into_iter().map(PyTensor::wrap).collect())
+}
+
+/// The tensor as it is now, whatever is written to it later.
+#[pyfunction]
+pub(crate) fn t_save(t: &Bound<'_, PyTensor>) -> PySaved {
+    PySaved { saved: SavedTensor::new(&t.get().tensor()), object: t.clone().unbind() }
 }
 
 /// A mark in time for `t_checkpoint`.
@@ -281,18 +391,18 @@ pub(crate) fn t_mark() -> u64 {
     ops::mark()
 }
 
-/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive.
+/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive. The list
+/// `saved` is emptied when the graph is freed.
 #[pyfunction]
-pub(crate) fn t_checkpoint(outputs: Vec<Bound<'_, PyTensor>>, start: u64, again: Py<PyAny>) -> Vec<PyTensor> {
+pub(crate) fn t_checkpoint(
+    outputs: Vec<Bound<'_, PyTensor>>,
+    start: u64,
+    again: Py<PyAny>,
+    saved: Py<PyList>,
+) -> PyResult<Vec<PyTensor>> {
     let outputs: Vec<Tensor> = outputs.iter().map(|t| t.get().tensor()).collect();
-    let call = move || -> cuprous_core::Result<Vec<Tensor>> {
-        Python::attach(|py| -> PyResult<_> {
-            let made: Vec<Bound<'_, PyTensor>> = again.bind(py).call0()?.extract()?;
-            Ok(made.iter().map(|t| t.get().tensor()).collect())
-        })
-        .map_err(raised)
-    };
-    ops::checkpoint(&outputs, start, Box::new(call)).into_iter().map(PyTensor::wrap).collect()
+    let again = Box::new(Function { call: again, saved });
+    Ok(ops::checkpoint(&outputs, start, again).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
 /// Do results depend on leaves that are not among the inputs?

@@ -18,6 +18,7 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, Result};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{PyArray, scalar};
@@ -118,6 +119,23 @@ impl PyTensor {
 
 #[pymethods]
 impl PyTensor {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        match self.0.try_lock() {
+            Ok(tensor) => grad::traverse(&tensor, &visit),
+            // Somebody uses the tensor, so it is no garbage.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        let mut tensor = self.lock();
+        let detached = tensor.detach();
+        let graph = std::mem::replace(&mut *tensor, detached);
+        drop(tensor);
+        // Objects that go with the graph may look at this tensor.
+        drop(graph);
+    }
+
     #[new]
     #[pyo3(signature = (*args, requires_grad = false, **kwargs))]
     fn new(

@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
+from cuprous.torch._trees import leaves, mapped, rebuilt
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
@@ -34,13 +35,18 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
+    # Inputs are saved as they are now: they may be overwritten before they are needed again.
+    saved: list[Any] = [_core.t_save(a) if isinstance(a, Tensor) else a for a in leaves((args, kwargs))]
+    form = mapped(lambda _: None, (args, kwargs))
     start = _core.t_mark()
     outputs = function(*args, **kwargs)
+    del args, kwargs
     single = isinstance(outputs, Tensor)
     results = [outputs] if single else list(outputs)
     places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
 
     def again() -> list[Tensor]:
+        args, kwargs = rebuilt(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
         with _restored(state):
             made = function(*args, **kwargs)
         made = [made] if isinstance(made, Tensor) else list(made)
@@ -58,7 +64,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         finally:
             set_rng_state(now)
 
-    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, again), strict=True):
+    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, again, saved), strict=True):
         results[k] = out
     return results[0] if single else tuple(results)
 

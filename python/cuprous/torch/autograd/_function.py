@@ -13,8 +13,9 @@ class FunctionCtx:
     """What forward leaves for backward."""
 
     def __init__(self) -> None:
-        self._saved: tuple[Any, ...] = ()
-        self._outputs: dict[int, int] = {}  # which of those are outputs, and which
+        self._saved: tuple[Any, ...] = ()  # while forward runs
+        self._kept: list[tuple[Any, int | None]] | None = None  # then: as they were, and which output it is, if any
+        self._count = 0
         self._node: Any = None  # while backward runs
         self._not_differentiable: set[int] = set()
         self._materialize = True
@@ -26,12 +27,38 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept; outputs come with their place in the graph, which is not kept while nobody asks."""
-        if self._node is None:
+        """What was saved, as it was when forward returned. Outputs come with their place in the graph, which is made
+        when they are asked for.
+
+        Raises:
+            RuntimeError: when the graph has been freed.
+        """
+        if self._kept is None:
             return self._saved
-        return tuple(
-            self._node.output(t, self._outputs[k]) if k in self._outputs else t for k, t in enumerate(self._saved)
-        )
+        if len(self._kept) < self._count:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+                "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time "
+                "or if you need to access saved tensors after calling backward."
+            )
+        return tuple(self._restored(saved, output) for saved, output in self._kept)
+
+    def _restored(self, saved: Any, output: int | None) -> Any:
+        if saved is None:
+            return None
+        t = saved.tensor()
+        return t if output is None or self._node is None else self._node.output(t, output)
+
+    def _keep(self, saved: list[Any], outputs: dict[int, int], made: list[Tensor]) -> None:
+        """Saves tensors as they are now; `outputs` says which are outputs, by identity, and `made` has those."""
+        assert self._kept is not None
+        for t in saved:
+            output = outputs.get(id(t))
+            # An output with its graph would keep that alive, which keeps what is saved.
+            t = t if output is None else made[output].detach()
+            self._kept.append((None if t is None else _core.t_save(t), output))
+        self._count, self._saved = len(saved), ()
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
         """Outputs that have no gradient."""
@@ -81,15 +108,14 @@ class Function:
             return outputs
         tensors = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         smooth = [k for k in places if id(results[k]) not in ctx._not_differentiable]
+        ctx._kept = []
         made = _core.t_custom(
             f"{cls.__name__}Backward", [results[k] for k in smooth], [args[k] for k in tensors],
-            _way_back(cls, ctx, results, smooth, len(args), tensors),
+            _way_back(cls, ctx, results, smooth, len(args), tensors), ctx._kept,
         )  # fmt: skip
+        ctx._keep(list(ctx._saved), {id(results[k]): n for n, k in enumerate(smooth)}, made)
         for k, out in zip(smooth, made, strict=True):
             results[k] = out
-        before_ids = {id(outputs if single else outputs[k]): n for n, k in enumerate(smooth)}
-        ctx._outputs = {k: before_ids[id(t)] for k, t in enumerate(ctx._saved) if id(t) in before_ids}
-        ctx._saved = tuple(t.detach() if k in ctx._outputs else t for k, t in enumerate(ctx._saved))
         return results[0] if single else tuple(results)
 
 

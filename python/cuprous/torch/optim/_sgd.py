@@ -33,17 +33,21 @@ class SGD(Optimizer):
         for p, g in gradients(group["params"]):
             if group["maximize"]:
                 g = _map("negative", g)
+            now = p
+            if p.dtype_name in ("float16", "bfloat16"):
+                # Half precision is rounded where a value is written, not between.
+                now, g = _core.t_cast(p, "float32"), _core.t_cast(g, "float32")
             if decay:
-                g = _map("add", g, _map("multiply", p, decay))
+                g = _map("add", g, _map("multiply", now, decay))
             if momentum:
                 state = self.state[p]
                 buffer = state.get("momentum_buffer")
                 if buffer is None:
-                    buffer = state["momentum_buffer"] = _core.t_cast(g, g.dtype_name)
+                    buffer = state["momentum_buffer"] = _core.t_cast(g, p.dtype_name)
                 else:
                     _update(
                         buffer,
                         _map("add", _map("multiply", buffer, momentum), _map("multiply", g, 1 - group["dampening"])),
                     )
                 g = _map("add", g, _map("multiply", buffer, momentum)) if group["nesterov"] else buffer
-            _update(p, _map("subtract", p, _map("multiply", g, lr)))
+            _update(p, _map("subtract", now, _map("multiply", g, lr)))

@@ -1,0 +1,41 @@
+//! Tensors as they were.
+
+use std::sync::Arc;
+
+use cuprous_core::Saved;
+
+use crate::Tensor;
+use crate::node::Edge;
+
+/// A tensor as it was when it was saved: contents and place in the graph, whatever is written to it later. Saving copies
+/// nothing; the first write that would destroy the contents does.
+pub struct SavedTensor {
+    saved: Saved,
+    edge: Option<Edge>,
+}
+
+impl SavedTensor {
+    /// Saves a tensor as it is now.
+    pub fn new(t: &Tensor) -> SavedTensor {
+        SavedTensor { saved: Saved::new(&t.array), edge: t.edge() }
+    }
+
+    /// The tensor that was saved.
+    pub fn tensor(&self) -> Tensor {
+        let array = self.saved.array();
+        match &self.edge {
+            Some(edge) => Tensor::from_edge(array, edge),
+            None => Tensor::new(array),
+        }
+    }
+
+    /// Returns true if a handle still is what was saved of it.
+    pub fn is_current(&self, t: &Tensor) -> bool {
+        let array = self.saved.array();
+        let same_head = match (&self.edge, t.head()) {
+            (Some(edge), Some(head)) => Arc::ptr_eq(&edge.head.node, &head.node) && edge.head.out == head.out,
+            (edge, head) => edge.is_none() && head.is_none(),
+        };
+        same_head && Arc::ptr_eq(&array.storage, &t.array.storage) && array.layout.id == t.array.layout.id
+    }
+}
