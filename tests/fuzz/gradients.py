@@ -275,8 +275,7 @@ class Kink(Exception):
 
 
 def loss_at(compiled: Callable[..., Iterator[Any]], values: list[np.ndarray]) -> Any:
-    with torch.no_grad():
-        return float(next(compiled(*[torch.tensor(v) for v in values])))
+    return float(next(compiled(*leaves(values))).detach())
 
 
 def along(gradients: Any, direction: list[np.ndarray]) -> Any:
@@ -407,6 +406,11 @@ def ready() -> None:
     np.seterr(all="ignore")
 
 
+def report(texts: dict[int, str], seed: int, text: str) -> None:
+    texts[seed] = text
+    print(text, file=sys.stderr, flush=True)
+
+
 def run(first: int, programs: int, failures: int = 10, end: float = math.inf) -> tuple[Counter[str], dict[int, str]]:
     """Checks programs; counts of what came of them, and the texts of those that failed."""
     ready()
@@ -419,7 +423,7 @@ def run(first: int, programs: int, failures: int = 10, end: float = math.inf) ->
         try:
             program = generator.draw()
         except Mismatch as error:
-            texts[seed - 1] = f"# seed {seed - 1}: {error}\n{generator.program.text()}"
+            report(texts, seed - 1, f"# seed {seed - 1}: {error}\n{generator.program.text()}")
             continue
         if program is None:
             continue
@@ -432,7 +436,7 @@ def run(first: int, programs: int, failures: int = 10, end: float = math.inf) ->
         except Mismatch as error:
             small, found = shrunk(program)
             message = found or f"{error} (once, and not again)"
-            texts[program.seed] = f"# seed {program.seed}, shapes {small.shapes}: {message}\n{small.text()}"
+            report(texts, program.seed, f"# seed {program.seed}, shapes {small.shapes}: {message}\n{small.text()}")
     counts["last"] = seed
     return counts, texts
 
@@ -473,8 +477,6 @@ def main() -> int:
             outcomes = list(pool.map(run, *zip(*calls, strict=True)))
     counts: Counter[str] = sum((c for c, _ in outcomes), Counter())
     texts = {seed: text for _, found in outcomes for seed, text in found.items()}
-    for text in texts.values():
-        print(text, file=sys.stderr)
     took = time.monotonic() - start
     rate = counts["programs"] / took
     print(f"{counts['programs']} programs, {counts['second']} with second derivatives: {len(texts)} wrong, "

@@ -134,3 +134,30 @@ def test_second_derivatives_of_writes_by_index() -> None:
     (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(slope.sum(), x)
     assert second.tolist() == [12.0, 24.0, 18.0]
+
+
+def test_writes_to_expanded_views_are_refused_as_in_pytorch() -> None:
+    x = torch.ones(3)
+    for write in (
+        lambda v: v.mul_(2.0),
+        lambda v: v.copy_(torch.ones(2, 3)),
+        lambda v: v.scatter_(0, torch.tensor([[0]]), 2.0),
+        lambda v: v.sigmoid_(),
+    ):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write(x.expand(2, 3))
+    x.expand(2, 3).zero_()
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_hooks_of_an_expanded_view_of_which_parts_are_read() -> None:
+    """Parts of it are known by their memory: places that share memory share what it gets, and the sum is right."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    view = x.expand(2, 3)
+    view.retain_grad()
+    (view * torch.tensor([[1.0], [2.0]])).sum().backward(retain_graph=True)
+    assert view.grad.tolist() == [[1.0] * 3, [2.0] * 3]
+    x.grad = view.grad = None
+    (view[1:] * 2 + view.sum(0)).sum().backward()
+    assert x.grad.tolist() == [4.0] * 3
+    assert view.grad.sum(0).tolist() == [4.0] * 3

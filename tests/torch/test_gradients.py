@@ -75,6 +75,7 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "logsumexp": (lambda a: a.logsumexp(0), [(3, 4)]),
     "softmax": (lambda a: torch.softmax(a, 1) * torch.log_softmax(a, 0), [(3, 4)]),
     "median": (lambda a: a.median(1).values, [(3, 4)]),
+    "std of equal elements": (lambda a: (a * 0 + 1.5).std(1) + a.sum(1), [(3, 4)]),
     # running folds
     "cumsum": (lambda a: a.cumsum(0) * a.cumsum(1), [(3, 4)]),
     "cumprod": (lambda a: a.cumprod(1), [(3, 4)]),

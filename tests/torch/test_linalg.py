@@ -218,3 +218,16 @@ def test_functions_with_a_way_back_of_their_own_are_differentiated_twice() -> No
     (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(slope.sum(), x)
     np.testing.assert_allclose(second.to_numpy(), np.exp([0.5, 1.0]))
+
+
+def test_values_alone_have_gradients_where_some_are_equal() -> None:
+    for function in (
+        torch.linalg.svdvals,
+        lambda a: torch.linalg.svd(a).S,
+        torch.linalg.eigvalsh,
+        lambda a: torch.linalg.eigh(a).eigenvalues,
+        lambda a: torch.linalg.eigvals(a).real,
+    ):
+        a = (2 * torch.eye(3, dtype=torch.float64)).requires_grad_()
+        function(a).sum().backward()
+        np.testing.assert_allclose(a.grad.numpy(), np.eye(3), atol=1e-12)

@@ -264,9 +264,16 @@ pub fn indexable(t: &Tensor) -> Result<Tensor> {
     if !noted(&[t]) || is_injective(&t.array.layout) { Ok(t.clone()) } else { cast(t, t.dtype()) }
 }
 
-/// Refuses a write that would have to be noted where parts of the whole value share memory.
-fn check_whole(root: &Layout) -> Result<()> {
-    if is_injective(root) {
+/// Refuses to write different values to one element of memory, as PyTorch does; and where the write will be noted, also
+/// what shares memory in other ways: which value stays there is not known, so neither is its gradient.
+fn check_places(target: &Tensor, value: Option<&Tensor>) -> Result<()> {
+    let (own, root) = (&target.array.layout, &target.root().layout);
+    let expanded = || own.shape.iter().zip(&own.strides).any(|(&n, &s)| n > 1 && s == 0);
+    let apart = is_injective(own);
+    let refused = (!apart && value.is_some() && expanded())
+        || (!apart && value.is_some_and(|v| noted(&[v])))
+        || (!is_injective(root) && (noted(&[target]) || value.is_some_and(|v| noted(&[v]))));
+    if !refused {
         return Ok(());
     }
     Err(Error::runtime(
@@ -311,6 +318,7 @@ pub fn check_write(target: &Tensor) -> Result<()> {
 /// Writes a value, with broadcasting and casting.
 pub fn update(target: &Tensor, value: Arg) -> Result<()> {
     check_write(target)?;
+    check_places(target, if let Arg::Tensor(v) = value { Some(v) } else { None })?;
     let operand = match &value {
         Arg::Tensor(v) => Operand::Array(&v.array),
         Arg::Number(n) => Operand::Weak(*n),
@@ -337,7 +345,6 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
     if source.is_none() && root.head().is_none() {
         return Ok(());
     }
-    check_whole(&root.layout)?;
     let whole = target.array.layout.id == root.layout.id;
     if whole
         && let Some(v) = source
@@ -373,14 +380,12 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
 /// Writes `value[i]` to the place `index[i]` elements (int64) after the first of `target`, combined by `op`.
 pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -> Result<()> {
     check_write(target)?;
+    check_places(target, Some(value))?;
     value.array.layout.broadcast_to(index.shape())?;
     let root = target.root().clone();
     let noted = noted(&[target, value]) && smooth(target.dtype());
     if noted && !matches!(op, ScatterOp::Set | ScatterOp::Add) {
         return Err(Error::not_implemented(format!("[scatter] with {op:?} has no derivative here")));
-    }
-    if noted {
-        check_whole(&root.layout)?;
     }
     engine_of(&target.array).scatter(&target.array, &index.array, &value.array, op)?;
     if !noted {

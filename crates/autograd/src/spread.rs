@@ -85,6 +85,8 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
     }
     let mut sum: Option<Tensor> = None;
     let mut parts: SmallVec<[(Tensor, LayoutRef); 2]> = SmallVec::new();
+    // Where elements of the value share memory, parts of it that are known by their layout share what they get there.
+    let shared = !is_injective(base);
     let device = pieces.first().map(|piece| piece.g.clone()).expect("a value without gradients is not visited");
     for piece in pieces {
         let g = if piece.g.dtype() == base.dtype { piece.g } else { ops::cast(&piece.g, base.dtype)? };
@@ -116,8 +118,8 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
     let flat = ops::full(&device, &[high - low + 1], 0.0, base.dtype)?;
     let seen =
         |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
-    let fresh = Cell::new(sum.is_none());
-    if let Some(g) = &sum {
+    let fresh = Cell::new(shared || sum.is_none());
+    if let Some(g) = sum.as_ref().filter(|_| !shared) {
         ops::update(&seen(base), Arg::Tensor(g))?;
     }
     let put = |g: &Tensor, read: &Layout| -> Result<()> {
@@ -151,6 +153,15 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
             let piece = g.view(own.with(&shape, &own.strides, from));
             put(&piece, &read.with(&shape, &read.strides, start))?;
         }
+    }
+    if shared {
+        let count = ops::full(&device, &[high - low + 1], 0.0, base.dtype)?;
+        let own = count.view(Layout::new(base.dtype, &base.shape, &base.strides, base.offset - low));
+        let places = Layout::new(DType::I64, &base.shape, &base.strides, base.offset - low);
+        let ones = ops::full(&device, &base.shape, 1.0, base.dtype)?;
+        add_at(&count, &ops::iota(&device, &places)?, &ones)?;
+        add(&mut sum, ops::map(Fun::Divide, &[Arg::Tensor(&seen(base)), Arg::Tensor(&own)], None)?)?;
+        return Ok(sum.expect("a part was added"));
     }
     Ok(seen(base))
 }

@@ -83,8 +83,8 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The square root of the variance."""
-    return write_out(out, _map("sqrt", var(input, dim, unbiased, keepdim, correction=correction)))
+    """The square root of the variance; its gradient at 0 is 0."""
+    return write_out(out, _Root.apply(var(input, dim, unbiased, keepdim, correction=correction)))
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,

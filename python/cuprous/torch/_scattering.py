@@ -56,8 +56,10 @@ class _Fold(Function):
 
 def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Equal shares for all that are the extreme, as PyTorch has it: what was there counts, included or not."""
+    """Equal shares for all that are the extreme. What was there counts if it is included; PyTorch's shares count it
+    always."""
     own = _core.t_cast(_map("equal", input, result), g.dtype_name)
+    own = own if include else _indexing.scatter(own, dim, index, 0)
     other = _core.t_cast(_map("equal", src, _indexing.gather(result, dim, index)), g.dtype_name)
     share = _map("divide", g, _indexing.scatter_add(own, dim, index, other))
     return _map("multiply", own, share), _map("multiply", other, _indexing.gather(share, dim, index))

@@ -168,12 +168,17 @@ class _Svd(Function):
     def forward(ctx: Any, a: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
         u, s, vh = (_wrap(x) for x in engine.svd(a.as_array(), full_matrices=full))
         ctx.save_for_backward(u, s, vh)
+        ctx.set_materialize_grads(False)
         return u, s, vh
 
     @staticmethod
     def backward(ctx: Any, gu: Any, gs: Any, gvh: Any) -> Any:
         u, s, vh = ctx.saved_tensors
         k = s.dims[-1]
+        if gu is None and gvh is None:
+            # Equal singular values have no vectors of their own, but those have no part in this.
+            return (u[..., :k] * _complex(gs, u).unsqueeze(-2)) @ vh[..., :k, :], None
+        gu, gs, gvh = (_zeros_like(t) if g is None else g for g, t in ((gu, u), (gs, s), (gvh, vh)))
         u, gu, vh, gvh = u[..., :k], gu[..., :k], vh[..., :k, :], gvh[..., :k, :]
         v, gv = adjoint(vh), adjoint(gvh)
         uu, vv = _skew(adjoint(u) @ gu), _skew(vh @ gv)
@@ -191,6 +196,10 @@ class _Svd(Function):
             part = gvh / scale.unsqueeze(-1)
             ga = ga + u @ (part - (part @ v) @ vh)
         return ga, None
+
+
+def _zeros_like(t: Tensor) -> Tensor:
+    return _core.t_full(list(t.dims), 0, t.dtype_name, t.device_name)
 
 
 def _skew(a: Tensor) -> Tensor:
@@ -234,13 +243,18 @@ class _Eigh(Function):
     def forward(ctx: Any, a: Tensor, triangle: str) -> tuple[Tensor, Tensor]:
         values, vectors = (_wrap(x) for x in engine.eigh(a.as_array(), UPLO=triangle))
         ctx.save_for_backward(values, vectors)
+        ctx.set_materialize_grads(False)
         return values, vectors
 
     @staticmethod
     def backward(ctx: Any, gl: Any, gv: Any) -> Any:
         values, v = ctx.saved_tensors
         vh = adjoint(v)
-        inner = off_diagonal((vh @ gv) / _complex(gaps(values), v)) + embedded(_complex(gl, v))
+        inner = None if gl is None else embedded(_complex(gl, v))
+        if gv is not None:
+            # Equal eigenvalues have no vectors of their own, but those have no part in what the values alone decide.
+            turned = off_diagonal((vh @ gv) / _complex(gaps(values), v))
+            inner = turned if inner is None else turned + inner
         return v @ inner @ vh, None
 
 
@@ -270,16 +284,20 @@ class _Eig(Function):
     def forward(ctx: Any, a: Tensor) -> tuple[Tensor, Tensor]:
         values, vectors = (_wrap(x) for x in engine.eig(a.as_array()))
         ctx.save_for_backward(values, vectors)
+        ctx.set_materialize_grads(False)
         return values, vectors
 
     @staticmethod
     def backward(ctx: Any, gl: Any, gv: Any) -> Any:
         values, v = ctx.saved_tensors
         vh = adjoint(v)
-        turned = vh @ gv
-        own = _complex(_map("real", diagonals(turned)), v)
-        inner = (turned - (vh @ v) * own.unsqueeze(-2)) / conj(gaps(values))
-        return solve(vh, (off_diagonal(inner) + embedded(gl)) @ vh)
+        inner = None if gl is None else embedded(gl)
+        if gv is not None:
+            turned = vh @ gv
+            own = _complex(_map("real", diagonals(turned)), v)
+            turned = off_diagonal((turned - (vh @ v) * own.unsqueeze(-2)) / conj(gaps(values)))
+            inner = turned if inner is None else turned + inner
+        return solve(vh, inner @ vh)
 
 
 def eig(A: Tensor, *, out: Any = None) -> Any:
