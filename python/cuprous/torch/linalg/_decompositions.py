@@ -250,7 +250,7 @@ class _Eigh(Function):
     def backward(ctx: Any, gl: Any, gv: Any) -> Any:
         values, v = ctx.saved_tensors
         vh = adjoint(v)
-        inner = None if gl is None else embedded(_complex(gl, v))
+        inner: Any = None if gl is None else embedded(_complex(gl, v))
         if gv is not None:
             # Equal eigenvalues have no vectors of their own, but those have no part in what the values alone decide.
             turned = off_diagonal((vh @ gv) / _complex(gaps(values), v))
@@ -291,7 +291,7 @@ class _Eig(Function):
     def backward(ctx: Any, gl: Any, gv: Any) -> Any:
         values, v = ctx.saved_tensors
         vh = adjoint(v)
-        inner = None if gl is None else embedded(gl)
+        inner: Any = None if gl is None else embedded(gl)
         if gv is not None:
             turned = vh @ gv
             own = _complex(_map("real", diagonals(turned)), v)
