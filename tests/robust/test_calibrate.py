@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -64,31 +64,64 @@ def test_nowhere_to_keep_it(tmp_path: Path) -> None:
     assert "panicked" not in done.stderr
 
 
-def test_an_interruption_leaves_what_was_measured(tmp_path: Path) -> None:
-    here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
-    file = tmp_path / "machine.json"
+def interrupted(folder: Path, moment: str) -> None:
+    """Runs the command, and ends it as Ctrl-C does when it says that."""
+    line = [sys.executable, "-m", "cuprous", "calibrate"]
     with subprocess.Popen(
-        [sys.executable, "-m", "cuprous", "calibrate"], env=environment(**here), stderr=subprocess.PIPE, text=True
+        line, env=environment(CUPROUS_CACHE_DIR=str(folder)), stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        for line in process.stderr:
-            if "arithmetic, 2 of 5" in line:
+        for told in process.stderr:
+            if moment in told:
                 break
-        while process.poll() is None and not file.exists():
-            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == -signal.SIGINT
-    assert json.loads(file.read_text())["unfinished"] == "CPU"
-    shown = command("calibrate", "--show", **here)
-    assert shown.returncode == 0
-    assert "measuring the CPU was interrupted" in shown.stderr
+
+
+def test_an_interruption_leaves_no_figures(tmp_path: Path) -> None:
+    here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
+    task = ("estimate", "--flops", "10T", "--data", "1GB", "--gpu", "RTX 3080", "--json")
+    before = command(*task, **here)
+    interrupted(tmp_path, "arithmetic, 2 of 5")
+    assert list(tmp_path.glob("machine*")) == []
+    after = command(*task, **here)
+    assert (after.stdout, after.stderr) == (before.stdout, before.stderr)
+    assert "not measured" in json.loads(after.stdout)["figures"][0]
+
+
+def test_an_interruption_keeps_the_figures_from_before(tmp_path: Path) -> None:
+    assert command("calibrate", "--quick", CUPROUS_CACHE_DIR=str(tmp_path)).returncode == 0
+    file = tmp_path / "machine.json"
+    before = file.read_bytes()
+    interrupted(tmp_path, "memory")
+    assert file.read_bytes() == before
+    assert list(tmp_path.glob("machine*")) == [file]
+
+
+def test_other_programs_are_noticed(tmp_path: Path) -> None:
+    """Figures that were measured beside other work are used, and never without saying so."""
+    here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        done = command("calibrate", "--quick", **here)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.returncode == 0, done.stderr
+    assert "the figures may be wrong, because other programs took" in done.stderr
+    assert "% of the CPU" in json.loads((tmp_path / "machine.json").read_text())["disturbed"]
+    answer = command("estimate", "--flops", "1T", "--gpu", "h200", **here)
+    assert answer.returncode == 0
+    assert "run `cuprous calibrate` again on an idle machine" in answer.stderr
+    assert "measured by `cuprous calibrate`" in answer.stdout
     code = """
+    import warnings
     import cuprous as cp
-    print(cp.estimate(lambda a: a + 1, cp.ones(9)).cpu.measured)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cp.estimate(lambda a: a + 1, cp.ones(9))
+    print("idle machine" in str(caught[0].message))
     """
     assert output(code, **here) == "True"
-    # Whole figures are kept until there are whole new ones.
-    assert command("calibrate", "--quick", **here).returncode == 0
-    whole = json.loads(file.read_text())
-    assert whole["unfinished"] is None

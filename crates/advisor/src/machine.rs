@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::rates::Rates;
 
 /// The form of the file; another one is measured anew.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What `cuprous calibrate` measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -28,9 +28,8 @@ pub struct Machine {
     pub cpu: Rates,
     /// The first GPU, where there is one.
     pub gpu: Option<Rates>,
-    /// What was still being measured: of it some figures are missing.
-    #[serde(default)]
-    pub unfinished: Option<String>,
+    /// What else went on meanwhile, so that the figures may be wrong.
+    pub disturbed: Option<String>,
 }
 
 /// What the user's cache folder has to say.
@@ -38,7 +37,7 @@ pub struct Machine {
 pub struct Found {
     /// This machine's figures; those of the GPU only where they are of the one that is there.
     pub machine: Option<Machine>,
-    /// Why some figures are not used, and the cure.
+    /// Why some figures are not used or not to be relied on, and the cure.
     pub hint: Option<String>,
 }
 
@@ -68,8 +67,12 @@ impl Machine {
             Ok(it) if it.is_sound() => it,
             Ok(_) | Err(_) => return unusable("it is damaged, or of another version".into()),
         };
-        let unfinished = machine.unfinished.as_ref().map(|what| {
-            format!("{}: measuring the {what} was interrupted; run `cuprous calibrate` again", path.display())
+        let disturbed = machine.disturbed.as_ref().map(|what| {
+            format!(
+                "{}: the figures may be wrong, because while they were measured {what}; run `cuprous calibrate` again on \
+                 an idle machine",
+                path.display()
+            )
         });
         let hint = board.filter(|&board| machine.board.as_deref() != Some(board)).map(|board| {
             let other = machine.board.as_deref().unwrap_or("without a GPU");
@@ -78,7 +81,7 @@ impl Machine {
         if board.is_none() || hint.is_some() {
             (machine.gpu, machine.board) = (None, None);
         }
-        Found { machine: Some(machine), hint: unfinished.or(hint) }
+        Found { machine: Some(machine), hint: hint.or(disturbed) }
     }
 
     /// Are there figures enough to estimate with, and are they possible?
@@ -131,7 +134,7 @@ mod tests {
             change(&mut cpu);
             let cpu = std::mem::replace(&mut cpu, before);
             let (host, version) = (String::new(), String::new());
-            Machine { format: FORMAT, version, host, board: None, measured: 0, cpu, gpu: None, unfinished: None }
+            Machine { format: FORMAT, version, host, board: None, measured: 0, cpu, gpu: None, disturbed: None }
                 .is_sound()
         };
         assert!(sound(|_| ()));

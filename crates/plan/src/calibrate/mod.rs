@@ -64,28 +64,38 @@ impl About {
     }
 }
 
-/// What is told between two figures: what comes next, and what is known by now.
-pub type Progress<'a> = &'a mut dyn FnMut(&str, &Rates);
+/// Called between two figures with what comes next.
+pub type Progress<'a> = &'a mut dyn FnMut(&str);
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The rates.
+    pub rates: Rates,
+    /// The longest by the shortest time of one and the same work, done again and again between the figures. Well above 1
+    /// where something else used the machine.
+    pub spread: f64,
+}
 
 /// Measures it.
 ///
 /// # Errors
 /// The device failed. What it has no code for, or no library, is left out.
-pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Result<Rates> {
+pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Result<Measured> {
     let mut rates = about.unknown();
     if about.gpu {
         // One after another they take minutes.
-        progress("what is to be compiled", &rates);
+        progress("what is to be compiled");
         let programs = rehearsal::programs(about, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
             if done * 10 / all > (done - 1) * 10 / all {
-                progress(&format!("compiled {done} of {all} kernels"), &rates);
+                progress(&format!("compiled {done} of {all} kernels"));
             }
         });
     }
     let bench = Bench { engine, gpu: about.gpu, quick: about.quick, once: about.quick };
-    bench.all(&mut rates, about, progress)?;
-    Ok(rates)
+    let spread = bench.all(&mut rates, about, progress)?;
+    Ok(Measured { rates, spread })
 }
 
 struct Bench<'a> {
@@ -104,31 +114,49 @@ const BUDGET: Duration = Duration::from_millis(40);
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
-    /// Everything. What is needed before figures can be used comes first.
-    fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<()> {
-        progress("launches", rates);
+    /// Everything. Returns how far times of the same work were apart.
+    fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<f64> {
+        progress("launches");
         (rates.program, rates.launch) = self.launches()?;
-        progress("memory", rates);
+        let mut same = vec![self.reference()?];
+        progress("memory");
         for bytes in about.caches.iter().copied().chain([0.0]) {
             let bandwidth = self.bandwidth(bytes)?;
             rates.rooms.push(Room { bytes, bandwidth });
         }
         if self.gpu {
-            progress("copies", rates);
+            progress("copies");
             rates.copies = Some(self.copies(about.pinned)?);
         }
         for (at, group) in Group::ALL.into_iter().enumerate() {
-            progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()), rates);
+            progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()));
             self.chains(rates, group)?;
+            same.push(self.reference()?);
         }
         if !self.gpu && about.threads > 1.0 {
             rates.together = self.together(rates)?;
             rates.share = self.share(rates)?;
         }
-        progress("folds", rates);
+        progress("reductions");
         self.folds(rates)?;
-        progress("routines", rates);
-        self.routines(rates)
+        same.push(self.reference()?);
+        progress("routines");
+        self.routines(rates)?;
+        same.push(self.reference()?);
+        let least = same.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(if self.once { 1.0 } else { same.into_iter().fold(least, f64::max) / least })
+    }
+
+    /// Seconds of work that is always the same.
+    fn reference(&self) -> Result<f64> {
+        let x = self.random(DType::F32, &[self.chain()], 0.8)?;
+        self.time(|| {
+            let mut y = x.clone();
+            for _ in 0..8 {
+                y = self.with(Fun::Add, &self.both(Fun::Multiply, &y, &x)?, 1.0)?;
+            }
+            Ok(vec![y])
+        })
     }
 
     /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.

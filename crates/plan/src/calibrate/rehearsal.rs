@@ -20,7 +20,7 @@ pub fn programs(about: &About, like: Option<Arc<dyn Device>>) -> Vec<Arc<Program
         let engine = Engine::new(NUMBER, notes.clone());
         let bench = Bench { engine: &engine, gpu: true, quick: about.quick, once: true };
         // Should something fail, it will again when it is measured, and be told then.
-        let _told_later = bench.all(&mut about.unknown(), about, &mut |_, _| ());
+        let _told_later = bench.all(&mut about.unknown(), about, &mut |_| ());
     };
     // A thread of its own, because a thread keeps the engines on which it has recorded.
     std::thread::scope(|scope| scope.spawn(record).join()).unwrap_or_default();

@@ -7,9 +7,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use cuprous_advisor::machine::FORMAT;
 use cuprous_advisor::units::{quantity, seconds};
-use cuprous_advisor::{Group, Machine, rates::Rates};
+use cuprous_advisor::{Group, Machine};
 use cuprous_cuda::{Property, driver};
-use cuprous_plan::calibrate::{About, Progress, measure};
+use cuprous_plan::calibrate::{About, Measured, Progress, measure};
 
 use super::report::json;
 use super::{Host, probe};
@@ -59,6 +59,9 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
             return Ok(1);
         }
     };
+    if let Some(what) = &measured.disturbed {
+        writeln!(err, "cuprous: the figures may be wrong, because {what}; run it again on an idle machine")?;
+    }
     if options.json {
         return json(out, &measured).map(|()| 0);
     }
@@ -87,8 +90,13 @@ fn say(device: &str, what: &str, err: &mut dyn Write) {
     };
 }
 
-/// All that is measured; what is known of it is kept again and again, so that an interruption loses little. Figures from
-/// before are kept until there are whole ones.
+/// Times of the same work may be so many times apart on an idle machine.
+const SPREAD: f64 = 1.3;
+
+/// The part of the CPU that others may take.
+const OTHERS: f64 = 0.1;
+
+/// All that is measured. The file is written once, at the end: an interruption leaves the one from before, or none.
 fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
@@ -103,49 +111,38 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         pinned: None,
         quick,
     };
-    let before = machine::found().machine.filter(|it| it.unfinished.is_none());
-    let part = |cpu: &Rates, gpu: Option<&Rates>, board: Option<String>, unfinished: Option<&str>| Machine {
+    let before = probe::CpuTime::now();
+    let cpu = measure(devices::named("cpu")?, &about, &mut |what| say("CPU", what, err))?;
+    let board = machine::board();
+    let gpu = board.as_ref().map(|board| on_gpu(board, record, quick, &mut |what| say("GPU", what, err))).transpose();
+    let mut disturbed = Vec::new();
+    if let Some(others) = probe::CpuTime::now().others_since(&before).filter(|&others| others > OTHERS) {
+        disturbed.push(format!("other programs took {:.0} % of the CPU", 100.0 * others));
+    }
+    for (device, spread) in
+        [("CPU", Some(cpu.spread)), ("GPU", gpu.as_ref().ok().and_then(|g| Some(g.as_ref()?.spread)))]
+    {
+        if let Some(spread) = spread.filter(|&spread| spread > SPREAD) {
+            disturbed.push(format!("the same work took the {device} up to {spread:.1} times as long as at best"));
+        }
+    }
+    let whole = Machine {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").into(),
-        host: name.clone(),
-        board,
+        host: name,
+        board: board.filter(|_| gpu.is_ok()),
         measured: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-        cpu: cpu.clone(),
-        gpu: gpu.cloned(),
-        unfinished: unfinished.map(str::to_owned),
+        cpu: cpu.rates,
+        gpu: gpu.as_ref().ok().and_then(|gpu| Some(gpu.as_ref()?.rates.clone())),
+        disturbed: (!disturbed.is_empty()).then(|| disturbed.join(", and ")),
     };
-    let keep_part = |it: &Machine| {
-        if it.is_sound() {
-            // Whether it can be written is said at the end.
-            let _ = it.write(path);
-        }
-    };
-    let mut known = |what: &str, rates: &Rates| {
-        say("CPU", what, err);
-        if before.is_none() {
-            keep_part(&part(rates, None, None, Some("CPU")));
-        }
-    };
-    let cpu = measure(devices::named("cpu")?, &about, &mut known)?;
-    let board = machine::board();
-    let old = before.as_ref().filter(|it| it.board == board).and_then(|it| it.gpu.as_ref());
-    let unfinished = (board.is_some() && old.is_none()).then_some("GPU");
-    let first = part(&cpu, old, old.and(board.clone()), unfinished);
-    first.write(path).map_err(Fault::Keeping)?;
-    let Some(board) = board else { return Ok(first) };
-    let mut known = |what: &str, rates: &Rates| {
-        say("GPU", what, err);
-        if old.is_none() {
-            keep_part(&part(&cpu, Some(rates), Some(board.clone()), Some("GPU")));
-        }
-    };
-    let gpu = on_gpu(&board, record, quick, &mut known)?;
-    let whole = part(&cpu, Some(&gpu), Some(board), None);
     whole.write(path).map_err(Fault::Keeping)?;
+    // A GPU that fails leaves the figures of the CPU.
+    gpu?;
     Ok(whole)
 }
 
-fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_core::Result<Rates> {
+fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_core::Result<Measured> {
     let start = Instant::now();
     let engine = devices::named("cuda")?;
     let startup = start.elapsed().as_secs_f64();
