@@ -170,7 +170,10 @@ def test_missing_wheels(machine: Machine) -> None:
     assert report["driver"]["state"] == "ok"
     assert "Stand-in, 8 GiB, compute 9.0" in report["gpu 0"]["found"]
     assert {"NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE"} <= set(report.broken)
-    assert report["NVRTC"]["cure"] == 'pip install "nvidia-cuda-nvrtc>=13,<14"'
+    # One line for all of them.
+    assert {report[name]["cure"] for name in ("NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER")} == {
+        'pip install "cuprous[cuda]"'
+    }
     assert report["cuDNN"]["state"] == "note"  # convolutions run without it
 
 
@@ -234,12 +237,13 @@ def test_steps_in_words(machine: Machine) -> None:
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, env=env, cwd=ROOT)
     assert done.returncode == 1
     titles = [
-        "This machine",
-        "1. An NVIDIA GPU",
-        "2. Its driver",
-        "3. CUDA's libraries",
-        "4. cuDNN",
-        "5. Python's packages",
+        "1. This machine",
+        "2. An NVIDIA GPU",
+        "3. Its driver",
+        "4. CUDA's libraries",
+        "5. cuDNN",
+        "6. Python's packages",
     ]
     assert sorted(titles, key=done.stdout.index) == titles
+    assert done.stdout.count('pip install "cuprous[cuda]"') <= 1
     assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout

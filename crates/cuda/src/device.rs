@@ -94,7 +94,7 @@ impl CudaDevice {
 
     fn start(ordinal: usize) -> Result<CudaDevice> {
         if let Some(reason) = driver::why_unavailable() {
-            return Err(CudaError::Unsupported(format!("[cuda] {reason}")));
+            return Err(CudaError::Unsupported(format!("{reason}; `cuprous doctor` says what to do")));
         }
         driver::init()?;
         // Without the compiler nothing can run: say so here and not in the middle of a program.

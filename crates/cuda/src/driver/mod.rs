@@ -155,16 +155,18 @@ pub fn why_unavailable() -> Option<String> {
     if std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|value| hides_all(&value)) {
         return Some("CUDA_VISIBLE_DEVICES hides every device".into());
     }
+    // Whoever shows it says what it is of.
+    let plain = |error: CudaError| error.to_string().trim_start_matches("[cuda] ").to_owned();
     if FORKED.load(Ordering::Relaxed) {
-        return Some(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }.to_string());
+        return Some(plain(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }));
     }
     let names = std::fs::read_dir("/dev").into_iter().flatten().flatten().map(|entry| entry.file_name());
     if !names.into_iter().any(|name| name.to_str().is_some_and(is_gpu_node)) {
         return Some("there is no NVIDIA device node in /dev".into());
     }
     match version() {
-        Err(error) => Some(error.to_string()),
-        Ok(found) if found < OLDEST => Some(CudaError::DriverTooOld { found, needed: OLDEST }.to_string()),
+        Err(error) => Some(plain(error)),
+        Ok(found) if found < OLDEST => Some(plain(CudaError::DriverTooOld { found, needed: OLDEST })),
         Ok(_) => None,
     }
 }

@@ -44,11 +44,11 @@ impl Step {
     fn title(self) -> &'static str {
         match self {
             Step::Machine => "This machine",
-            Step::Gpu => "1. An NVIDIA GPU",
-            Step::Driver => "2. Its driver",
-            Step::Libraries => "3. CUDA's libraries",
-            Step::Cudnn => "4. cuDNN",
-            Step::Packages => "5. Python's packages",
+            Step::Gpu => "An NVIDIA GPU",
+            Step::Driver => "Its driver",
+            Step::Libraries => "CUDA's libraries",
+            Step::Cudnn => "cuDNN",
+            Step::Packages => "Python's packages",
             Step::Run => "It runs",
         }
     }
@@ -107,17 +107,21 @@ pub(super) fn any_broken(checks: &[Check]) -> bool {
 
 pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-    let mut step = None;
-    for check in checks {
+    let (mut step, mut number) = (None, 0);
+    for (at, check) in checks.iter().enumerate() {
         if step.replace(check.step) != Some(check.step) {
-            writeln!(out, "{}", check.step.title())?;
+            // Steps that were not come to have no number.
+            number += 1;
+            writeln!(out, "{number}. {}", check.step.title())?;
         }
         let mut lines = check.found.lines();
         writeln!(out, "  {:<7}{:<width$}  {}", check.state.word(), check.name, lines.next().unwrap_or(""))?;
         for line in lines {
             writeln!(out, "  {:<7}{:<width$}  {line}", "", "")?;
         }
-        if let Some(cure) = &check.cure {
+        // One cure for several is shown once, under the last of them.
+        let next = checks.get(at + 1).filter(|next| next.step == check.step);
+        if let Some(cure) = check.cure.as_ref().filter(|_| next.is_none_or(|next| next.cure != check.cure)) {
             writeln!(out, "  {:<7}{:<width$}  -> {cure}", "", "")?;
         }
     }

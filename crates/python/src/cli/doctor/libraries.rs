@@ -40,9 +40,33 @@ pub(super) fn checks(wanted: bool) -> Vec<Check> {
         .into_iter()
         .map(|(name, file, loaded)| describe(name, file, loaded, wanted, driver).of(Step::Libraries))
         .collect();
+    install_together(&mut checks, driver.map_or(13, |version| version.0));
     checks.push(cudnn().of(Step::Cudnn));
     checks
 }
+
+/// Where several libraries are missing, one line installs them.
+fn install_together(checks: &mut [Check], cuda: u32) {
+    let missing = |check: &&mut Check| check.found.starts_with(MISSING) || check.found.starts_with(NOT_INSTALLED);
+    let mut missing: Vec<&mut Check> = checks.iter_mut().filter(missing).collect();
+    if missing.len() < 2 {
+        return;
+    }
+    let packages: Vec<&str> =
+        missing.iter().filter_map(|check| check.cure.as_deref()?.strip_prefix("pip install ")).collect();
+    // The extra has the libraries of CUDA 13.
+    let cure = if cuda >= 13 {
+        "pip install \"cuprous[cuda]\"".to_owned()
+    } else {
+        format!("pip install {}", packages.join(" "))
+    };
+    for check in &mut missing {
+        check.cure = Some(cure.clone());
+    }
+}
+
+const MISSING: &str = "not found. Searched:";
+const NOT_INSTALLED: &str = "not installed";
 
 fn describe(name: &str, file: &str, loaded: Loaded, wanted: bool, driver: Option<(u32, u32)>) -> Check {
     let missing = match loaded {
@@ -68,9 +92,9 @@ fn describe(name: &str, file: &str, loaded: Loaded, wanted: bool, driver: Option
         }
         (None, true) => {
             let places = missing.searched.join("\n  ");
-            Check::broken(name, format!("not found. Searched:\n  {places}"), missing.cure)
+            Check::broken(name, format!("{MISSING}\n  {places}"), missing.cure)
         }
-        (None, false) => Check::note(name, "not installed; only a GPU needs it").with_cure(missing.cure),
+        (None, false) => Check::note(name, format!("{NOT_INSTALLED}; only a GPU needs it")).with_cure(missing.cure),
     }
 }
 
