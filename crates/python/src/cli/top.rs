@@ -1,7 +1,7 @@
 //! `cuprous top`: the machine now, in a terminal, as text, as JSON or for Prometheus.
 
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use clap::Args;
@@ -75,6 +75,24 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
 }
 
+/// An address that a browser can open: of all addresses (`0.0.0.0`) the one by which other machines reach this one.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    // Nothing is sent: connecting only asks the kernel which address it would send from.
+    let (any, other): (IpAddr, IpAddr) = match address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
+    };
+    let outward = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((other, 9))?;
+        socket.local_addr()
+    });
+    let home = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+    SocketAddr::new(outward.map_or(home, |own| own.ip()), address.port())
+}
+
 /// Serves until somebody ends the process.
 pub(super) fn serving(
     options: serve::Options,
@@ -86,6 +104,7 @@ pub(super) fn serving(
 ) -> io::Result<i32> {
     super::let_ctrl_c_end_it();
     let done = serve::run(options, monitor, |address| {
+        let address = reachable(address);
         let _ = writeln!(out, "{what}: http://{address}{path}\nCtrl-C ends it.").and_then(|()| out.flush());
     });
     match done {
