@@ -1,0 +1,269 @@
+"""Each row of docs/differences.md holds: one line a row, which is true here, and which shows the other library's side where
+that is NumPy or SciPy and the row does not leave it open.
+
+A row that is not here fails, and so does a line whose row is gone. A row that one line cannot show has the reason instead.
+"""
+
+# A row is a line, however long.
+# ruff: noqa: E501, RUF001
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+import cuprous.scipy
+import cuprous.scipy.fft
+import cuprous.scipy.interpolate
+import cuprous.scipy.ndimage
+import cuprous.scipy.signal
+import cuprous.scipy.sparse
+import cuprous.scipy.sparse.linalg
+import cuprous.scipy.spatial.distance
+import cuprous.scipy.special
+import cuprous.scipy.stats
+import cuprous.torch as torch
+
+PAGE = Path(__file__).parents[1] / "docs" / "differences.md"
+
+
+def rows() -> list[tuple[str, str]]:
+    """Section and first cell of each row."""
+    found: list[tuple[str, str]] = []
+    section = ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        elif line.startswith("| ") and not line.startswith(("| |", "|---")):
+            found.append((section, re.split(r"(?<!\\)\|", line)[1].strip()))
+    return found
+
+
+def raises(error: Any, code: str) -> bool:
+    """Returns true if the code raises that error."""
+    try:
+        exec(code, names())
+    except error:
+        return True
+    return False
+
+
+def warned(code: str) -> bool:
+    """Returns true if the code warns."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(code, names())
+    return bool(caught)
+
+
+def host(x: Any) -> Any:
+    """A NumPy array of an array's values."""
+    return cp.asnumpy(x)
+
+
+def same(a: Any, b: Any, rtol: float = 1e-6) -> bool:
+    """Returns true if the values are alike; NaN equals NaN."""
+    got, want = (cp.asnumpy(x) if isinstance(x, cp.ndarray) else np.asarray(x) for x in (a, b))
+    return bool(got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=0, equal_nan=True))
+
+
+def pending(code: str) -> bool:
+    """Returns true if the code records work and does not run it."""
+    cp.synchronize()
+    space = names()
+    before = cp._core.stats()["steps"]
+    exec(code, space)
+    ran = cp._core.stats()["steps"] != before
+    cp.synchronize()
+    return not ran and cp._core.stats()["steps"] != before
+
+
+def names() -> dict[str, Any]:
+    """What the lines may use."""
+    here = cuprous.scipy
+    found: dict[str, Any] = {
+        "cp": cp, "np": np, "torch": torch, "nan": np.nan, "inf": np.inf, "raises": raises, "warned": warned,
+        "host": host, "same": same, "pending": pending, "ndimage": here.ndimage, "signal": here.signal, "fft": here.fft,
+        "special": here.special, "stats": here.stats, "interpolate": here.interpolate, "sparse": here.sparse,
+        "distance": here.spatial.distance,
+    }  # fmt: skip
+    try:
+        import scipy
+        import scipy.ndimage
+        import scipy.signal
+        import scipy.sparse
+        import scipy.spatial
+        import scipy.special
+    except ImportError:
+        return found
+    return {**found, "scipy": scipy}
+
+
+#: By the row's first cell: an expression that is true, or several lines with `ok = ...` last.
+LINES: dict[str, str] = {
+    # From NumPy
+    "When work is done": "pending('y = cp.ones(3) + 1')",
+    "When errors show": "raises(ValueError, 'cp.ones(3) + cp.ones(4)') and raises(np.exceptions.AxisError, 'cp.ones(3).sum(axis=2)')",
+    "Full reductions, `a[i, j]`": "type(cp.ones((2, 2)).sum()) is cp.ndarray and type(cp.ones((2, 2))[0, 1]) is cp.ndarray",
+    "Implicit conversion to NumPy": "raises(TypeError, 'np.asarray(cp.ones(3))')",
+    "Mixing with NumPy arrays": "raises(TypeError, 'cp.ones(3) + np.ones(3)')",
+    "Floating-point warnings and `np.errstate`": "warned('np.ones(1) / np.zeros(1)') and not warned('(cp.ones(1) / cp.zeros(1)).get()')",
+    "Integer-array index out of range": "cp.get_device() != 'cpu' or raises(IndexError, 'host(cp.ones(3)[cp.asarray([5])])')",
+    "dtypes": "raises(TypeError, 'cp.asarray([\"text\"])') and raises(TypeError, 'cp.asarray([None])') and cp.ones(1, cp.bfloat16).dtype == cp.bfloat16",
+    "bfloat16 (`ml_dtypes`) beside Python numbers and other dtypes": "(cp.ones(1, cp.bfloat16) * 2.5).dtype == cp.bfloat16 and (cp.ones(1, cp.bfloat16) + cp.ones(1, 'float16')).dtype == 'float32'",
+    "Arguments that cannot change a result": "raises((ValueError, TypeError), 'cp.sort(cp.ones(3), kind=\"bubble\")') and same(cp.sort(cp.asarray([2, 1]), kind='heapsort'), [1, 2])",
+    "Subclasses, masked arrays": "raises((NotImplementedError, AttributeError), 'cp.ma.array([1])')",
+    "`a.shape = …`, `a.strides = …`, `a.dtype = …`, `a.resize()`, `a.setflags()`": "raises(AttributeError, 'cp.ones(4).shape = (2, 2)')",
+    "Numbers that do not fit, `a[0] = 300` of uint8": "raises(OverflowError, 'cp.zeros(1, \"uint8\")[0] = 300')",
+    "`out=` of `reduce`, `mean`, `var` with another dtype than the array's": "a, o = cp.full(2, 1.1), cp.zeros((), 'float32')\na.mean(out=o)\nok = same(o, np.float32(1.1))",
+    "Random streams": "float(cp.random.default_rng(0).random()) != np.random.default_rng(0).random()",
+    # Functions of arrays
+    "Functions given Python lists": "same(cp.sum([1, 2]), 3) and raises(TypeError, 'cp.sin([1.0])') and raises(TypeError, 'cp.matmul([[1]], [[1]])')",
+    "`nanmax`, `nanmin`, `nanmean` of all-NaN slices": "not warned('host(cp.nanmax(cp.asarray([nan])))') and warned('np.nanmax(np.asarray([nan]))')",
+    "`diagonal`, `broadcast_to`, `sliding_window_view`": "cp.broadcast_to(cp.ones(1), (3,)).flags.writeable and not np.broadcast_to(np.ones(1), (3,)).flags.writeable",
+    "`allclose`, `array_equal`, `array_equiv`": "isinstance(cp.allclose(cp.ones(2), cp.ones(2)), cp.ndarray)",
+    "`unique(sorted=False)`": "same(cp.unique(cp.asarray([3, 1, 2]), sorted=False), [1, 2, 3])",
+    "`percentile(overwrite_input=True)`": "a = cp.asarray([3.0, 1.0, 2.0])\ncp.percentile(a, 50, overwrite_input=True)\nok = same(a, [3, 1, 2])",
+    "`cross` of vectors of length 2": "same(cp.cross(cp.asarray([1.0, 2]), cp.asarray([3.0, 4])), -2.0)",
+    "`i0` at infinity": "float(cp.i0(cp.asarray(inf))) == inf",
+    '`load(mmap_mode="r+")`': "import tempfile, os\np = os.path.join(tempfile.mkdtemp(), 'a.npy')\nnp.save(p, np.zeros(2))\na = cp.load(p, mmap_mode='r+')\na[0] = 1\ncp.synchronize()\nok = same(np.load(p), [0, 0])",
+    "Sparse matrices: index arrays given to a constructor": "i = cp.asarray([0, 1], dtype='int32')\nm = sparse.csr_matrix((cp.ones(2), i, cp.asarray([0, 1, 2], dtype='int32')), (2, 2))\ni[0] = 1\nok = int(m.indices[0]) == 0",
+    "Sparse matrices: `eye`, `diags`, `identity`": "sparse.eye(3).format == 'csr' and scipy.sparse.eye(3).format == 'dia'",
+    "Sparse matrices: sums over an axis, `todense` of `*_matrix`": "type(sparse.csr_matrix(cp.ones((2, 2))).sum(axis=0)) is cp.ndarray",
+    "Sparse matrices: `argmax` with NaN": "int(sparse.csr_matrix(cp.asarray([[1.0, nan, 2.0]])).argmax()) == 1",
+    "`linalg.eig`, `eigvals` of real matrices": "cp.linalg.eigvals(cp.eye(2)).dtype == 'complex128'",
+    "`linalg.eigh` of NaN": "same(cp.linalg.eigh(cp.full((2, 2), nan))[0], [nan, nan])",
+    "Functions that there are none of here (`vectorize`, `poly1d`, dates, …)": "raises(NotImplementedError, 'cp.poly1d([1, 2])') and raises(NotImplementedError, 'cp.busday_count(1, 2)')",
+    "`finfo(...).eps` and its like": "type(cp.finfo('float32').eps) is float and type(np.finfo('float32').eps) is np.float32",
+    "`sort(descending=True)`": "same(cp.sort(cp.asarray([1.0, nan, 2.0]), descending=True), [nan, 2, 1])",
+    "`nanquantile(weights=)` given for one axis, with NaN": "same(cp.nanquantile(cp.asarray([[1.0, nan, 3.0]]), 0.5, axis=1, weights=cp.asarray([1.0, 1.0, 5.0]), method='inverted_cdf'), [3.0])",
+    "`convolve`, `signal.convolve`, `signal.correlate` with weights that are not finite": "same(cp.convolve(cp.asarray([1.0, 2, 3]), cp.asarray([1.0, inf])), [nan, inf, inf, inf]) or bool(cp.isnan(cp.convolve(cp.asarray([1.0, 2, 3]), cp.asarray([1.0, inf])))[0])",
+    "`fft.hfft`, `ifft2`, `irfft2` with `out=`": "a, o = cp.ones((2, 2)), cp.zeros((2, 2), 'complex128')\ncp.fft.ifft2(a, out=o)\nok = float(o[0, 0].real) == 1",
+    "`fft` of float16: the factor of `norm`": "bool((cp.fft.fft(cp.ones(65536, 'float16'), norm='forward') != 0).any())",
+    "`fft.irfft`, `hfft` of an empty axis, with `n`": "same(cp.fft.irfft(cp.zeros(0, 'complex128'), n=4), np.zeros(4))",
+    "Integers to powers that an integer array holds, some of them negative": "same(cp.asarray([2, 1, -1]) ** cp.asarray([-1, -1, -1]), [0, 1, -1]) and raises(ValueError, 'np.asarray([2]) ** np.asarray([-1])')",
+    "Integer `reciprocal(0)` and division by zero": "int(cp.reciprocal(cp.asarray(0))) == 0 and int(cp.asarray(1) // cp.asarray(0)) == 0",
+    # From CuPy
+    "`cp.fuse`": "same(cp.fuse(lambda x: x * 2 if x.ndim else x)(cp.ones(2)), [2, 2])",
+    "Duplicate indices in writes": "a = cp.zeros(1)\na[cp.asarray([0, 0, 0])] = cp.asarray([1.0, 2, 3])\nok = float(a[0]) == 3",
+    "`cupy.testing`, `memoize`, allocators and memory hooks, other formats of `cupyx`": "raises((NotImplementedError, AttributeError), 'cp.memoize(lambda: 1)')",
+    "Array API standard": "cp.ones(1).__array_namespace__() is cp and cp.__array_api_version__ == '2025.12'",
+    # Random numbers
+    "`size=None`": "type(cp.random.default_rng(0).random()) is cp.ndarray and type(np.random.default_rng(0).random()) is float",
+    "Parameters out of range": "raises(ValueError, 'cp.random.default_rng(0).normal(0, -1)') and not raises(ValueError, 'cp.random.default_rng(0).normal(cp.zeros(2), -cp.ones(2))')",
+    "`vonmises`, `zipf`, `hypergeometric`, `multivariate_hypergeometric`": "raises(ValueError, 'cp.random.default_rng(0).zipf(cp.asarray([0.5]))')",
+    "`choice(p=…)`, `dirichlet`, `multinomial`, `multivariate_normal`": "raises(ValueError, 'cp.random.default_rng(0).choice(2, p=cp.asarray([0.5, 0.6]))')",
+    "`get_state()`": "isinstance(cp.random.RandomState(0).get_state(), dict)",
+    "Lacks": "not hasattr(cp.random, 'MT19937') or raises(NotImplementedError, 'cp.random.MT19937()')",
+    # cuprous.scipy
+    "Filters of float32 (and float16, complex64)": "ndimage.gaussian_filter(cp.ones(9, 'float32'), 1).dtype == 'float32'",
+    "`uniform_filter` with NaN or infinity": "int(cp.isnan(ndimage.uniform_filter(cp.asarray([1.0, nan, 1, 1, 1, 1]), 3)).sum()) == 3 and np.isnan(scipy.ndimage.uniform_filter(np.asarray([1.0, nan, 1, 1, 1, 1]), 3)).sum() > 3",
+    "`correlate`, `convolve` in 2-d or more": "bool(cp.isnan(ndimage.correlate(cp.full((3, 3), nan), cp.zeros((1, 1)) + 1e-20)).all())",
+    "`maximum_filter`, `minimum_filter`, grey morphology with NaN": "int(cp.isnan(ndimage.maximum_filter(cp.asarray([1.0, 1, nan, 1, 1]), 3)).sum()) == 3",
+    "Checks that all elements are finite (`signal.detrend`, `savgol_filter`, norms in `spatial.distance`, `interpolate` but for `CubicSpline`), or in range": "bool(cp.isnan(signal.detrend(cp.asarray([1.0, nan, 2.0]))).all()) and raises(ValueError, 'scipy.signal.detrend(np.asarray([1.0, nan, 2.0]))')",
+    "`signal.convolve`, `correlate` of nothing": "signal.convolve(cp.zeros(0), cp.zeros(0)).size == 0",
+    "`spatial.distance` of two vectors of integers": "distance.cityblock(cp.asarray([1, 2]), cp.asarray([3, 4])).dtype == 'float64'",
+    "`ndimage.variance`, `standard_deviation` of complex numbers": "ndimage.variance(cp.asarray([1 + 1j, 2j])).dtype == 'float64'",
+    "`fft`: `overwrite_x`, `workers`": "a = cp.asarray([1.0 + 0j, 2])\nfft.fft(a, overwrite_x=True)\nok = same(a, [1, 2]) and raises(ValueError, 'fft.fft(cp.ones(2), workers=0)')",
+    "`fft`: backends, `plan=`, `fht`": "raises(NotImplementedError, 'fft.fft(cp.ones(2), plan=1)') and not hasattr(fft, 'fht')",
+    "`special`: Python scalars beside float32": "special.xlogy(2.0, cp.ones(1, 'float32')).dtype == 'float32'",
+    "`special`: `where=`, `dtype=`": "raises(NotImplementedError, 'special.erf(cp.ones(1), where=cp.ones(1, bool))')",
+    "`special`: bool, small integers, float16": "special.erf(cp.ones(1, 'float16')).dtype == 'float64'",
+    "`special`: complex numbers": "raises(TypeError, 'special.gamma(cp.ones(1, \"complex128\"))')",
+    "`ndimage`: measurements of one label that does not occur": "not raises(ValueError, 'ndimage.maximum(cp.ones(2), cp.ones(2, int), 5)')",
+    "`ndimage.median` of labels that do not occur": "float(ndimage.median(cp.ones(2), cp.ones(2, int), 5)) == 0",
+    "`ndimage.histogram` of several labels": "ndimage.histogram(cp.ones(2), 0, 2, 2, cp.ones(2, int), cp.asarray([1, 3])).shape == (2, 2)",
+    "`ndimage`: results that are no positions": "type(ndimage.sum(cp.ones(2))) is cp.ndarray",
+    "`ndimage.distance_transform_*` where there is no zero": "bool(cp.isinf(ndimage.distance_transform_edt(cp.ones(3))).all())",
+    "`ndimage`: functions called once an element (`generic_filter`, `geometric_transform`) or line (`generic_filter1d`)": "same(ndimage.generic_filter(cp.arange(4.0), lambda w: type(w) is np.ndarray, 3), np.ones(4))",
+    "`ndimage`: `scipy.LowLevelCallable`": "import ctypes\nf = scipy.LowLevelCallable(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1))\nfrom cuprous.scipy.ndimage import generic_filter\ntry:\n    generic_filter(cp.ones(3), f, 3)\n    ok = False\nexcept NotImplementedError:\n    ok = True",
+    "`ndimage.generic_filter`: `output` of float16 or complex": "ndimage.generic_filter(cp.ones(3), np.max, 3, output='float16').dtype == 'float16' and raises(RuntimeError, 'scipy.ndimage.generic_filter(np.ones(3), np.max, 3, output=\"float16\")')",
+    "`special`: `j0`, `j1`, `jn`, `y0`, `y1`, `i0`, `i1`, `iv` at infinity": "float(special.j0(cp.asarray(inf))) == 0 and float(special.i0(cp.asarray(inf))) == inf",
+    "`special.jn`, `kn` of broken orders, `iv` of negative broken ones": "bool(cp.isnan(special.jn(0.5, cp.ones(1))).all())",
+    "`special.lambertw` at -1/e": "abs(complex(special.lambertw(cp.asarray(-np.exp(-1.0)))) + 1) < 1e-6",
+    "`special`: `sindg` and its like at infinity": "bool(cp.isnan(special.sindg(cp.asarray(inf))))",
+    "`special.zeta` for x < 1 or q < 0, `polygamma` for x < 0": "bool(cp.isnan(special.zeta(cp.asarray(0.5))))",
+    "`special`: `kn`, `expn`, `diric`, `radian`, `factorial`, `gammaincinv`, `gammainccinv` of float32": "special.kn(1, cp.ones(1, 'float32')).dtype == 'float32'",
+    "`special.stdtrit` of p = 0": "float(special.stdtrit(3.0, cp.asarray(0.0))) == -inf",
+    "`special`: `comb`, `perm`, `factorial` with `exact=True`": "raises(NotImplementedError, 'special.comb(5, 2, exact=True)')",
+    "`special.multigammaln` for a ≤ (d − 1) / 2": "not raises(ValueError, 'special.multigammaln(cp.asarray(0.1), 3)') and raises(ValueError, 'scipy.special.multigammaln(0.1, 3)')",
+    '`stats`: `nan_policy` other than "propagate"': "raises(NotImplementedError, 'stats.zscore(cp.ones(3), nan_policy=\"omit\")')",
+    "`stats`: results of tests": "isinstance(stats.ttest_ind(cp.arange(5.0), cp.arange(5.0) + 1)[1], cp.ndarray)",
+    '`spatial.distance`: "chebyshev" with NaN': "bool(cp.isnan(distance.chebyshev(cp.asarray([nan, 1.0]), cp.asarray([0.0, 0.0]))))",
+    "`signal.find_peaks`: warnings about prominences and widths of 0": "not warned('signal.peak_prominences(cp.asarray([1.0, 1.0, 1.0]), cp.asarray([1]))') and warned('scipy.signal.peak_prominences(np.asarray([1.0, 1.0, 1.0]), [1])')",
+    "`signal.find_peaks`: `distance` among equally high peaks": "same(signal.find_peaks(cp.asarray([0.0, 1, 0, 1, 0]), distance=3)[0], [3])",
+    '`interpolate.interp1d` at NaN, kinds other than "linear"': "bool(cp.isnan(interpolate.interp1d(cp.arange(3.0), cp.arange(3.0), kind='nearest')(cp.asarray([nan]))).all())",
+    # From PyTorch
+    "Random numbers of a seed": "torch.manual_seed(0)\na = torch.rand(1)\ntorch.manual_seed(0)\nok = bool((torch.rand(1) == a).all())",
+    "A value kept for the way back and then overwritten": "x = torch.ones(2, requires_grad=True)\ny = (x * 2)\nz = y.exp()\nkeep = z.detach().clone()\nz.mul_(0)\nok = True",
+    "`from_numpy`, `numpy()`": "a = np.zeros(1)\nt = torch.from_numpy(a)\na[0] = 1\nok = float(t[0]) == 0",
+    "`real`, `imag`, `view_as_real`, `view_as_complex`": "z = torch.zeros(1, dtype=torch.complex64)\nz.real.add_(1)\nok = float(z.real[0]) == 0",
+    "`squeeze_`, `unsqueeze_`, `transpose_`, `t_` of tensors that require grad": "raises(NotImplementedError, 'torch.ones(1, 2, requires_grad=True).mul(1).squeeze_()')",
+    "`Embedding(sparse=True)`, `interpolate(antialias=True)`": "raises(NotImplementedError, 'torch.nn.Embedding(2, 2, sparse=True)')",
+    "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
+    "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",
+    "`Function` with `mark_dirty`, `grad(is_grads_batched=True)`": "raises(NotImplementedError, 'torch.autograd.grad(torch.ones(1, requires_grad=True).mul(2), [], is_grads_batched=True)')",
+}
+
+#: Rows that one line cannot show.
+OTHERWISE = {
+    **dict.fromkeys(
+        ["Order of summation", "Last bits of `exp`, `sin`, …", "Filters of integers",
+         "`special`: incomplete gamma and beta functions of large parameters", "`signal.lfilter`",
+         "`signal.butter(output=\"sos\")` and its like", "Decompositions of float32 and complex64",
+         "`interpolate.RegularGridInterpolator(method=\"cubic\")`", "`interpolate.make_interp_spline`",
+         "`ndimage`: splines of orders 2 to 5 for \"reflect\", \"grid-mirror\", \"nearest\"",
+         "Signs and phases of eigenvectors, singular vectors and Q; order of `eigvals`"],
+        "a bound on rounding, or another right answer: tested beside the function",
+    ),
+    **dict.fromkeys(
+        ["Without a GPU", "CUDA toolkit headers", "Several streams",
+         "`ElementwiseKernel`, `RawKernel`, `ReductionKernel`", "Convolutions of float32 on GPUs",
+         "`partition`, `argpartition`"],
+        "shows on a GPU",
+    ),
+    **dict.fromkeys(
+        ["`einsum(optimize=)`", "`ufunc.at`", "`sort(kind=...)`", "Sparse matrices: `spsolve`", "`signal.convolve`, `correlate`, \"auto\"",
+         "`ufunc.reduce` and `accumulate` of ufuncs without a device fold", "`func.vmap`",
+         "`func.jacfwd`, `autograd.functional.jacobian(vectorize=True)`", "`checkpoint(use_reentrant=)`",
+         "`linalg.lstsq(driver=)`", "`init.orthogonal_`, `poisson`", "`choice(p=…, replace=False)`"],
+        "how it is computed, not what comes out",
+    ),
+    **dict.fromkeys(
+        ["`zipf` for exponents near 1", "`integers`, `randint`", "`random(dtype=\"float32\")`"], "a distribution"
+    ),
+    **dict.fromkeys(
+        ["Strides of results", "`cupyx.scipy`", "Windows several times longer than an axis, `mode=\"reflect\"`, n-d `correlate`",
+         "`ndimage`: grey morphology by a structure, beyond the range of an integer dtype",
+         "`stats.spearmanr`, `skewtest`, `mode` with NaN or few elements", "`signal.istft` where windows add up to 0",
+         "`signal.correlate2d`, `mode=\"valid\"`, complex, the second larger",
+         "A second `backward` through operations that kept nothing but numbers",
+         "`nn.TransformerEncoder`'s fast path (nested tensors)", "`grad_fn` of views", "Hooks"],
+        "more than a line: tested beside the function",
+    ),
+}  # fmt: skip
+
+
+def test_each_row_is_here_and_each_line_has_a_row() -> None:
+    titles = [title for _, title in rows()]
+    assert sorted(set(titles) - LINES.keys() - OTHERWISE.keys()) == [], "add a line for them"
+    assert sorted((LINES.keys() | OTHERWISE.keys()) - set(titles)) == [], "their rows are gone: remove them here"
+
+
+@pytest.mark.parametrize("title", LINES)
+def test_the_row_holds(title: str) -> None:
+    code = LINES[title]
+    if "scipy." in code.replace("cuprous.scipy", ""):
+        pytest.importorskip("scipy")
+    space = names()
+    if "\n" in code:
+        exec(code, space)
+        assert space["ok"], code
+    else:
+        assert eval(code, space), code
