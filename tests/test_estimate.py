@@ -195,3 +195,61 @@ def test_a_stale_file_is_ignored_with_one_hint(tmp_path: Any) -> None:
     print(len(seen), "cuprous calibrate" in str(seen[0].message), got.cpu.measured)
     """
     assert output(code, CUPROUS_CACHE_DIR=str(tmp_path)) == "1 True False"
+
+
+def test_the_simple_formula() -> None:
+    """The two worked examples of the article that the calculator is for."""
+    network = cp.estimate_simple(
+        "10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS", bandwidth="8 GB/s", startup="375 ms"
+    )
+    assert (network.cpu_seconds, network.gpu_seconds) == (25.0, pytest.approx(1.3))
+    assert (network.compute, network.copies, network.startup) == (0.8, 0.125, 0.375)
+    assert network.sentence == "The GPU is 19.2x faster by the simple formula."
+    assert "400 GFLOPS as given" in repr(network)
+    paths = cp.estimate_simple(1.2e14, cpu_rate=4e11, gpu_rate="30 TFLOPS", startup=0.5)
+    assert (paths.cpu_seconds, paths.gpu_seconds) == (300.0, 4.5)
+    assert "66.7x" in paths.sentence
+    listed = cp.estimate_simple("10T", "1GB", cpu="i7-10700K", gpu="RTX 3080")
+    assert listed.speedup > 1
+    assert listed.figures[1] == "RTX 3080, the peak of data sheets"
+
+
+@pytest.mark.parametrize(
+    ("quantities", "named"),
+    [
+        ({"flops": "10,000"}, "write 10,000 GFLOP"),
+        ({"flops": "1,5 TFLOP"}, "1.5"),
+        ({"flops": 1e9, "data": "1 gb"}, "B a byte"),
+        ({"flops": 1e9, "cpu_rate": "400"}, "cpu_rate: .*write 400 GFLOPS"),
+        ({"flops": 1e9, "startup": "3 GB"}, "startup: .*3 s"),
+        ({"flops": -1.0}, "operations"),
+        ({"flops": 1e9, "gpu": "voodoo"}, "voodoo"),
+        ({"flops": 1e9, "gpu": "rtx"}, "RTX 3080, RTX 3090"),
+    ],
+)
+def test_quantities_are_never_guessed(quantities: dict[str, Any], named: str) -> None:
+    given = {"cpu_rate": 4e11, "gpu_rate": 1e13, "bandwidth": 8e9} | quantities
+    with pytest.raises(ValueError, match=named):
+        cp.estimate_simple(**given)
+    with pytest.raises(TypeError, match="data must be a number or text"):
+        cp.estimate_simple(1e9, None)  # type: ignore[arg-type]
+
+
+def test_a_name_that_fits_several_devices_is_refused() -> None:
+    with pytest.raises(ValueError, match="H100 PCIe, H100 SXM; name one"):
+        cp.estimate(lambda a: a + 1, array(N), device="h100")
+
+
+def test_timeit_waits_for_what_is_computed() -> None:
+    """A clock around the call alone would show the recording: microseconds."""
+    a = array(1 << 22)
+    got = cp.timeit(lambda x: cp.exp(x) + 1, a, repeat=3)
+    assert (len(got.runs), got.best) == (3, min(got.runs))
+    assert got.best > 32 * (1 << 20) / 1e12  # what memory can do
+    assert "a call, computed (median of 3 runs of" in repr(got)
+    assert cp.timeit(sum, [1, 2], repeat=1, number=2, kwargs={"start": 1}).number == 2
+    for wrong in ({"repeat": 0}, {"number": 0}):
+        with pytest.raises(ValueError, match="1 or more"):
+            cp.timeit(len, [], **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="function"):
+        cp.timeit(a)  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ from cuprous._elementwise import (
     unwrap,
     where,
 )  # fmt: skip
-from cuprous._estimate import estimate
+from cuprous._estimate import estimate, estimate_simple
 from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
 from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from cuprous._index_routines import (
@@ -272,6 +272,7 @@ from cuprous._sorting import (
     sort_complex,
     topk,
 )  # fmt: skip
+from cuprous._timing import timeit
 from cuprous._ufunc_pairs import divmod, frexp, modf
 from cuprous._ufuncs import (
     abs,
@@ -416,7 +417,8 @@ __all__ = [
     "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
     "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
     "digitize", "divide", "divmod", "dot", "dsplit", "dstack", "e", "ediff1d", "einsum", "einsum_path", "empty",
-    "empty_like", "equal", "estimate", "euler_gamma", "exp", "exp2", "expand_dims", "explain", "expm1", "extract",
+    "empty_like", "equal", "estimate", "estimate_simple", "euler_gamma", "exp", "exp2", "expand_dims", "explain",
+    "expm1", "extract",
     "eye", "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction",
     "fromiter", "fromstring", "full", "full_like", "fuse", "gcd", "genfromtxt", "geomspace", "get_array_module",
@@ -441,8 +443,8 @@ __all__ = [
     "savez", "savez_compressed", "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape",
     "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
     "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
-    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose",
-    "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
+    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "timeit", "topk", "trace",
+    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
     "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot",
     "vecdot", "vecmat", "vsplit", "vstack", "where", "who", "zeros", "zeros_like",

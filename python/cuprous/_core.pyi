@@ -342,6 +342,14 @@ class Counting:
 def device_side(name: str) -> int:
     """0 for the name of a CPU, 1 for that of a GPU."""
 
+def parse_quantity(text: str, kind: str) -> float:
+    """A quantity such as "10,000 GFLOP" in SI units."""
+
+def estimate_simple(
+    flops: float, data: float, given: Sequence[float | None], startup: float | None, cpu: str | None, gpu: str | None
+) -> dict[str, Any]:
+    """The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth."""
+
 def profiles() -> list[str]:
     """The names of all listed devices."""
 

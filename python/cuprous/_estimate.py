@@ -11,7 +11,7 @@ from cuprous._device import device_word
 from cuprous._timing import settled_seconds
 
 if TYPE_CHECKING:
-    from cuprous._estimate_result import Estimate, On
+    from cuprous._estimate_result import Estimate, On, SimpleEstimate
 
 _hinted = False
 
@@ -169,4 +169,93 @@ def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
         yield f"the data do not fit into the memory of {gpu[0].name}"
 
 
-__all__ = ["estimate"]
+def _quantity(value: float | str, kind: str, name: str) -> float:
+    """A number in SI units, or text such as "400 GFLOPS"."""
+    from numbers import Real
+
+    if isinstance(value, str):
+        try:
+            return _core.parse_quantity(value, kind)
+        except ValueError as error:
+            raise ValueError(f"[estimate_simple] {name}: {error}") from None
+    if not isinstance(value, Real):
+        raise TypeError(f"[estimate_simple] {name} must be a number or text with a unit, not {type(value).__name__}")
+    return float(value)
+
+
+def estimate_simple(
+    flops: float | str,
+    data: float | str = 0,
+    *,
+    cpu_rate: float | str | None = None,
+    gpu_rate: float | str | None = None,
+    bandwidth: float | str | None = None,
+    startup: float | str | None = None,
+    cpu: str | None = None,
+    gpu: str | None = None,
+) -> SimpleEstimate:
+    """Estimate a speed-up by the simple formula, from a count of operations and bytes.
+
+    The CPU takes ``flops / cpu_rate``. The GPU takes ``flops / gpu_rate + data / bandwidth + startup``. No hardware
+    needs to be named where rates and bandwidth are given. `estimate` knows more: memory, launches, and what a function
+    really does.
+
+    Parameters
+    ----------
+    flops : float or str
+        Operations, as a number or as text with a unit, such as ``"10,000 GFLOP"``.
+    data : float or str, optional
+        Bytes to copy to the GPU, such as ``"1 GB"``.
+    cpu_rate, gpu_rate : float or str, optional
+        Operations a second, such as ``"400 GFLOPS"``. By default the peak of `cpu` and `gpu`.
+    bandwidth : float or str, optional
+        Bytes a second to the GPU, such as ``"8 GB/s"``. By default the line rate of the GPU's slot.
+    startup : float or str, optional
+        Seconds until the GPU can be used, such as ``"375 ms"``. By default 0.4, or what `cuprous calibrate` measured.
+    cpu, gpu : str, optional
+        Names of the list of `cuprous estimate --list`. By default this machine's CPU and GPU.
+
+    Returns
+    -------
+    SimpleEstimate
+        The times, their parts, and the speed-up.
+
+    Raises
+    ------
+    ValueError
+        If a quantity is out of range or cannot be read without guessing, such as ``"400"`` or ``"1,5 GB"``, and if the
+        hardware is not in the list.
+
+    See Also
+    --------
+    estimate : Count what a function does, and estimate that.
+
+    Examples
+    --------
+    >>> import cuprous as cp
+    >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+    ...                          bandwidth="8 GB/s", startup="375 ms")
+    >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
+    (25.0, 1.3, 19.2)
+    """
+    from cuprous._estimate_result import SimpleEstimate
+
+    def optional(value: float | str | None, kind: str, name: str) -> float | None:
+        return None if value is None else _quantity(value, kind, name)
+
+    answer = _core.estimate_simple(
+        _quantity(flops, "operations", "flops"),
+        _quantity(data, "bytes", "data"),
+        [
+            optional(cpu_rate, "rate", "cpu_rate"),
+            optional(gpu_rate, "rate", "gpu_rate"),
+            optional(bandwidth, "bandwidth", "bandwidth"),
+        ],
+        optional(startup, "seconds", "startup"),
+        cpu,
+        gpu,
+    )
+    return SimpleEstimate(**answer)
+
+
+__all__ = ["estimate", "estimate_simple"]

@@ -139,6 +139,37 @@ class Estimate:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class SimpleEstimate:
+    """Times by the simple formula, in seconds: see `estimate_simple`."""
+
+    cpu_seconds: float
+    """On the CPU."""
+    gpu_seconds: float
+    """On the GPU, all parts together."""
+    compute: float
+    """The GPU's arithmetic."""
+    copies: float
+    """Data to the GPU."""
+    startup: float
+    """Until the GPU can be used."""
+    speedup: float
+    """How many times faster the GPU is; below 1 the CPU is faster."""
+    sentence: str
+    """The answer in words."""
+    figures: tuple[str, str]
+    """Where the rates of CPU and GPU come from."""
+
+    def __repr__(self) -> str:
+        cpu, gpu, *parts = (
+            _quantity(t, "s") for t in (self.cpu_seconds, self.gpu_seconds, self.compute, self.copies, self.startup)
+        )
+        return (
+            f"CPU {cpu} ({self.figures[0]})\nGPU {gpu} ({self.figures[1]}): compute {parts[0]}, copies {parts[1]}, "
+            f"start-up {parts[2]}\n{self.sentence}"
+        )
+
+
 def _quantity(value: float, unit: str) -> str:
     """Three digits and a prefix."""
     if value == 0:
@@ -149,4 +180,4 @@ def _quantity(value: float, unit: str) -> str:
     return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f} {prefix}{unit}"
 
 
-__all__ = ["Estimate", "On", "Program", "Step"]
+__all__ = ["Estimate", "On", "Program", "SimpleEstimate", "Step"]

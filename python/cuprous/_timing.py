@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from cuprous import _core
@@ -41,4 +43,110 @@ def settled_seconds(call: Callable[[], Any], *, settle: float = 0.0, budget: flo
     return sorted(times)[len(times) // 4]
 
 
-__all__ = ["settled_seconds"]
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of a call, computed and waited for: see `timeit`."""
+
+    runs: tuple[float, ...]
+    """Each run's seconds of one call."""
+    number: int
+    """Calls of one run."""
+
+    @property
+    def median(self) -> float:
+        """The median of the runs, in seconds."""
+        return statistics.median(self.runs)
+
+    @property
+    def best(self) -> float:
+        """The shortest of the runs, in seconds."""
+        return min(self.runs)
+
+    def __repr__(self) -> str:
+        from cuprous._estimate_result import _quantity
+
+        calls = f"{len(self.runs)} runs of {self.number} call{'s' * (self.number != 1)}"
+        return f"{_quantity(self.median, 's')} a call, computed (median of {calls}; best {_quantity(self.best, 's')})"
+
+
+def timeit(
+    fn: Callable[..., Any],
+    *args: Any,
+    repeat: int = 7,
+    number: int | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+) -> Timing:
+    """Measure how long a call takes until its results are computed.
+
+    Operations on arrays are recorded and computed later, or never if the result is dropped. A clock around a call, such
+    as IPython's ``%timeit``, therefore measures the recording alone. This function holds what each call returns until
+    it is computed, and calls `fn` first until its programs are compiled.
+
+    Parameters
+    ----------
+    fn : callable
+        What to measure.
+    *args
+        Arguments of `fn`.
+    repeat : int, optional
+        Number of runs.
+    number : int, optional
+        Calls of one run. By default as many as take 50 milliseconds together.
+    kwargs : mapping, optional
+        Keyword arguments of `fn`.
+
+    Returns
+    -------
+    Timing
+        The seconds of one call in each run. Its representation shows the median and the best.
+
+    Raises
+    ------
+    TypeError
+        If `fn` is not callable.
+    ValueError
+        If `repeat` or `number` is below 1.
+
+    See Also
+    --------
+    synchronize : Compute what is recorded, and wait.
+    estimate : Estimate instead of measuring.
+
+    Notes
+    -----
+    Only results that `fn` returns, in tuples, lists or dicts too, or leaves somewhere are computed.
+
+    Examples
+    --------
+    >>> import cuprous as cp
+    >>> a = cp.ones((500, 500))
+    >>> cp.timeit(lambda x: x @ x, a).median > 0
+    True
+    """
+    if not callable(fn):
+        raise TypeError(f"[timeit] the first argument must be a function, not {type(fn).__name__}")
+    if repeat < 1 or (number is not None and number < 1):
+        raise ValueError(f"[timeit] repeat and number must be 1 or more, not {repeat} and {number}")
+    options = dict(kwargs or {})
+
+    def run(count: int) -> float:
+        kept = None
+        begin = time.perf_counter()
+        for _ in range(count):
+            kept = fn(*args, **options)
+            _core.synchronize()
+        taken = time.perf_counter() - begin
+        del kept
+        return taken / count
+
+    _core.synchronize()
+    start, once = time.perf_counter(), run(1)
+    for _ in range(3):
+        if time.perf_counter() - start < 2:
+            once = run(1)
+    if number is None:
+        number = max(1, min(int(0.05 / max(once, 1e-9)), 10_000))
+    return Timing(tuple(run(number) for _ in range(repeat)), number)
+
+
+__all__ = ["Timing", "settled_seconds", "timeit"]

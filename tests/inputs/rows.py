@@ -148,7 +148,7 @@ ELSEWHERE = {
                      "show_config"), "arrays/test_interop.py"),
     "get_array_module": "arrays/test_elementwise.py",
     **dict.fromkeys(("asnumpy", "explain", "show_code", "synchronize"), "test_tour.py"),
-    "estimate": "test_estimate.py",
+    **dict.fromkeys(("estimate", "estimate_simple", "timeit"), "test_estimate.py"),
     "profile": "test_profile.py",
     **dict.fromkeys(("get_device", "set_device"), "test_errors.py"),
     "__array_namespace_info__": "test_array_api.py",

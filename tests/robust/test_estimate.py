@@ -26,6 +26,19 @@ def test_the_simple_formula() -> None:
     assert (got["cpu_seconds"], got["gpu_seconds"]) == (25.0, pytest.approx(1.3))
     assert got["speedup"] == pytest.approx(25 / 1.3)
     assert got["sentence"] == "The GPU is 19.2x faster by the simple formula."
+    assert "roofline" not in got
+
+
+def test_the_simple_formula_needs_no_listed_gpu() -> None:
+    """Both worked examples with their figures alone; the first as the article prints it."""
+    network = ("--flops", "10,000 GFLOPS", "--data", "1GB", "--cpu-rate", "400 GFLOPS", "--gpu-rate", "12.5 TFLOPS")
+    done = command("estimate", "--simple", *network, "--bandwidth", "8 GB/s", "--startup", "375 ms")
+    assert done.returncode == 0, done.stderr
+    assert "The GPU is 19.2x faster by the simple formula." in done.stdout
+    assert "Figures: CPU: 400 GFLOPS as given; GPU: 12.5 TFLOPS as given." in done.stdout
+    paths = ("--flops", "120,000 GFLOP", "--cpu-rate", "400G", "--gpu-rate", "30T", "--startup", "500 ms")
+    done = command("estimate", "--simple", *paths)
+    assert "The GPU is 66.7x faster by the simple formula." in done.stdout, done.stderr
 
 
 def test_the_roofline() -> None:
@@ -38,6 +51,11 @@ def test_the_roofline() -> None:
     assert often["range"][0] < often["speedup"] < often["range"][1]
     assert "price" not in often
     assert "price" in answer("--energy-price", "0.3")
+    price = answer("--gpu-price", "4")["price"]
+    assert isinstance(price, list)
+    assert price[0] is None
+    assert price[1] > 0
+    assert "data sheets, 80 % of the peak (matrix products)" in str(often["figures"])
 
 
 def test_in_words() -> None:
@@ -45,8 +63,12 @@ def test_in_words() -> None:
     assert done.returncode == 0
     assert "RTX 3080" in done.stdout
     assert "\x1b" not in done.stdout
+    assert "Figures: CPU: data sheets" in done.stdout
     small = command("estimate", "--flops", "1k", "--gpu", "l4", "--cpu", "5600X")
-    assert "The CPU is faster for this task" in small.stdout
+    assert "The CPU is faster for this task, by about" in small.stdout
+    assert " 0.0x" not in small.stdout
+    rent = command(*TASK, "--gpu-price", "4").stdout
+    assert "Cost unknown on the CPU (--cpu-price), 0.0" in rent
 
 
 def test_lists_name_their_sources() -> None:
@@ -54,21 +76,48 @@ def test_lists_name_their_sources() -> None:
     assert (len(lists["gpus"]), len(lists["cpus"])) == (20, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
-    assert "H200 SXM" in command("estimate", "--list").stdout
+    text = command("estimate", "--list").stdout
+    assert "H200 SXM" in text
+    marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
+    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe"]
+    assert "compute capability 7.5" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "flops"),
+    [("10_000G", 1e13), ("10 000 GFLOP", 1e13), ("10,000 GFLOPS", 1e13), ("5 tflop", 5e12), ("1e13", 1e13)],
+)
+def test_quantities_as_people_write_them(written: str, flops: float) -> None:
+    rates = ("--cpu-rate", "1G", "--gpu-rate", "1G")
+    done = command(
+        "estimate", "--simple", "--json", "--flops", written, "--data", "1GiB", "--bandwidth", "1GiB", *rates
+    )
+    report = json.loads(done.stdout)
+    assert (report["cpu_seconds"], report["latency_seconds"]) == (flops / 1e9, 1.0)
+
+
+def test_names_as_people_write_them() -> None:
+    assert "RTX 3080" in command("estimate", "--flops", "1T", "--gpu", "rtx3080", "--cpu", "10700k").stdout
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         (("--flops", "ten"), "ten"),
-        (("--flops", "1e999"), "operations"),
-        (("--flops", "nan"), "operations"),
-        (("--data", "-1"), "bytes to the GPU"),
+        (("--flops", "1e999"), "too large"),
+        (("--flops", "nan"), "nan"),
+        (("--flops", "400"), "write 400 GFLOP"),
+        (("--flops", "10,00 G"), "10,000"),
+        (("--data", "1,5GB"), "1.5 GB"),
+        (("--data", "1 mB"), "M mega"),
+        (("--gpu", "RTX"), "RTX 3080, RTX 3090"),
+        (("--gpus", "0"), "number of GPUs is 0"),
+        (("--data", "-1 GB"), "bytes to the GPU"),
         (("--gpu", "voodoo"), "voodoo"),
         (("--parallel", "2"), "parallel"),
         (("--repeats", "0"), "repeats"),
         (("--gpus", "1.5"), "GPUs"),
-        (("--cpu-rate", "1"), "--simple"),
+        (("--cpu-rate", "1G"), "--simple"),
         (("--dtype", "float8"), "float8"),
     ],
 )

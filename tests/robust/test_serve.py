@@ -6,14 +6,16 @@ import asyncio
 import http.client
 import json
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
-from .helpers import command
+from .helpers import command, environment
 from .serving import Server, serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the server's memory in /proc")
@@ -111,6 +113,44 @@ def test_bad_command_lines(tmp_path: Path, server: Server) -> None:
         done = command("serve", *options)
         assert done.returncode == 1 and named in done.stderr, done.stderr
     assert command("serve", "--listen", "nowhere").returncode == 2
+
+
+def test_the_address_of_all_addresses_can_be_opened() -> None:
+    """0.0.0.0 is no address that a browser on another machine can open: one of this machine's own is shown."""
+    line = [sys.executable, "-m", "cuprous", "serve", "--listen", "0.0.0.0:0"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+        try:
+            server = Server(process)
+        finally:
+            process.kill()
+    assert "0.0.0.0" not in server.address
+    assert "/?token=" in server.address
+
+
+def test_what_the_page_sends_is_read_by_the_one_parser(server: Server) -> None:
+    """What was typed, and the unit of the field: ten thousand is never ten."""
+    fields = {"simple": "1", "flops_unit": "GFLOP", "startup": "375", "startup_unit": "ms", "data": "1",
+              "data_unit": "GB",
+              "cpu_rate": "400", "cpu_rate_unit": "GFLOPS", "gpu_rate": "12.5", "gpu_rate_unit": "TFLOPS",
+              "bandwidth": "8", "bandwidth_unit": "GB/s"}  # fmt: skip
+    for flops in ("10000", "10,000", "10 000", "10 TFLOP"):
+        status, _, body = ask(server, "/api/estimate?" + urlencode({**fields, "flops": flops}))
+        assert status == 200, body
+        assert json.loads(body)["factor"] == "19.2x", flops
+    for flops in ("10k", "1,5", "10,00"):
+        status, _, body = ask(server, "/api/estimate?" + urlencode({**fields, "flops": flops}))
+        assert status == 422
+        assert body.decode().startswith("flops: "), body
+
+
+def test_the_page_without_scripts(server: Server) -> None:
+    """It says that it needs them, shows no number, and reads no quantity itself."""
+    _, _, page = ask(server, "/")
+    assert b"<noscript>" in page
+    assert b"0.0x" not in page
+    _, _, script = ask(server, "/calculator.js")
+    assert b"parseFloat" not in script
+    assert b'replace(",", ".")' not in script
 
 
 class Fuzz:

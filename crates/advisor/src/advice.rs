@@ -1,15 +1,16 @@
 //! Estimates in words.
 
 use crate::estimate::{Bound, Estimate};
-use crate::units::seconds;
+use crate::units::{seconds, times};
 
 /// One or two sentences: which device, by how much, what bounds it, and what would change the answer.
 pub fn sentence(e: &Estimate) -> String {
-    let by = |factor: f64| format!("{factor:.1}x");
+    let by = times;
     let mut text = if e.speedup >= 1.0 {
         format!("The GPU is about {} faster ({} instead of {}). ", by(e.speedup), seconds(e.gpu.total), seconds(e.cpu))
     } else {
-        format!("The CPU is faster for this task: {} there, {} on the GPU. ", seconds(e.cpu), seconds(e.gpu.total))
+        let [cpu, gpu] = [e.cpu, e.gpu.total].map(seconds);
+        format!("The CPU is faster for this task, by about {}: {cpu} there, {gpu} on the GPU. ", by(1.0 / e.speedup))
     };
     text += match e.bound {
         Bound::Compute => "Arithmetic bounds it: a narrower dtype helps most.",

@@ -87,11 +87,11 @@ impl Work {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prices {
     /// A kilowatt-hour.
-    pub energy: f64,
+    pub energy: Option<f64>,
     /// An hour of a machine with the CPU alone.
-    pub cpu_hour: f64,
+    pub cpu_hour: Option<f64>,
     /// An hour of the machine with the GPUs.
-    pub gpu_hour: f64,
+    pub gpu_hour: Option<f64>,
 }
 
 /// Where and how the work is done.
@@ -114,7 +114,7 @@ pub struct Setting {
     /// Part of the boost clock that the GPU holds under load, above 0 to 1.
     pub throttle: f64,
     /// What is paid for it.
-    pub prices: Option<Prices>,
+    pub prices: Prices,
 }
 
 impl Setting {
@@ -132,21 +132,20 @@ impl Setting {
             startup: Setting::DEFAULT_STARTUP,
             launch: 7e-6,
             throttle: 1.0,
-            prices: None,
+            prices: Prices::default(),
         }
     }
 
-    fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         let some = (1.0..=1e6).contains(&self.gpus) && self.gpus.fract() == 0.0;
         check("number of GPUs", self.gpus, some, "a whole number from 1 to 1,000,000")?;
         check("throttling", self.throttle, self.throttle > 0.0 && self.throttle <= 1.0, "above 0, up to 1")?;
         for (name, value) in [("start-up", self.startup), ("launch", self.launch)] {
             check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;
         }
-        let prices = self.prices.unwrap_or_default();
-        for (name, value) in
-            [("energy's price", prices.energy), ("CPU's price", prices.cpu_hour), ("GPU's price", prices.gpu_hour)]
-        {
+        let Prices { energy, cpu_hour, gpu_hour } = self.prices;
+        for (name, value) in [("energy's price", energy), ("CPU's price", cpu_hour), ("GPU's price", gpu_hour)] {
+            let value = value.unwrap_or_default();
             check(name, value, value.is_finite() && value >= 0.0, "a number that is not negative")?;
         }
         Ok(())
@@ -208,7 +207,7 @@ impl Times {
 pub struct Cost {
     /// Joules at full power for the whole time.
     pub energy: f64,
-    /// Machine and energy, in the prices' currency.
+    /// Machine and energy, in the prices' currency; none where neither has a price.
     pub price: Option<f64>,
 }
 
@@ -314,9 +313,11 @@ pub fn estimate(work: &Work, setting: &Setting) -> Result<Estimate> {
     let slowest = on_gpu(work, setting, Level::Low).total;
     let fastest = on_gpu(work, setting, Level::High).total;
     let faster = |work: &Work| cpu(work, Level::Typical) > on_gpu(work, setting, Level::Typical).total;
-    let cost = |seconds: f64, watts: f64, hour: fn(&Prices) -> f64| {
+    let cost = |seconds: f64, watts: f64, hour: Option<f64>| {
         let energy = seconds * watts;
-        let price = setting.prices.map(|p| hour(&p) * seconds / 3600.0 + p.energy * energy / 3.6e6);
+        let parts =
+            [hour.map(|price| price * seconds / 3600.0), setting.prices.energy.map(|price| price * energy / 3.6e6)];
+        let price = parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum());
         Cost { energy, price }
     };
     let here = cpu(work, Level::Typical);
@@ -331,7 +332,7 @@ pub fn estimate(work: &Work, setting: &Setting) -> Result<Estimate> {
         break_even_repeats: threshold(1.0, 1e12, |n| faster(&Work { repeats: n.ceil(), ..work.clone() }))
             .map(f64::ceil),
         limit: 1.0 / (1.0 - work.parallel),
-        cpu_cost: cost(here, setting.cpu.power.value, |p| p.cpu_hour),
-        gpu_cost: cost(times.total, setting.gpu.power.value * setting.gpus, |p| p.gpu_hour),
+        cpu_cost: cost(here, setting.cpu.power.value, setting.prices.cpu_hour),
+        gpu_cost: cost(times.total, setting.gpu.power.value * setting.gpus, setting.prices.gpu_hour),
     })
 }

@@ -18,6 +18,9 @@ pub struct Value {
 pub struct Row {
     name: &'static str,
     figures: Vec<Value>,
+    /// What must be said beside the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<&'static str>,
 }
 
 /// All GPUs and CPUs of the list.
@@ -28,10 +31,14 @@ pub fn lists() -> [Vec<Row>; 2] {
         source: figure.source.title,
         address: figure.source.address,
     };
-    let row =
-        |name, figures: Vec<(&'static str, Figure)>| Row { name, figures: figures.into_iter().map(value).collect() };
+    let row = |name, figures: Vec<(&'static str, Figure)>, remark| Row {
+        name,
+        figures: figures.into_iter().map(value).collect(),
+        remark,
+    };
+    let old = |gpu: &profile::Gpu| (!gpu.is_supported()).then_some("too old for Cuprous");
     [
-        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures())).collect(),
-        profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures())).collect(),
+        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures(), old(gpu))).collect(),
+        profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures(), None)).collect(),
     ]
 }

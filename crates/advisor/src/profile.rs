@@ -51,7 +51,12 @@ pub struct Gpu {
     pub link: Option<Figure>,
     /// Watts of the board.
     pub power: Figure,
+    /// Compute capability, such as 8.6.
+    pub capability: Figure,
 }
+
+/// The oldest compute capability that the libraries of CUDA 13 support, which the extra `[cuda]` installs.
+pub const OLDEST_CAPABILITY: f64 = 7.5;
 
 /// A CPU on paper: one socket with all its memory channels in use.
 #[derive(Debug)]
@@ -104,6 +109,11 @@ mod part {
     pub(super) const PAGEABLE: [f64; 3] = [0.15, 0.4, 0.7];
 }
 
+/// The typical part of a peak.
+pub(crate) fn typical(unit: Unit) -> f64 {
+    (if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR })[Level::Typical as usize]
+}
+
 /// What a device does in a second, for one kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
@@ -143,8 +153,14 @@ impl Gpu {
             ("PCIe generation", Some(self.pcie)),
             ("link", self.link),
             ("power", Some(self.power)),
+            ("compute capability", Some(self.capability)),
         ];
         maybe.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+    }
+
+    /// Returns true if the libraries that Cuprous installs support it.
+    pub fn is_supported(&self) -> bool {
+        self.capability.value >= OLDEST_CAPABILITY
     }
 
     /// The line rate of its slot, in bytes a second each way: 16 lanes with 128 of 130 bits used.
@@ -218,6 +234,7 @@ static GPUS: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
             pcie: cells.figure(1.0),
             link: cells.maybe(giga),
             power: cells.figure(1.0),
+            capability: cells.figure(1.0),
         }
     };
     rows(include_str!("../profiles/gpus.txt")).map(gpu).collect()
@@ -253,19 +270,54 @@ pub fn sources() -> &'static [Source] {
     &SOURCES
 }
 
-/// The one profile whose name has all the words of `asked`, in any case: `h200`, `rtx 3080`, `NVIDIA A100 80GB PCIe`. A
-/// shorter name wins where several do.
-pub fn find<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Option<&'static T> {
-    let words = |text: &str| -> Vec<String> {
-        let spaced = text.to_lowercase().replace("gb", " ").replace("nvidia", " ").replace("geforce", " ");
-        spaced.split([' ', '-', '_']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
+/// A name as words: letters and digits apart, without what all names have. `NVIDIA A100-SXM4-80GB` is a, 100, sxm, 4, 80.
+fn words(text: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    let mut before = ' ';
+    for c in text.to_lowercase().chars() {
+        if before.is_ascii_digit() != c.is_ascii_digit() {
+            spaced.push(' ');
+        }
+        spaced.push(c);
+        before = c;
+    }
+    let known = ["gb", "nvidia", "geforce", "tesla"];
+    let parts = spaced.split(|c: char| !(c.is_alphanumeric() || c == '+'));
+    parts.filter(|word| !word.is_empty() && !known.contains(word)).map(str::to_owned).collect()
+}
+
+/// The profiles whose names have all the words of `asked`, in any case and order; one whose name has no others is alone.
+pub fn candidates<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Vec<&'static T> {
     let asked = words(asked);
-    let fits = |profile: &&T| {
-        let own = words(name(profile));
-        !asked.is_empty() && asked.iter().all(|word| own.contains(word))
+    let all: Vec<(&T, Vec<String>)> = profiles
+        .iter()
+        .map(|row| (row, words(name(row))))
+        .filter(|(_, own)| !asked.is_empty() && asked.iter().all(|word| own.contains(word)))
+        .collect();
+    match all.iter().find(|(_, own)| own.len() == asked.len()) {
+        Some((row, _)) => vec![row],
+        None => all.into_iter().map(|(row, _)| row).collect(),
+    }
+}
+
+/// The one profile that is meant: `h200`, `rtx3080`, `NVIDIA A100 80GB PCIe`. None where several may be.
+pub fn find<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Option<&'static T> {
+    match candidates(profiles, name, asked)[..] {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
+/// The profile of the listed GPU that is most like a board: of the same model, with as much of the name as possible.
+pub fn like(board: &str) -> Option<&'static Gpu> {
+    let board = words(board);
+    let is_number = |word: &String| word.bytes().all(|b| b.is_ascii_digit());
+    let score = |gpu: &&Gpu| -> Option<usize> {
+        let own = words(gpu.name);
+        let model = own.windows(2).find(|pair| is_number(&pair[1]))?;
+        board.windows(2).any(|pair| pair == model).then(|| own.iter().filter(|word| board.contains(word)).count())
     };
-    profiles.iter().filter(fits).min_by_key(|profile| name(profile).len())
+    gpus().iter().filter(|gpu| score(gpu).is_some()).max_by_key(score)
 }
 
 #[cfg(test)]
@@ -306,6 +358,25 @@ mod tests {
     }
 
     #[test]
+    fn boards_are_like_listed_gpus() {
+        let name = |board| like(board).map(|gpu| gpu.name);
+        assert_eq!(name("NVIDIA H100 80GB HBM3").map(|name| &name[..4]), Some("H100"));
+        assert_eq!(name("NVIDIA A100-SXM4-80GB"), Some("A100 SXM 80 GB"));
+        assert_eq!(name("Tesla T4"), Some("T4"));
+        assert_eq!(name("Tesla V100-SXM2-16GB"), Some("V100 SXM2"));
+        assert_eq!(name("NVIDIA GeForce RTX 3080 Ti"), Some("RTX 3080"));
+        assert_eq!(name("NVIDIA RTX 6000 Ada Generation"), Some("RTX 6000 Ada"));
+        assert_eq!(name("NVIDIA L4"), Some("L4"));
+        assert_eq!((name("NVIDIA GeForce RTX 4080"), name("NVIDIA GPU")), (None, None));
+    }
+
+    #[test]
+    fn old_gpus_are_not_supported() {
+        let old: Vec<&str> = gpus().iter().filter(|gpu| !gpu.is_supported()).map(|gpu| gpu.name).collect();
+        assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
+    }
+
+    #[test]
     fn names_are_found() {
         let name = |asked| find(gpus(), |g| g.name, asked).map(|g| g.name);
         assert_eq!(name("NVIDIA H200"), Some("H200 SXM"));
@@ -313,7 +384,13 @@ mod tests {
         assert_eq!(name("NVIDIA A100 80GB PCIe"), Some("A100 PCIe 80 GB"));
         assert_eq!(name("l4"), Some("L4"));
         assert_eq!(name("quadro"), Some("Quadro RTX 6000"));
+        assert_eq!(name("rtx3080"), Some("RTX 3080"));
+        assert_eq!(name("L40S"), Some("L40S"));
         assert_eq!(name("voodoo"), None);
+        // Several, or none.
+        assert_eq!((name("rtx"), name("a100"), name("h100"), name("3080 ti")), (None, None, None, None));
+        assert_eq!(candidates(gpus(), |g| g.name, "h100").len(), 2);
+        assert_eq!(candidates(gpus(), |g| g.name, "rtx").len(), 6);
         assert_eq!(name(""), None);
         assert_eq!(find(cpus(), |c| c.name, "9654").map(|c| c.name), Some("EPYC 9654"));
     }

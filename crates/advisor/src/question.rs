@@ -9,11 +9,11 @@ use crate::estimate::{Estimate, Prices, Setting, Work, estimate};
 use crate::profile::{self, Cpu, Gpu, Level, Unit};
 use crate::rates::{Demand, Group, Load, Rates};
 use crate::simple::simple;
-use crate::units::seconds;
+use crate::units::{quantity, seconds, times};
 
 mod sides;
 
-use sides::{Figures, Side, kind, listed};
+use sides::{Side, comparable, kind, listed};
 
 /// What stands for this machine's own CPU or GPU.
 pub const HERE: &str = "this";
@@ -90,7 +90,9 @@ pub struct Here {
     pub gpu: Option<Rates>,
     /// Which of the two were measured.
     pub measured: [bool; 2],
-    /// Why what was measured is not used, and the cure.
+    /// Where the figures of the CPU and of the GPU come from.
+    pub source: [String; 2],
+    /// Why what was measured is not used or not to be relied on, and the cure.
     pub hint: Option<String>,
 }
 
@@ -128,11 +130,19 @@ pub struct Answer {
     /// On the CPU and on the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joules: Option<[f64; 2]>,
-    /// On the CPU and on the GPU.
+    /// On the CPU and on the GPU; none where neither the machine nor energy has a price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub price: Option<[f64; 2]>,
-    /// Where the task stands.
-    pub roofline: Roofline,
+    pub price: Option<[Option<f64>; 2]>,
+    /// The speed-up as people write it, and between which it may lie.
+    pub factor: String,
+    /// The range as people write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_words: Option<[String; 2]>,
+    /// Where the figures of the CPU and of the GPU come from.
+    pub figures: [String; 2],
+    /// Where the task stands; the simple formula knows no memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roofline: Option<Roofline>,
 }
 
 /// Operations a second over operations a byte.
@@ -146,9 +156,10 @@ pub struct Roofline {
     pub gpu: [f64; 2],
 }
 
-/// Is this machine one side of it?
+/// Returns true if this machine's figures are used.
 pub fn is_here(question: &Question) -> bool {
-    [&question.cpu, &question.gpu].into_iter().any(|name| own(name.as_deref()))
+    let [cpu, gpu] = question.needs();
+    cpu && own(question.cpu.as_deref()) || gpu && own(question.gpu.as_deref())
 }
 
 fn own(name: Option<&str>) -> bool {
@@ -156,6 +167,13 @@ fn own(name: Option<&str>) -> bool {
 }
 
 impl Question {
+    /// Which of CPU and GPU must be known: the simple formula needs no hardware whose figures are given.
+    fn needs(&self) -> [bool; 2] {
+        let [cpu, gpu, slot] = self.given.map(|given| given.is_none());
+        let moved = self.data + self.result > 0.0;
+        [!self.simple || self.cpu.is_some() || cpu, !self.simple || self.gpu.is_some() || gpu || (slot && moved)]
+    }
+
     fn work(&self) -> Work {
         let moved = self.data + self.result;
         Work {
@@ -174,13 +192,9 @@ impl Question {
         }
     }
 
-    fn prices(&self) -> Option<Prices> {
-        let [energy, cpu_hour, gpu_hour] = self.prices.map(Option::unwrap_or_default);
-        self.prices.iter().any(Option::is_some).then_some(Prices { energy, cpu_hour, gpu_hour })
-    }
-
     fn setting(&self, cpu: &'static Cpu, gpu: &'static Gpu) -> Setting {
         let default = Setting::new(cpu, gpu);
+        let [energy, cpu_hour, gpu_hour] = self.prices;
         Setting {
             gpus: self.gpus,
             pinned: self.pinned,
@@ -188,7 +202,7 @@ impl Question {
             startup: self.startup.unwrap_or(default.startup),
             launch: self.launch.unwrap_or(default.launch),
             throttle: self.throttle,
-            prices: self.prices(),
+            prices: Prices { energy, cpu_hour, gpu_hour },
             ..default
         }
     }
@@ -201,62 +215,75 @@ impl Question {
             ("throttling", self.throttle != 1.0),
             ("overlapping", self.overlapped),
             ("copying each time", self.copied),
-            ("a price", self.prices().is_some()),
+            ("a price", self.prices.iter().any(Option::is_some)),
             ("the time of a launch", self.launch.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((name, _)) => Err(Error::value(format!(
-                "[estimate] {name} does not go with this machine's own figures; name a CPU and a GPU of the list"
+                "[estimate] {name} cannot be combined with this machine's own figures; name a CPU and a GPU of the list"
             ))),
         }
     }
 }
 
-/// Answers a question; `here` is asked only where this machine is one side of it.
+/// Answers a question; `here` is called only where this machine's figures are used.
 ///
 /// # Errors
 /// `ValueError` that names the quantity which is out of its range, or the hardware that is not known.
 pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
-    let (own_cpu, own_gpu) = (own(question.cpu.as_deref()), own(question.gpu.as_deref()));
-    let here = (own_cpu || own_gpu).then(here);
-    let cpu = match &here {
-        Some(here) if own_cpu => Side::Here(here.host.clone()),
-        _ => Side::Listed(listed("CPU", profile::cpus(), |c| c.name, question.cpu.as_deref().unwrap_or_default())?),
-    };
-    let gpu = match here {
-        Some(here) if own_gpu => Side::Here(here.gpu.ok_or_else(|| {
-            Error::value("[estimate] this machine has no usable GPU: name one of the list".to_owned())
-        })?),
-        _ => Side::Listed(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
-    };
     let work = question.work();
     work.validate()?;
+    question.setting(&profile::cpus()[0], &profile::gpus()[0]).validate()?;
+    let [needs_cpu, needs_gpu] = question.needs();
+    let (own_cpu, own_gpu) = (own(question.cpu.as_deref()), own(question.gpu.as_deref()));
+    let here = (needs_cpu && own_cpu || needs_gpu && own_gpu).then(here);
+    let mut cpu = match &here {
+        _ if !needs_cpu => None,
+        Some(here) if own_cpu => Some(Side::Here(here.host.clone(), here.source[0].clone())),
+        _ => Some(listed("CPU", profile::cpus(), |c| c.name, question.cpu.as_deref().unwrap_or_default())?),
+    };
+    let mut gpu = match here {
+        _ if !needs_gpu => None,
+        Some(here) if own_gpu => {
+            let [_, source] = here.source;
+            Some(Side::Here(here.gpu.ok_or_else(|| no_gpu(question.simple))?, source))
+        }
+        _ => Some(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
+    };
+    if question.simple {
+        return by_formula(question, &work, cpu.as_ref(), gpu.as_ref());
+    }
+    // Only the simple formula does without.
+    let (Some(cpu), Some(gpu)) = (&mut cpu, &mut gpu) else { return Err(no_gpu(false)) };
+    comparable(cpu, gpu, &work);
     let roofline = Roofline {
         intensity: (work.traffic > 0.0 && work.flops > 0.0).then(|| work.flops / work.traffic),
         cpu: cpu.figures().reached(&work, question.pinned),
         gpu: gpu.figures().reached(&work, question.pinned),
     };
-    let names = [cpu.figures().name().to_owned(), gpu.figures().name().to_owned()];
-    if question.simple {
-        return by_formula(question, &work, [cpu.figures(), gpu.figures()], &gpu, names, roofline);
-    }
-    let (found, priced) = match (&cpu, &gpu) {
+    let (found, priced) = match (&*cpu, &*gpu) {
         (Side::Listed(cpu), Side::Listed(gpu)) => (estimate(&work, &question.setting(cpu, gpu))?, true),
-        _ => (measured(question, &work, &cpu, &gpu)?, false),
+        (cpu, gpu) => (measured(question, &work, cpu, gpu)?, false),
     };
-    Ok(told(&found, names, roofline, priced))
+    let names = [cpu.figures().name(), gpu.figures().name()].map(str::to_owned);
+    Ok(told(&found, names, [cpu.source(work.unit), gpu.source(work.unit)], roofline, priced))
+}
+
+fn no_gpu(simple: bool) -> Error {
+    let given = if simple { "give the GPU's rate and the bandwidth, or " } else { "" };
+    Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of the list"))
 }
 
 /// With this machine's own figures on one side at least.
 fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) -> Result<Estimate> {
     question.refuse_what_was_not_measured()?;
     let host = match cpu {
-        Side::Here(rates) => rates.clone(),
+        Side::Here(rates, _) => rates.clone(),
         Side::Listed(cpu) => Rates::of_cpu(cpu, Level::Typical),
     };
     let gpu = match gpu {
-        Side::Here(rates) => rates.clone(),
+        Side::Here(rates, _) => rates.clone(),
         Side::Listed(gpu) => Rates::of_gpu(gpu, question.tf32, Level::Typical),
     };
     let demand = Demand { what: kind(work), group: Group::of(work.dtype), amount: work.flops };
@@ -280,33 +307,35 @@ fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) 
     compare(&counted, &host, &gpu, work.repeats, question.pinned, Some(startup))
 }
 
-fn by_formula(
-    question: &Question,
-    work: &Work,
-    figures: [&dyn Figures; 2],
-    gpu: &Side<Gpu>,
-    [cpu_name, gpu_name]: [String; 2],
-    roofline: Roofline,
-) -> Result<Answer> {
-    let slot = match gpu {
-        Side::Listed(gpu) => gpu.slot(),
-        Side::Here(rates) => rates.copies.map_or(f64::INFINITY, |c| c.up_pinned),
+fn by_formula(question: &Question, work: &Work, cpu: Option<&Side<Cpu>>, gpu: Option<&Side<Gpu>>) -> Result<Answer> {
+    let [cpu_rate, gpu_rate, slot] = question.given;
+    let own_startup = match gpu {
+        Some(Side::Here(rates, _)) => rates.startup,
+        _ => Setting::DEFAULT_STARTUP,
     };
-    let peaks = [figures[0].peak(work), figures[1].peak(work), slot];
-    let [cpu_rate, gpu_rate, slot] = [0, 1, 2].map(|at| question.given[at].unwrap_or(peaks[at]));
-    let startup = question.startup.unwrap_or(match gpu {
-        Side::Listed(_) => Setting::DEFAULT_STARTUP,
-        Side::Here(rates) => rates.startup,
-    });
-    let s = simple(work.flops, cpu_rate, gpu_rate, work.upload + work.download, slot, startup)?;
+    let startup = question.startup.unwrap_or(own_startup);
+    let rate = |given: Option<f64>, peak: Option<f64>| given.or(peak).unwrap_or(f64::INFINITY);
+    let cpu_peak = cpu.map(|side| side.figures().peak(work));
+    let gpu_peak = gpu.map(|side| side.figures().peak(work));
+    let s = simple(
+        work.flops,
+        rate(cpu_rate, cpu_peak),
+        rate(gpu_rate, gpu_peak),
+        work.upload + work.download,
+        rate(slot, gpu.map(Side::slot)),
+        startup,
+    )?;
+    let factor = times(s.speedup);
     let sentence = if s.speedup >= 1.0 {
-        format!("The GPU is {:.1}x faster by the simple formula.", s.speedup)
+        format!("The GPU is {factor} faster by the simple formula.")
     } else {
-        "The CPU is faster for this task by the simple formula.".to_owned()
+        format!("The CPU is {} faster for this task by the simple formula.", times(1.0 / s.speedup))
     };
+    let given = |rate: f64| format!("{} as given", quantity(rate, "FLOPS"));
+    let peak = |name: &str, source: String| format!("{name}, {source}");
     Ok(Answer {
-        cpu: cpu_name,
-        gpu: gpu_name,
+        cpu: cpu.map_or("CPU", |side| side.figures().name()).to_owned(),
+        gpu: gpu.map_or("GPU", |side| side.figures().name()).to_owned(),
         cpu_seconds: s.cpu,
         gpu_seconds: s.gpu,
         latency_seconds: s.transfer,
@@ -320,12 +349,18 @@ fn by_formula(
         break_even_repeats: None,
         joules: None,
         price: None,
-        roofline,
+        factor,
+        range_words: None,
+        figures: [
+            cpu_rate.map(given).or(cpu.map(|side| peak(side.figures().name(), side.peak_source()))).unwrap_or_default(),
+            gpu_rate.map(given).or(gpu.map(|side| peak(side.figures().name(), side.peak_source()))).unwrap_or_default(),
+        ],
+        roofline: None,
     })
 }
 
 /// Power and prices are known of hardware of the list.
-fn told(e: &Estimate, [cpu, gpu]: [String; 2], roofline: Roofline, priced: bool) -> Answer {
+fn told(e: &Estimate, [cpu, gpu]: [String; 2], figures: [String; 2], roofline: Roofline, priced: bool) -> Answer {
     let t = &e.gpu;
     let parts = [
         ("start-up", t.startup),
@@ -351,8 +386,11 @@ fn told(e: &Estimate, [cpu, gpu]: [String; 2], roofline: Roofline, priced: bool)
         break_even_size: e.break_even_size,
         break_even_repeats: e.break_even_repeats,
         joules: priced.then_some([e.cpu_cost.energy, e.gpu_cost.energy]),
-        price: e.cpu_cost.price.zip(e.gpu_cost.price).map(Into::into),
-        roofline,
+        price: Some([e.cpu_cost.price, e.gpu_cost.price]).filter(|prices| prices.iter().any(Option::is_some)),
+        factor: times(e.speedup),
+        range_words: Some(e.range.map(times)),
+        figures,
+        roofline: Some(roofline),
     }
 }
 

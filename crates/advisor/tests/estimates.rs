@@ -97,7 +97,7 @@ fn a_product_of_large_matrices_is_the_gpus_work() {
     assert!(gain(Setting { pinned: true, ..one.clone() }, DType::F32).gpu.copies < base.gpu.copies / 2.0);
     assert!(gain(Setting { overlapped: true, ..one.clone() }, DType::F32).gpu.total < base.gpu.total);
     assert_eq!(gain(Setting { throttle: 0.5, ..one.clone() }, DType::F32).gpu.compute, 2.0 * base.gpu.compute);
-    let prices = Some(Prices { energy: 0.3, cpu_hour: 1.0, gpu_hour: 4.0 });
+    let prices = Prices { energy: Some(0.3), cpu_hour: Some(1.0), gpu_hour: Some(4.0) };
     let paid = gain(Setting { prices, ..one }, DType::F32);
     let expected = 4.0 * paid.gpu.total / 3600.0 + 0.3 * 450.0 * paid.gpu.total / 3.6e6;
     assert!((paid.gpu_cost.price.unwrap() - expected).abs() < 1e-12);

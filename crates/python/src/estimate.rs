@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_advisor::counted::{Counted, compare};
 use cuprous_advisor::profile::{self, Level};
+use cuprous_advisor::question::{Question, ask};
+use cuprous_advisor::units::{Kind, parse};
 use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
@@ -35,6 +37,11 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
         if is_gpu { machine::gpu(&found) } else { Some(machine::host(&found)) }.map(|rates| (rates, measured(is_gpu)))
     };
     let missing = |name: &str| {
+        let several = profile::candidates(profile::gpus(), |g| g.name, name);
+        if several.len() > 1 {
+            let names: Vec<&str> = several.iter().map(|g| g.name).collect();
+            return Error::value(format!("[estimate] {name:?} may be {}; name one of them", names.join(", ")));
+        }
         let names = profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name));
         let names: Vec<&str> = names.collect();
         Error::value(format!(
@@ -219,4 +226,43 @@ pub(crate) fn device_side(name: &str) -> PyResult<usize> {
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<&'static str> {
     profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name)).collect()
+}
+
+/// A quantity such as "10,000 GFLOP" in SI units; `kind` is "operations", "bytes", "seconds", "rate" or "bandwidth".
+#[pyfunction]
+pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
+    let kind = match kind {
+        "operations" => Kind::Operations,
+        "bytes" => Kind::Bytes,
+        "seconds" => Kind::Seconds,
+        "rate" => Kind::Rate,
+        "bandwidth" => Kind::Bandwidth,
+        _ => Kind::Count,
+    };
+    parse(text, kind).or_raise()
+}
+
+/// The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth.
+#[pyfunction]
+pub(crate) fn estimate_simple<'py>(
+    py: Python<'py>,
+    flops: f64,
+    data: f64,
+    given: [Option<f64>; 3],
+    startup: Option<f64>,
+    cpu: Option<String>,
+    gpu: Option<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let question = Question { flops, data, given, startup, cpu, gpu, simple: true, ..Question::default() };
+    let answer = ask(&question, machine::here).or_raise()?;
+    let dict = PyDict::new(py);
+    dict.set_item("cpu_seconds", answer.cpu_seconds)?;
+    dict.set_item("gpu_seconds", answer.gpu_seconds)?;
+    for (name, seconds) in &answer.parts {
+        dict.set_item(name.replace("start-up", "startup"), seconds)?;
+    }
+    dict.set_item("speedup", answer.speedup)?;
+    dict.set_item("sentence", answer.sentence)?;
+    dict.set_item("figures", (&answer.figures[0], &answer.figures[1]))?;
+    Ok(dict)
 }

@@ -50,7 +50,34 @@ pub(crate) fn found() -> Found {
 pub(crate) fn here() -> Here {
     let found = found();
     let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
-    Here { host: host(&found), gpu: gpu(&found), measured, hint: found.hint }
+    let source = [false, true].map(|is_gpu| {
+        if measured[usize::from(is_gpu)] {
+            return "measured by `cuprous calibrate`".to_owned();
+        }
+        let like = if is_gpu { board().map(|board| like_gpu(&board).name) } else { Some(like_cpu().name) };
+        let like = like.unwrap_or_default();
+        format!("not measured, taken to be like the {like} (`cuprous calibrate` measures it)")
+    });
+    Here { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
+}
+
+/// The CPU of the list that is most like this one: of the same number, such as `9654` or `12400`.
+fn like_cpu() -> &'static profile::Cpu {
+    let name = probe::cpu();
+    let model = name.split(',').next().unwrap_or_default();
+    let listed = profile::cpus();
+    let known = listed.iter().find(|cpu| {
+        let last = cpu.name.split([' ', '-']).next_back().unwrap_or_default();
+        model.split([' ', '-']).any(|word| word == last)
+    });
+    known.or_else(|| listed.iter().find(|cpu| cpu.name.contains("7763"))).unwrap_or(&listed[0])
+}
+
+/// The GPU of the list that is most like that board; a small one where none is.
+fn like_gpu(board: &str) -> &'static profile::Gpu {
+    let model = board.split(',').next().unwrap_or_default();
+    let small = || profile::find(profile::gpus(), |gpu| gpu.name, "T4");
+    profile::like(model).or_else(small).unwrap_or(&profile::gpus()[0])
 }
 
 /// The host: measured, or as a CPU like it.
@@ -58,29 +85,18 @@ pub(crate) fn host(found: &Found) -> Rates {
     if let Some(machine) = &found.machine {
         return machine.cpu.clone();
     }
-    let name = probe::cpu();
-    let model = name.split(',').next().unwrap_or_default();
-    let listed = profile::cpus();
-    // A word such as `9654` or `12400` names a processor.
-    let known = listed.iter().find(|cpu| {
-        let last = cpu.name.split([' ', '-']).next_back().unwrap_or_default();
-        model.split([' ', '-']).any(|word| word == last)
-    });
-    let like = known.or_else(|| listed.iter().find(|cpu| cpu.name.contains("7763"))).unwrap_or(&listed[0]);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Rates::of_cores(&name, like, cores as f64)
+    Rates::of_cores(&probe::cpu(), like_cpu(), cores as f64)
 }
 
-/// The GPU: measured, or from the list; none where there is no usable one.
+/// The GPU: measured, or as one of the list; none where there is no usable one.
 pub(crate) fn gpu(found: &Found) -> Option<Rates> {
     if let Some(gpu) = found.machine.as_ref().and_then(|machine| machine.gpu.clone()) {
         return Some(gpu);
     }
     let board = board()?;
-    let model = board.split(',').next().unwrap_or_default();
-    let listed = profile::find(profile::gpus(), |gpu| gpu.name, model);
-    let listed = listed.or_else(|| profile::find(profile::gpus(), |gpu| gpu.name, "T4"))?;
-    Some(Rates { name: model.to_owned(), ..Rates::of_gpu(listed, false, Level::Typical) })
+    let name = board.split(',').next().unwrap_or_default().to_owned();
+    Some(Rates { name, ..Rates::of_gpu(like_gpu(&board), false, Level::Typical) })
 }
 
 /// Seconds that recording an operation takes from Python.

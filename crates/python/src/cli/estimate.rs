@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use clap::{Args, ValueEnum};
 use cuprous_advisor::lists::lists;
 use cuprous_advisor::question::{Answer, Question, ask, is_here};
-use cuprous_advisor::units::{parse, quantity, seconds};
+use cuprous_advisor::units::{Kind, parse, quantity, seconds};
 use cuprous_advisor::{Unit, profile};
 use cuprous_core::DType;
 
@@ -33,27 +33,27 @@ impl Precision {
 }
 
 macro_rules! quantity_of {
-    ($($name:ident: $($unit:literal),+;)*) => {$(
+    ($($name:ident: $kind:ident;)*) => {$(
         fn $name(text: &str) -> std::result::Result<f64, String> {
-            parse(text, &[$($unit),+]).map_err(|e| e.message)
+            parse(text, Kind::$kind).map_err(|e| e.message)
         }
     )*};
 }
 quantity_of! {
-    flops: "FLOP", "FLOPS", "op", "ops";
-    bytes: "B", "byte", "bytes";
-    time: "s";
-    rate: "FLOPS", "FLOP/s", "FLOP";
-    bandwidth: "B/s", "B";
-    count: "";
+    flops: Operations;
+    bytes: Bytes;
+    time: Seconds;
+    rate: Rate;
+    bandwidth: Bandwidth;
+    count: Count;
 }
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// Operations of one repeat: 10 TFLOP
+    /// Operations of one repeat, such as 10 TFLOP
     #[arg(long, value_parser = flops, required_unless_present = "list")]
     flops: Option<f64>,
-    /// Data that goes to the GPU: 1 GB
+    /// Data that goes to the GPU, such as 1 GB
     #[arg(long, value_parser = bytes, default_value = "0")]
     data: f64,
     /// Data that comes back
@@ -65,10 +65,10 @@ pub(super) struct Options {
     /// Bytes that must be in the GPU's memory at once; what goes to the GPU and back, unless given
     #[arg(long, value_parser = bytes)]
     footprint: Option<f64>,
-    /// A GPU of the list; this machine's, unless given
+    /// A GPU of the list, such as "RTX 3080"; this machine's, unless given
     #[arg(long)]
     gpu: Option<String>,
-    /// A CPU of the list; this machine's, unless given
+    /// A CPU of the list, such as "EPYC 9654"; this machine's, unless given
     #[arg(long)]
     cpu: Option<String>,
     /// Element type
@@ -104,7 +104,7 @@ pub(super) struct Options {
     /// Part of its boost clock that the GPU holds, 0 to 1
     #[arg(long, value_parser = count, default_value = "1")]
     throttle: f64,
-    /// Until the GPU can be used, once; 400 ms of one in the list, what was measured of this machine's
+    /// Until the GPU can be used, once, such as "375 ms"; what was measured of this machine's GPU, else 400 ms, unless given
     #[arg(long, value_parser = time)]
     startup: Option<f64>,
     /// Each launch; 7 us, unless given
@@ -119,16 +119,17 @@ pub(super) struct Options {
     /// Price of an hour of the machine with the GPUs
     #[arg(long, value_parser = count)]
     gpu_price: Option<f64>,
-    /// The simple formula: operations / throughput + data / bandwidth + overhead, with peaks on paper
+    /// The simple formula: operations / throughput + data / bandwidth + overhead. Needs no hardware of the list where rates
+    /// and bandwidth are given
     #[arg(long)]
     simple: bool,
-    /// With --simple: the CPU's throughput, 400 GFLOPS
+    /// With --simple: the CPU's throughput, such as "400 GFLOPS"; its peak, unless given
     #[arg(long, value_parser = rate, requires = "simple")]
     cpu_rate: Option<f64>,
-    /// With --simple: the GPU's throughput, 12.5 TFLOPS
+    /// With --simple: the GPU's throughput, such as "12.5 TFLOPS"; its peak, unless given
     #[arg(long, value_parser = rate, requires = "simple")]
     gpu_rate: Option<f64>,
-    /// With --simple: what the slot carries, 16 GB/s
+    /// With --simple: what the PCIe slot carries, such as "8 GB/s"; its line rate, unless given
     #[arg(long, value_parser = bandwidth, requires = "simple")]
     bandwidth: Option<f64>,
     /// The GPUs and CPUs there are, with the sources of their figures
@@ -202,17 +203,33 @@ fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
     for (name, t) in &a.parts {
         writeln!(out, "{:<width$}  {name:<11}{}", "", seconds(*t))?;
     }
-    if let Some([low, high]) = a.range {
-        writeln!(out, "\nSpeed-up {:.1}x, between {low:.1}x and {high:.1}x by how good the code is.", a.speedup)?;
+    if let Some([low, high]) = &a.range_words {
+        writeln!(
+            out,
+            "\nSpeed-up about {} ({low} to {high}, depending on how good the code is on each side).",
+            a.factor
+        )?;
     }
     if let Some([cpu, gpu]) = a.joules {
         write!(out, "Energy {} on the CPU, {} on the GPU", quantity(cpu, "J"), quantity(gpu, "J"))?;
-        match a.price {
-            Some([cpu, gpu]) => writeln!(out, "; cost {cpu:.4} and {gpu:.4}.")?,
-            None => writeln!(out, ".")?,
-        }
+        writeln!(out, ".")?;
     }
-    writeln!(out, "{}", a.sentence)
+    if let Some(prices) = a.price {
+        let devices = [("CPU", "--cpu-price"), ("GPU", "--gpu-price")];
+        let told = prices.iter().zip(devices).map(|(price, (device, option))| match price {
+            Some(price) => format!("{} on the {device}", money(*price)),
+            None => format!("unknown on the {device} ({option})"),
+        });
+        writeln!(out, "Cost {}.", told.collect::<Vec<_>>().join(", "))?;
+    }
+    writeln!(out, "{}", a.sentence)?;
+    writeln!(out, "Figures: CPU: {}; GPU: {}.", a.figures[0], a.figures[1])
+}
+
+/// Three digits; all of them of large sums.
+fn money(price: f64) -> String {
+    let digits = if price > 0.0 { (2 - price.log10().floor() as i32).clamp(0, 12) as usize } else { 0 };
+    format!("{price:.digits$}")
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
@@ -230,8 +247,12 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [DType::F64, DType::F32, DType::F16].map(peak);
         writeln!(
             out,
-            "{:<21}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}",
-            gpu.name, peaks[0], peaks[1], peaks[2]
+            "{:<21}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}{}",
+            gpu.name,
+            peaks[0],
+            peaks[1],
+            peaks[2],
+            if gpu.is_supported() { "" } else { "  *" }
         )?;
     }
     writeln!(out)?;
@@ -240,5 +261,6 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [cpu.peak(DType::F64), cpu.peak(DType::F32)].map(tera);
         writeln!(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
     }
-    writeln!(out, "\n`cuprous estimate --list --json` has the source of each figure.")
+    writeln!(out, "\n* Too old for the libraries of CUDA 13, which need compute capability 7.5, and so for Cuprous.")?;
+    writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cuprous_advisor::lists::lists;
 use cuprous_advisor::question::{Here, Question, ask};
 use cuprous_advisor::rates::Rates;
-use cuprous_advisor::units::parse;
+use cuprous_advisor::units::{Kind, parse, parse_in};
 use cuprous_core::DType;
 
 /// Hardware with its figures, for the lists, and this machine.
@@ -38,18 +38,21 @@ impl<'a> Asked<'a> {
         self.0.remove(name).filter(|value| !value.is_empty())
     }
 
-    fn number(&mut self, name: &str, units: &[&str]) -> Result<Option<f64>, String> {
+    /// A quantity. A number without a unit is in that of `NAME_unit`, which is what the page's field is labelled with.
+    /// Errors begin with the name, by which the page finds the field.
+    fn number(&mut self, name: &str, kind: Kind) -> Result<Option<f64>, String> {
+        let unit = self.0.remove(format!("{name}_unit").as_str()).filter(|unit| !unit.is_empty());
         let Some(text) = self.text(name) else { return Ok(None) };
-        let value = parse(text, units).map_err(|_| format!("{name}: {text:?} is no number"))?;
-        if value.is_finite() && value >= 0.0 {
-            Ok(Some(value))
-        } else {
-            Err(format!("{name} must be a number from 0 on, and is {text}"))
-        }
+        let value = match unit {
+            Some(unit) => parse_in(text, kind, unit),
+            None => parse(text, kind),
+        };
+        let value = value.map_err(|e| format!("{name}: {}", e.message))?;
+        if value >= 0.0 { Ok(Some(value)) } else { Err(format!("{name}: {text} is below zero")) }
     }
 
-    fn or(&mut self, name: &str, units: &[&str], otherwise: f64) -> Result<f64, String> {
-        self.number(name, units).map(|value| value.unwrap_or(otherwise))
+    fn or(&mut self, name: &str, otherwise: f64) -> Result<f64, String> {
+        self.number(name, Kind::Count).map(|value| value.unwrap_or(otherwise))
     }
 
     fn flag(&mut self, name: &str) -> Result<bool, String> {
@@ -60,9 +63,6 @@ impl<'a> Asked<'a> {
         }
     }
 }
-
-const FLOPS: &[&str] = &["FLOP", "FLOPS", "op", "ops"];
-const BYTES: &[&str] = &["B", "byte", "bytes"];
 
 /// The answer as JSON, or what is wrong with the question.
 pub(super) fn answer(pairs: &[(String, String)], here: impl Fn() -> Here) -> Result<String, String> {
@@ -94,39 +94,38 @@ fn question(asked: &mut Asked<'_>) -> Result<Question, String> {
     let name = |text: Option<&str>| text.map(str::to_owned);
     let (gpu, cpu) = (name(asked.text("gpu")), name(asked.text("cpu")));
     let simple = asked.flag("simple")?;
-    let rate: &[&str] = &["FLOPS", "FLOP/s", "FLOP"];
     Ok(Question {
         cpu,
         gpu,
-        flops: asked.number("flops", FLOPS)?.ok_or("flops is missing")?,
-        data: asked.or("data", BYTES, 0.0)?,
-        result: asked.or("result", BYTES, 0.0)?,
-        traffic: asked.number("traffic", BYTES)?,
-        footprint: asked.number("footprint", BYTES)?,
-        launches: asked.or("launches", &[""], 1.0)?,
-        parallel: asked.or("parallel", &[""], 1.0)?,
-        repeats: asked.or("repeats", &[""], 1.0)?,
+        flops: asked.number("flops", Kind::Operations)?.ok_or("flops: the operations are missing")?,
+        data: asked.number("data", Kind::Bytes)?.unwrap_or(0.0),
+        result: asked.number("result", Kind::Bytes)?.unwrap_or(0.0),
+        traffic: asked.number("traffic", Kind::Bytes)?,
+        footprint: asked.number("footprint", Kind::Bytes)?,
+        launches: asked.or("launches", 1.0)?,
+        parallel: asked.or("parallel", 1.0)?,
+        repeats: asked.or("repeats", 1.0)?,
         copied: asked.flag("copied")?,
         dtype: dtype(asked.text("dtype"))?,
         matrix: asked.flag("matrix")?,
         tf32: asked.flag("tf32")?,
-        gpus: asked.or("gpus", &[""], 1.0)?,
+        gpus: asked.or("gpus", 1.0)?,
         pinned: asked.flag("pinned")?,
         overlapped: asked.flag("overlapped")?,
-        startup: asked.number("startup", &["s"])?,
-        launch: asked.number("launch", &["s"])?,
-        throttle: asked.or("throttle", &[""], 1.0)?,
+        startup: asked.number("startup", Kind::Seconds)?,
+        launch: asked.number("launch", Kind::Seconds)?,
+        throttle: asked.or("throttle", 1.0)?,
         prices: [
-            asked.number("energy_price", &[""])?,
-            asked.number("cpu_price", &[""])?,
-            asked.number("gpu_price", &[""])?,
+            asked.number("energy_price", Kind::Count)?,
+            asked.number("cpu_price", Kind::Count)?,
+            asked.number("gpu_price", Kind::Count)?,
         ],
         simple,
         given: if simple {
             [
-                asked.number("cpu_rate", rate)?,
-                asked.number("gpu_rate", rate)?,
-                asked.number("bandwidth", &["B/s", "B"])?,
+                asked.number("cpu_rate", Kind::Rate)?,
+                asked.number("gpu_rate", Kind::Rate)?,
+                asked.number("bandwidth", Kind::Bandwidth)?,
             ]
         } else {
             [None; 3]
@@ -140,7 +139,8 @@ mod tests {
 
     fn here() -> Here {
         let host = Rates::of_cores("own CPU", &cuprous_advisor::profile::cpus()[0], 2.0);
-        Here { host, gpu: None, measured: [true, false], hint: Some("stale".into()) }
+        let source = ["measured".to_owned(), String::new()];
+        Here { host, gpu: None, measured: [true, false], source, hint: Some("stale".into()) }
     }
 
     fn asked(query: &str) -> Result<serde_json::Value, String> {
@@ -168,10 +168,35 @@ mod tests {
         );
     }
 
+    /// What the page sends: what was typed, and the unit of the field.
+    #[test]
+    fn what_is_typed_is_read_in_the_unit_of_its_field() {
+        let typed = |flops: &str| {
+            asked(&format!(
+                "simple=1&flops={flops}&flops_unit=GFLOP&data=1&data_unit=GB&startup=375&startup_unit=ms&cpu_rate=400&\
+                 cpu_rate_unit=GFLOPS&gpu_rate=12.5&gpu_rate_unit=TFLOPS&bandwidth=8&bandwidth_unit=GB/s"
+            ))
+        };
+        for text in ["10000", "10,000", "10 000", "10_000", "10 TFLOP", "1e4"] {
+            let answer = typed(text).unwrap();
+            assert_eq!((answer["cpu_seconds"].as_f64(), &answer["factor"]), (Some(25.0), &"19.2x".into()), "{text}");
+        }
+        for text in ["10k", "1,5", "10,00", "ten", "-10"] {
+            let why = typed(text).unwrap_err();
+            assert!(why.starts_with("flops: ") && why.contains(text), "{why}");
+        }
+        let paths =
+            asked("simple=1&flops=120,000&flops_unit=GFLOP&startup=500&startup_unit=ms&cpu_rate=400G&gpu_rate=30T");
+        assert_eq!(paths.unwrap()["factor"], "66.7x");
+    }
+
     #[test]
     fn prices_are_answered_where_they_are_given() {
-        let priced = asked("gpu=A100 40 GB&cpu=10700K&flops=1e15&cpu_price=1&gpu_price=3").unwrap();
-        assert!(priced["price"].is_array() && priced["bound"] == "compute", "{priced}");
+        let priced = asked("gpu=A100 40 GB&cpu=10700K&flops=1e15&gpu_price=3").unwrap();
+        assert!(
+            priced["price"][0].is_null() && priced["price"][1].is_f64() && priced["bound"] == "compute",
+            "{priced}"
+        );
     }
 
     #[test]
@@ -189,20 +214,20 @@ mod tests {
     fn wrong_questions_are_named() {
         let good = "gpu=L4&cpu=5600X";
         for (query, named) in [
-            ("flops=1", "no usable GPU"),
-            ("gpu=L4&cpu=5600X", "flops is missing"),
+            ("flops=1e0", "no usable GPU"),
+            ("gpu=L4&cpu=5600X", "flops: "),
             ("gpu=voodoo&cpu=5600X&flops=1", "voodoo"),
             (&format!("{good}&flops=nan"), "flops"),
             (&format!("{good}&flops=1e999"), "flops"),
             (&format!("{good}&flops=-1"), "flops"),
             (&format!("{good}&flops=ten"), "ten"),
-            (&format!("{good}&flops=1&flops=2"), "twice"),
-            (&format!("{good}&flops=1&colour=red"), "colour"),
-            (&format!("{good}&flops=1&parallel=2"), "parallel"),
-            (&format!("{good}&flops=1&dtype=int8"), "int8"),
-            (&format!("{good}&flops=1&pinned=maybe"), "maybe"),
+            (&format!("{good}&flops=1e0&flops=2"), "twice"),
+            (&format!("{good}&flops=1e0&colour=red"), "colour"),
+            (&format!("{good}&flops=1e0&parallel=2"), "parallel"),
+            (&format!("{good}&flops=1e0&dtype=int8"), "int8"),
+            (&format!("{good}&flops=1e0&pinned=maybe"), "maybe"),
             (&format!("{good}&flops=1e308&repeats=1e308"), "too large"),
-            (&format!("{good}&flops=1&bandwidth=3"), "bandwidth"),
+            (&format!("{good}&flops=1e0&bandwidth=3"), "bandwidth"),
         ] {
             let why = asked(query).unwrap_err();
             assert!(why.contains(named), "{query}: {why}");

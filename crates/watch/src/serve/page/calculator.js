@@ -56,29 +56,18 @@ function write(values) {
   }
 }
 
-// The question for the server, or the first field that holds no number.
+// The question for the server, which alone reads quantities: it gets what was typed, and the unit of the field.
 function question(values) {
   const query = new URLSearchParams();
   for (const field of fields()) {
     const value = values[field.name];
     field.removeAttribute("aria-invalid");
     if (value === undefined) continue;
-    if (field.dataset.unit === undefined) query.set(field.name, value);
-    else {
-      const number = Number(value.replace(",", "."));
-      if (!Number.isFinite(number) || number < 0) {
-        field.setAttribute("aria-invalid", "true");
-        return [null, `${label(field)}: “${value}” is no number from 0 on.`];
-      }
-      query.set(field.name, String(number) + field.dataset.unit);
-    }
-  }
-  if (values.flops === undefined) {
-    $("flops").setAttribute("aria-invalid", "true");
-    return [null, "Total operations are missing."];
+    query.set(field.name, value);
+    if (field.dataset.unit) query.set(field.name + "_unit", field.dataset.unit);
   }
   if (values.model === "simple") query.set("simple", "1");
-  return [query, ""];
+  return query;
 }
 
 function label(field) {
@@ -90,9 +79,8 @@ async function update() {
   $("simple-inputs").hidden = !isSimple();
   history.replaceState(null, "", "?" + new URLSearchParams(values) + location.hash);
   showSources();
-  const [query, problem] = question(values);
+  const query = question(values);
   const number = ++asked;
-  if (!query) return refuse(problem);
   try {
     const answer = await fetch("/api/estimate?" + query);
     if (number !== asked) return; // A later question is on its way.
@@ -104,29 +92,32 @@ async function update() {
   }
 }
 
+// An error of the server's about one quantity begins with its name.
 function refuse(problem) {
-  $("problem").textContent = problem;
+  const [, name, rest] = /^(\w+): (.*)$/s.exec(problem) ?? [];
+  const field = fields().find((other) => other.name === name);
+  field?.setAttribute("aria-invalid", "true");
+  $("problem").textContent = field ? `${label(field)}: ${rest}` : problem;
   $("answer").dataset.old = "true";
-}
-
-function times(value) {
-  return (value >= 100 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : Number(value.toPrecision(2))) + "x";
 }
 
 function show(e) {
   $("problem").textContent = "";
   $("answer").dataset.old = "false";
-  $("speedup").textContent = times(e.speedup);
+  $("speedup").textContent = e.factor;
+  $("range").textContent = e.range_words ? `, ${e.range_words[0]} to ${e.range_words[1]} depending on how good the code is` : "";
   $("sentence").textContent = e.sentence;
   [$("cpu-time").textContent, $("gpu-time").textContent, $("latency").textContent] = e.words;
   bars(e);
-  roofline(e);
+  $("figures").textContent = `Figures of the CPU: ${e.figures[0]}; of the GPU: ${e.figures[1]}.`;
+  $("roofline-part").hidden = !e.roofline;
+  if (e.roofline) roofline(e);
   const rows = e.parts.map(([name, seconds]) => [`GPU: ${name}`, duration(seconds)]);
-  if (e.range) rows.push(["Between", `${times(e.range[0])} and ${times(e.range[1])}, by how good the code is`]);
   if (e.bound) rows.push(["Bound by", e.bound]);
   if (e.break_even_repeats > 1) rows.push(["Worth it from", `${e.break_even_repeats} repeats on`]);
   if (e.joules) rows.push(["Energy", `${joules(e.joules[0])} on the CPU, ${joules(e.joules[1])} on the GPU`]);
-  if (e.price) rows.push(["Cost", `${Number(e.price[0].toPrecision(3))} on the CPU, ${Number(e.price[1].toPrecision(3))} on the GPU`]);
+  const price = (value) => (value === null ? "unknown" : Number(value.toPrecision(3)));
+  if (e.price) rows.push(["Cost", `${price(e.price[0])} on the CPU, ${price(e.price[1])} on the GPU`]);
   $("details").replaceChildren(...rows.flatMap(([name, value]) => {
     const [term, text] = [document.createElement("dt"), document.createElement("dd")];
     [term.textContent, text.textContent] = [name, value];
@@ -243,7 +234,7 @@ export async function start() {
   }
   for (const [id, list] of [["cpu", hardware.cpus], ["gpu", hardware.gpus]]) {
     const own = hardware.here[id];
-    const options = list.map((row) => new Option(row.name, row.name));
+    const options = list.map((row) => new Option(row.remark ? `${row.name} (${row.remark})` : row.name, row.name));
     if (own) options.unshift(new Option(`This machine: ${own.name}${own.measured ? ", measured" : ""}`, HERE));
     $(id).replaceChildren(...options);
     // Measured figures are the best there are: they are what is asked for at first.
