@@ -108,8 +108,21 @@ def test_the_worked_examples(page: Browser) -> None:
     page.until("document.getElementById('cpu-time').textContent === '5 min 0 s'")
     assert float(text(page, "gpu-time").removesuffix(" s")) < 5
     assert float(text(page, "speedup").removesuffix("x")) >= 60
+    assert page.run("document.getElementById('roofline-part').hidden") is True
     page.run("document.getElementById('full').click()")
     page.until("document.getElementById('sentence').textContent.includes('bound')")
+    assert " to " in text(page, "range")
+
+
+def test_numbers_as_people_write_them(page: Browser) -> None:
+    """Ten thousand is never ten, whatever separates its digits; a unit of one's own counts."""
+    page.run("document.getElementById('example-network').click()")
+    page.until("document.getElementById('speedup').textContent === '19.2x'")
+    for written in ("10,000", "10 TFLOP", "10 000"):
+        type_into(page, "flops", "1")
+        page.until("document.getElementById('speedup').textContent !== '19.2x'")
+        type_into(page, "flops", written)
+        page.until("document.getElementById('speedup').textContent === '19.2x'")
 
 
 @pytest.mark.parametrize("value", ["ten", "-1", "1e999", "NaN", "", "1 2", "<b>1</b>"])
@@ -121,6 +134,7 @@ def test_bad_input_is_named(page: Browser, value: str) -> None:
     type_into(page, "flops", "5")
     page.until("!document.getElementById('problem').textContent")
     assert page.run("document.getElementById('flops').hasAttribute('aria-invalid')") is False
+    page.failures.clear()  # the browser logs the answers 422
 
 
 def test_what_the_server_refuses_is_shown(page: Browser, server: Server) -> None:
@@ -330,7 +344,7 @@ def test_a_large_profile(page: Browser, server: Server, tmp_path: Path) -> None:
 
 
 RATES = {
-    "work": {"add": [1e9] * 5, "dot": [2e9] * 5},
+    "work": {"add": [7e9] * 5, "dot": [3.2e9] * 5},
     "rooms": [{"bytes": 0.0, "bandwidth": 1e10}],
     "launch": 1e-6, "program": 1e-6, "record": 3e-7, "threads": 2.0, "memory": 0.0, "startup": 0.0,
 }  # fmt: skip
@@ -340,11 +354,11 @@ def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> No
     """What `cuprous calibrate` kept is in the lists, is asked for first, and answers; measured anew, the page knows."""
     kept = tmp_path / "machine.json"
     here = json.loads(
-        command("estimate", "--flops", "1", "--gpu", "l4", "--json", CUPROUS_CACHE_DIR=str(tmp_path)).stdout
+        command("estimate", "--flops", "1e0", "--gpu", "l4", "--json", CUPROUS_CACHE_DIR=str(tmp_path)).stdout
     )["cpu"]
     copies = {"up": 1e9, "down": 1e9, "up_pinned": 1e9, "down_pinned": 1e9, "latency": 1e-5}
     file = {
-        "format": 1, "version": "0", "host": here, "board": None, "measured": 0,
+        "format": 2, "version": "0", "host": here, "board": None, "measured": 0, "disturbed": None,
         "cpu": RATES | {"name": "Measured CPU"}, "gpu": RATES | {"name": "Its GPU", "copies": copies},
     }  # fmt: skip
     kept.write_text(json.dumps(file))
@@ -357,7 +371,7 @@ def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> No
         assert browser.run("document.getElementById('cpu').value") == "this"
         chosen = "document.getElementById('cpu').selectedOptions[0].textContent"
         assert browser.run(chosen) == "This machine: Measured CPU, measured"
-        # 1,000 GFLOP at 1 GFLOPS.
+        # 1,000 GFLOP at 1 GFLOPS: the share of its peak that listed hardware is taken at.
         assert text(browser, "cpu-time") == "16 min 40 s"
         assert "as cuprous calibrate measured it" in text(browser, "sources")
         assert "Measured CPU takes" in browser.run("document.querySelector('#bars title').textContent")
@@ -365,7 +379,9 @@ def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> No
         # What no measurement knows is refused in words; hardware of the list knows it.
         browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         type_into(browser, "parallel", "0.5")
-        browser.until("document.getElementById('problem').textContent.includes('the parallel part does not go with')")
+        browser.until(
+            "document.getElementById('problem').textContent.includes('the parallel part cannot be combined with')"
+        )
         browser.run("document.getElementById('cpu').value = 'Core i7-10700K'")
         browser.run("document.getElementById('question').dispatchEvent(new Event('input'))")
         browser.until("!document.getElementById('problem').textContent")
@@ -375,7 +391,8 @@ def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> No
         browser.until(f"document.getElementById('cpu').selectedOptions.length && {chosen}.includes('Faster CPU')")
         # Measured elsewhere: like hardware of the list, with the cure.
         kept.write_text(json.dumps(file | {"host": "another"}))
-        browser.open(f"http://127.0.0.1:{server.port}/?cpu=this")
+        browser.failures.clear()
+        browser.open(f"http://127.0.0.1:{server.port}/?cpu=this&flops=1")
         browser.until("document.getElementById('sources').textContent.includes('it was measured on another')")
         assert ", measured" not in browser.run("document.getElementById('cpu').options[0].textContent")
         assert browser.failures == []
