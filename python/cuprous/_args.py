@@ -193,13 +193,13 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
     return out
 
 
-def write_exactly(out: Any, result: ndarray, name: str) -> ndarray:
+def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
     """As `write_out`, but the shapes must be equal (folds do not broadcast into `out`)."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if isinstance(target, ndarray) and target.shape != result.shape:
         raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
                          f"expected {result.shape}")  # fmt: skip
-    return write_out(out, result, name)
+    return write_out(out, result, name, casting)
 
 
 def truth_mask(where: Any) -> Any:

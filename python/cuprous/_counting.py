@@ -151,7 +151,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     )
 
 
-def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
+def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask holds.
 
     Raises:

@@ -198,13 +198,21 @@ def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
 
+#: The names of `require`'s requirements; only the orders mean something.
+_REQUIREMENTS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
+    "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always.
 
     Raises:
         ValueError: if both orders are asked for.
+        KeyError: for a requirement that NumPy does not have.
     """
-    words = {str(r).upper()[0] for r in ([requirements] if isinstance(requirements, str) else requirements or [])}
+    words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
     if words >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
     return convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
@@ -263,7 +271,7 @@ def arange(start: Any = None, stop: Any = None, step: Any = None, dtype: Any = N
         start, stop, step = (x.item() if isinstance(x, ndarray) else x for x in (start, stop, step))
     if step == 0:
         raise ZeroDivisionError("[arange] step must not be zero")
-    length = max(0, math.ceil((stop - start) / step))
+    length = _length(start, stop, step)
     if dtype is None:
         name = "int64" if all(isinstance(x, int) for x in (start, stop, step)) else _common_scalar(start, stop, step)
     else:
@@ -271,19 +279,30 @@ def arange(start: Any = None, stop: Any = None, step: Any = None, dtype: Any = N
     letter = _dtypes.kind(name)
     if letter == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
-    if letter in "iub" and all(isinstance(x, int) for x in (start, step)):
+    if letter == "b":  # the first two elements, each converted by itself
+        return _on_device(convert([bool(start), bool(start + step)][:length], "bool"), device)
+    if letter in "iu" and all(isinstance(x, int) for x in (start, step)):
         for x in (start, start + step)[:length]:
             if not _dtypes.lowest(name) <= x <= _dtypes.highest(name):
                 raise OverflowError(f"Python integer {x} out of bounds for {name}")
         result = _core.iota((length,), (step,), start)
         return _on_device(result if name == "int64" else _core.cast(result, name), device)
-    if letter in "iub":
+    if letter in "iu":
         # NumPy's fill: the first two elements are cast, the rest follow from their difference.
         first = int(start)
         return _on_device(_core.cast(_core.iota((length,), (int(start + step) - first,), first), name), device)
     delta = (start + step) - start
     result = _ramp(length, start, delta, name)
     return _on_device(result, device)
+
+
+def _length(start: Any, stop: Any, step: Any) -> int:
+    count = (stop - start) / step
+    if count != count:
+        raise ValueError("arange: cannot compute length")
+    if abs(count) >= 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    return max(0, math.ceil(count))
 
 
 def _common_scalar(*values: Any) -> str:

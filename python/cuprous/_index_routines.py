@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -152,9 +153,11 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     """One index array per axis as indices into the flattened array.
 
     Raises:
-        ValueError: if an index is out of bounds and the mode is "raise".
+        ValueError: if an index is out of bounds and the mode is "raise", and for more elements than int64 counts.
     """
     shape = as_shape(dims)
+    if math.prod(shape) >= 2**63:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     given = [array(m) for m in multi_index]
     if len(given) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")

@@ -43,9 +43,12 @@ def concatenate(
     """Arrays joined along an existing axis (None: flattened first).
 
     Raises:
-        ValueError: if there are none, or their other extents differ.
+        ValueError: if there are none, or their other extents differ, and for an `out` of another shape.
+        TypeError: for both `out` and `dtype`, and a cast that `casting` forbids.
     """
     check_rule(casting)
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     parts = _arrays(arrays)
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -85,6 +88,9 @@ def concatenate(
         if stop > start:
             _core.update(result[(*front, slice(start, stop))], part)
         start = stop
+    if isinstance(out, ndarray) and out.shape != result.shape:
+        kind = "dimensionality" if out.ndim != ndim else "shape"
+        raise ValueError(f"Output array has wrong {kind}: {out.shape} instead of {result.shape}")
     return write_out(out, result, "concatenate", casting)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -251,9 +252,9 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     """
     a = array(a)
     if axis is None:
-        return roll(a.reshape(-1), _total_shift(shift), 0).reshape(a.shape)
+        return roll(a.reshape(-1), sum(_shifts(shift)), 0).reshape(a.shape)
     axes = (axis,) if not isinstance(axis, Sequence) else tuple(axis)
-    shifts = (shift,) if not isinstance(shift, Sequence) else tuple(shift)
+    shifts = _shifts(shift)
     if len(shifts) != len(axes):
         if 1 not in (len(shifts), len(axes)):
             raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
@@ -261,7 +262,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     total: dict[int, int] = {}
     for s, i in zip(shifts, axes, strict=True):
         i = normalize_axis(i, a.ndim)
-        total[i] = total.get(i, 0) + operator.index(s)
+        total[i] = total.get(i, 0) + s
     result = a
     for i, s in total.items():
         n = a.shape[i]
@@ -275,8 +276,9 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     return a.copy("K") if result is a else result
 
 
-def _total_shift(shift: Any) -> int:
-    return operator.index(shift) if not isinstance(shift, Sequence) else sum(operator.index(s) for s in shift)
+def _shifts(shift: Any) -> tuple[int, ...]:
+    values = shift.tolist() if hasattr(shift, "tolist") else shift
+    return tuple(map(operator.index, values if isinstance(values, Sequence) else (values,)))
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> ndarray:
@@ -320,23 +322,24 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     return gather_flat(flat, _core.map("remainder", _core.iota((size,), (1,), 0), flat.size)).reshape(shape)
 
 
-def shape(a: ArrayLike) -> tuple[int, ...]:
-    """Extents of an array."""
-    return array(a).shape
+def shape(a: Any) -> tuple[int, ...]:
+    """Extents of an array. Nothing is copied to a device, so `a` may be what NumPy makes an array of."""
+    if isinstance(a, ndarray):
+        return a.shape
+    import numpy
+
+    return numpy.shape(a)
 
 
-def ndim(a: ArrayLike) -> int:
-    """Number of axes."""
-    return array(a).ndim
+def ndim(a: Any) -> int:
+    """Number of axes, of what `shape` takes."""
+    return len(shape(a))
 
 
-def size(a: ArrayLike, axis: Axes = None) -> int:
-    """Number of elements, in all or along axes."""
-    a = array(a)
-    result = 1
-    for i in normalize_axes(axis, a.ndim):
-        result *= a.shape[i]
-    return result
+def size(a: Any, axis: Axes = None) -> int:
+    """Number of elements, in all or along axes, of what `shape` takes."""
+    extents = shape(a)
+    return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
@@ -397,7 +400,7 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
     from cuprous._convert import convert
 
     check_rule(casting)
-    where = truth_mask(where)
+    where = truth_mask(bool(where) if isinstance(where, int | float) else where)
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
     source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)

@@ -80,9 +80,12 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
         if a.shape[-1] != b.shape[contracted]:
             raise ValueError(_misaligned(a, b, a.ndim - 1, contracted))
         result = tensordot(a, b, ((a.ndim - 1,), (contracted,)))
-    if isinstance(out, ndarray) and (out.shape != result.shape or out.dtype_name != result.dtype_name):
-        raise ValueError(f"[dot] output array is not acceptable: it has shape {out.shape} and dtype {out.dtype_name}, "
-                         f"expected {result.shape} and {result.dtype_name}")  # fmt: skip
+    if isinstance(out, ndarray):
+        if out.shape != result.shape or out.dtype_name != result.dtype_name:
+            raise ValueError(f"[dot] output array is not acceptable: it has shape {out.shape} and dtype "
+                             f"{out.dtype_name}, expected {result.shape} and {result.dtype_name}")  # fmt: skip
+        if not out.is_c_contiguous:
+            raise ValueError("[dot] output array is not acceptable: it must be C-contiguous")
     return write_out(out, result, "dot")
 
 

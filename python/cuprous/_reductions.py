@@ -46,7 +46,8 @@ def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
     if initial is not None:
         result = _core.map(ufunc, result, _core.full((), operand(initial), result.dtype_name)
                            if not isinstance(initial, ndarray) else initial)  # fmt: skip
-    return result if out is None else write_exactly(out, result, ufunc)
+    # As NumPy: what is reduced is converted to the dtype of `out` whatever it is; ptp subtracts elementwise.
+    return result if out is None else write_exactly(out, result, ufunc, "same_kind" if ufunc == "ptp" else "unsafe")
 
 
 def _discards_imaginary_parts() -> None:
@@ -250,7 +251,7 @@ def mean(
     result = total / _count(a, axes, keepdims, where)
     if result.dtype_name != returned:
         result = _core.cast(result, returned)
-    return result if out is None else write_exactly(out, result, "mean")
+    return result if out is None else write_exactly(out, result, "mean", "unsafe")
 
 
 def _spread(
@@ -294,7 +295,7 @@ def _spread(
         result = _core.map("sqrt", result)
     if result.dtype_name != returned:
         result = _core.cast(result, returned)
-    return result if out is None else write_exactly(out, result, name)
+    return result if out is None else write_exactly(out, result, name, "unsafe")
 
 
 def var(

@@ -130,6 +130,8 @@ def test_out_may_overlap(name: str) -> None:
         for j, probe in enumerate(list(_targets(start, value.shape))[:few]):
             if not np.can_cast(value.dtype, probe.dtype, "same_kind"):
                 continue
+            if name == "dot" and not probe.flags.c_contiguous:  # refused, as by NumPy
+                continue
             host, device = start.copy(), cp.asarray(start)
             np.copyto(list(_targets(host, value.shape))[j], value, casting="same_kind")
             out = list(_targets(device, value.shape))[j]

@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument(
         "--update", action="store_true", help="rewrite the lists; failures without a rule stay unexpected"
     )
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted")
     parser.add_argument("--stored", action="store_true", help="run nothing, take the results of the last run")
     options = parser.parse_args()
     unknown = set(options.suites) - set(SUITES)
@@ -53,7 +54,7 @@ def _results(suite: Suite, root: Path, options: argparse.Namespace) -> dict[str,
         if options.stored:
             return name, stored(root, file, BUILD / suite.name)
         start = time.monotonic()
-        results = run_file(suite, root, file, BUILD / suite.name)
+        results = run_file(suite, root, file, BUILD / suite.name, options.resume)
         failed = sum(r.outcome == "failed" for r in results)
         print(
             f"{suite.name}: {name}: {len(results)} run, {failed} failed, {time.monotonic() - start:.0f} s", flush=True
@@ -66,7 +67,9 @@ def _results(suite: Suite, root: Path, options: argparse.Namespace) -> dict[str,
 
 def _report(name: str, found: Comparison) -> None:
     for (file, test), results in found.unexpected.items():
-        error = " ".join(results[0].why.split())[:160]
+        why = results[0].why
+        # CuPy's comparison quotes the traceback of the only side that failed: its end says more.
+        error = " ".join((why.strip().splitlines()[-1] if "Traceback" in why else why).split())[:160]
         print(f"{name}: unexpected: {file}: {test} ({len(results)}), line {results[0].line}: {error}")
     for (file, test), (known, failed) in found.stale.items():
         print(f"{name}: stale: {file}: {test}: {known} listed, {failed} fail")

@@ -34,13 +34,13 @@ class PeerModule(pytest.Module):
     """A test module that is executed statement by statement."""
 
     def _getobj(self) -> ModuleType:
-        package = ".".join(self.path.with_suffix("").relative_to(ROOT).parts)
-        name = package.removeprefix("tests.")
-        if IMPORTER is None:
+        name = SUITE.module(self.path.with_suffix("").relative_to(ROOT))
+        if IMPORTER is None and name != self.path.stem:
             __import__(name)
             return sys.modules[name]
-        module = ModuleType("numpy." + name)
-        vars(module).update(__file__=str(self.path), __package__="numpy." + name.rpartition(".")[0])
+        module = ModuleType(name)
+        vars(module).update(__file__=str(self.path), __package__=name.rpartition(".")[0])
+        sys.modules[name] = module
         execute(self.path, module, IMPORTER)
         return module
 
@@ -51,10 +51,21 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return module
 
 
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir:
+    """Collects without importing the packages that hold the tests."""
+    directory: pytest.Dir = pytest.Dir.from_parent(parent, path=path)
+    return directory
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marks that CuPy's tests use."""
     for mark in ("slow", "multi_gpu", "parallel_threads", "parallel_threads_limit", "iterations", "thread_unsafe"):
         config.addinivalue_line("markers", mark)
+
+
+@pytest.fixture
+def initialize_from_pytest_config() -> None:
+    """What numba-cuda's own configuration file would define."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -81,18 +92,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.user_properties.append(("line", lines[-1] if lines else 0))
 
 
-_failed: dict[str, dict[str, Any]] = {}
+_rows: dict[str, dict[str, Any]] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Writes one row a test: failed if any phase failed."""
-    row = _failed.setdefault(report.nodeid, {"outcome": "passed"})
+    row = _rows.setdefault(report.nodeid, {"outcome": "passed", "seconds": 0.0})
+    row["seconds"] = round(row["seconds"] + report.duration, 3)
     if report.failed and row["outcome"] != "failed":
         row.update({"outcome": "failed", "why": str(report.longrepr)[-400:]}, **dict(report.user_properties))
     elif report.skipped and row["outcome"] == "passed":
         row["outcome"] = "skipped"
     if report.when == "teardown":
-        _write(id=_inside(report.nodeid), **_failed.pop(report.nodeid))
+        _write(id=_inside(report.nodeid), **_rows.pop(report.nodeid))
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

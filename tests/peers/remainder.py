@@ -52,7 +52,7 @@ class Remainder:
                 reason = match[1]
             elif line.strip():
                 if not line.startswith("    "):
-                    file, line = line.strip().split(": ", 1)
+                    file, _, line = line.strip().partition(":")
                 for name, count in _ENTRY.findall(line.strip()):
                     self.reasons[reason][file, name] += int(count or 1)
         return self

@@ -15,7 +15,7 @@ from tests.peers.suites import Suite
 #: Seconds without a finished test after which the running one counts as hanging.
 PATIENCE = 120
 PYTEST = """-m pytest -p tests.peers.plugin -p no:cacheprovider -p no:xdist --import-mode=importlib
-    -o addopts= -o xfail_strict=true -W ignore --tb=short -q -q --continue-on-collection-errors"""
+    -o addopts= -o xfail_strict=true -W ignore --tb=native --assert=plain -q -q --continue-on-collection-errors"""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,14 @@ class Result:
     line: int = 0
 
 
-def run_file(suite: Suite, root: Path, file: Path, build: Path) -> list[Result]:
-    """Returns the results of all tests of a file."""
+def run_file(suite: Suite, root: Path, file: Path, build: Path, resume: bool = False) -> list[Result]:
+    """Returns the results of all tests of a file; with `resume` those that an earlier run has finished are not run."""
     results = _store(root, file, build)
     results.parent.mkdir(parents=True, exist_ok=True)
-    results.unlink(missing_ok=True)
+    if not resume:
+        results.unlink(missing_ok=True)
+    elif any("finished" in row for row in _rows(results)):
+        return stored(root, file, build)
     environment = {**os.environ, "PEERS_SUITE": suite.name, "PEERS_RESULTS": str(results)}
     command = [sys.executable, *PYTEST.split(), *suite.options, "--rootdir", str(root), "-c", os.devnull, str(file)]
     while True:

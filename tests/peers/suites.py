@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +32,16 @@ class Suite:
     files: Callable[[Path], list[Path]]
     bind: Callable[[Path], Any]
     missing: str
-    options: tuple[str, ...] = field(default=())
+    #: What of a file's path is no part of its module's name, and what stands there instead.
+    prefix: tuple[str, str] = ("", "")
+    #: Further options of pytest.
+    options: tuple[str, ...] = ()
+
+    def module(self, path: Path) -> str:
+        """Returns the name under which a test file, given below the root, is imported."""
+        name = ".".join(path.parts)
+        old, new = self.prefix
+        return new + name.removeprefix(old)
 
     @property
     def remainder(self) -> Path:
@@ -85,8 +96,6 @@ def _cupy_kernel_files(root: Path) -> list[Path]:
 
 
 def _bind_cupy(root: Path) -> None:
-    import sys
-
     import cuprous
     from tests.peers.binding import Finder
 
@@ -113,15 +122,75 @@ def _package(name: str) -> ModuleType:
     return module
 
 
-FETCH_CUPY = "clone https://github.com/cupy/cupy and name the folder: CUPY=/path/to/cupy"
+# --- numba-cuda
+
+
+def _numba_files(root: Path) -> list[Path]:
+    tests = root / "numba_cuda/numba/cuda/tests"
+    return [f for folder in ("cudapy", "cudadrv", "doc_examples") for f in sorted((tests / folder).glob("test_*.py"))]
+
+
+def _bind_numba(root: Path) -> None:
+    from tests.peers.binding import Finder
+
+    numba, utils = _package("numba"), ModuleType("numba.cuda.utils")
+    vars(utils)["PYVERSION"] = sys.version_info[:2]
+    aliases = {
+        "numba.cuda": "cuprous.cuda",
+        "numba.cuda.core.config": "cuprous.cuda.config",
+        "numba.cuda.core.errors": "cuprous.cuda.errors",
+        "numba.core.errors": "cuprous.cuda.errors",
+    }
+    theirs = root / "numba_cuda/numba/cuda"
+    own = {"numba.cuda.testing": theirs / "testing", "numba.cuda.tests": theirs / "tests"}
+    lent = {"numba": numba, "numba.cuda.utils": utils} | {n: _package(n) for n in ("numba.core", "numba.cuda.core")}
+    sys.meta_path.insert(0, Finder(aliases, own, lent, faces=False))
+    cuda = importlib.import_module("numba.cuda")
+    vars(cuda)["HAS_NUMBA"] = False
+    vars(numba)["types"] = cuda.types
+    for name in ("utils", "core.config", "core.errors", "testing", "tests.support"):
+        importlib.import_module(f"numba.cuda.{name}")
+
+
+# --- PyCUDA
+
+
+def _pycuda_files(root: Path) -> list[Path]:
+    return [root / f"test/test_{name}.py" for name in ("cumath", "driver", "gpuarray")]
+
+
+def _bind_pycuda(root: Path) -> None:
+    from tests.peers.binding import Finder
+
+    sys.meta_path.insert(0, Finder({"pycuda": "cuprous.pycuda"}, {}, {}, faces=False))
+    # Without a GPU too, all tests run.
+    vars(importlib.import_module("pycuda.tools"))["mark_cuda_test"] = lambda test: test
+
+
+def _fetch(variable: str) -> str:
+    return f"`make peers` fetches it, or name a copy: {variable}=/path"
+
+
 _find_cupy = _from_variable("CUPY", "tests/cupy_tests")
+
+#: Tests that want many GiB of memory.
+NOT_HUGE = ("-k", "not HugeArrays and not 32BitBoundary and not asnumpy_blocking and not BigArray")
 
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, ""),
-        Suite("cupy", _find_cupy, _cupy_files, _bind_cupy, FETCH_CUPY),
-        Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupy, FETCH_CUPY),
-        Suite("cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy, FETCH_CUPY),
+        Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, "", ("", "numpy.")),
+        Suite("cupy", _find_cupy, _cupy_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
+        Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
+        Suite("cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
+        Suite(
+            "numba",
+            _from_variable("NUMBA_CUDA", "numba_cuda"),
+            _numba_files,
+            _bind_numba,
+            _fetch("NUMBA_CUDA"),
+            ("numba_cuda.", ""),
+        ),
+        Suite("pycuda", _from_variable("PYCUDA", "test"), _pycuda_files, _bind_pycuda, _fetch("PYCUDA"), ("test.", "")),
     )
 }
