@@ -121,9 +121,27 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 
 def check_casting(source: str, target: str, casting: str, what: str) -> None:
-    """Raises TypeError unless `source` casts to `target` under that rule."""
-    if source != target and not _core.can_cast(source, target, casting):
+    """Raises TypeError unless `source` casts to `target` under that rule; warns if imaginary parts are lost."""
+    if source == target:
+        return
+    if not _core.can_cast(source, target, casting):
         raise TypeError(f"Cannot cast {what} from dtype('{source}') to dtype('{target}') with casting rule '{casting}'")
+    warn_of_lost_parts(source, target)
+
+
+def warn_of_lost_parts(source: str, target: str) -> None:
+    """Gives NumPy's ComplexWarning, at the caller's line, if a cast drops imaginary parts."""
+    if not source.startswith("complex") or _dtypes.kind(target) in "cb":
+        return
+    import sys
+    import warnings
+
+    from numpy.exceptions import ComplexWarning
+
+    level = 1
+    while str(sys._getframe(level).f_globals.get("__name__")).startswith("cuprous."):
+        level += 1
+    warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=level + 1)
 
 
 def astype(a: ndarray, dtype: str) -> ndarray:
@@ -265,6 +283,7 @@ def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
 def cast_in_order(a: ndarray, dtype: str, order: str | None) -> ndarray:
     """A cast copy in a memory order ("C", "F", "A" or "K", the last two of the uncast array)."""
     letter = order_letter(order)
+    warn_of_lost_parts(a.dtype_name, dtype)
     return with_order(_core.cast(a, dtype), fortran_or_c(a) if letter == "A" else letter)
 
 

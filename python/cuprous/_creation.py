@@ -19,6 +19,7 @@ from cuprous._args import (
     ndarray,
     normalize_axis,
     order_letter,
+    warn_of_lost_parts,
 )  # fmt: skip
 from cuprous._args import with_order as _with_order
 from cuprous._convert import check_range, convert
@@ -195,6 +196,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
     """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
     x, name = array(x), _dtypes.name_of(dtype)
+    warn_of_lost_parts(x.dtype_name, name)
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
 

@@ -32,6 +32,7 @@ from cuprous._args import (
     is_scalar,
     ndarray,
     unsupported,
+    warn_of_lost_parts,
     with_order,
     write_out,
 )
@@ -47,6 +48,8 @@ def astype(
     mine = self.dtype_name
     if casting != "unsafe":
         check_casting(mine, name, casting, "array data")
+    elif order == "K":  # cast_in_order warns itself
+        warn_of_lost_parts(mine, name)
     if subok is not True:
         operator.index(subok)  # checked as NumPy does; there are no subclasses to pass on
     if name == mine:

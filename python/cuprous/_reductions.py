@@ -20,6 +20,7 @@ from cuprous._args import (
     operand,
     sum_dtype,
     truth_mask,
+    warn_of_lost_parts,
     write_exactly,
 )  # fmt: skip
 
@@ -50,14 +51,6 @@ def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
     return result if out is None else write_exactly(out, result, ufunc, "same_kind" if ufunc == "ptp" else "unsafe")
 
 
-def _discards_imaginary_parts() -> None:
-    import warnings
-
-    from numpy.exceptions import ComplexWarning
-
-    warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=4)
-
-
 def _total(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
 ) -> ndarray:
@@ -67,8 +60,7 @@ def _total(
     name = a.dtype_name
     wide = _dtypes.accumulator(name) if dtype is out is None else sum_dtype(name, dtype, out)
     if wide != name:
-        if name.startswith("complex") and not wide.startswith("complex"):
-            _discards_imaginary_parts()
+        warn_of_lost_parts(name, wide)
         a = _core.cast(a, wide)
     if where is not True:
         a = _masked(a, where, empty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -62,3 +63,30 @@ def test_as_numpy(name: str) -> None:
         assert_same(found, np.asarray(expected))
     else:
         assert found == expected
+
+
+_I = {"complex": lambda xp: xp.ones(3) * 1j, "empty": lambda xp: xp.zeros((0, 2), complex)}
+LOSSES: dict[str, Callable[[Any, Any], Any]] = {
+    "astype": lambda xp, x: x.astype("float64"),
+    "astype of integers": lambda xp, x: x.astype("uint8", order="C"),
+    "the function astype": lambda xp, x: xp.astype(x, xp.dtype("float32")),
+    "array": lambda xp, x: xp.array(x, dtype="float64"),
+    "out": lambda xp, x: xp.add(x, 1, out=xp.zeros(x.shape), casting="unsafe"),
+    "concatenate": lambda xp, x: xp.concatenate([x], out=xp.zeros(x.shape), casting="unsafe"),
+    "copyto": lambda xp, x: xp.copyto(xp.zeros(x.shape), x, casting="unsafe"),
+    "sum": lambda xp, x: xp.sum(x, dtype="float64"),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("operand", _I)
+def test_lost_imaginary_parts_are_warned_of(name: str, operand: str) -> None:
+    for xp in (np, cp):
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part") as found:
+            LOSSES[name](xp, _I[operand](xp))
+        if xp is cp:
+            assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _I[operand](cp).astype(bool)
+        _I[operand](cp).astype("complex64")

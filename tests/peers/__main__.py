@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.peers.remainder import Comparison, Remainder, compare, updated
-from tests.peers.session import Result, run_file, stored
+from tests.peers.session import Result, run, stored
 from tests.peers.suites import SUITES, Suite
 
 BUILD = Path("build/peers/results")
@@ -20,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"by default all: {', '.join(SUITES)}")
     parser.add_argument("--only", default="", help="run only files whose path contains this")
-    parser.add_argument("--jobs", type=int, default=1, help="files that run at the same time")
+    parser.add_argument("--jobs", type=int, default=1, help="folders that run at the same time")
     parser.add_argument(
         "--update", action="store_true", help="rewrite the lists; failures without a rule stay unexpected"
     )
@@ -47,22 +48,27 @@ def main() -> int:
 
 
 def _results(suite: Suite, root: Path, options: argparse.Namespace) -> dict[str, list[Result]]:
-    files = [f for f in suite.files(root) if options.only in str(f.relative_to(root))]
+    folders: dict[str, list[Path]] = {}
+    for file in suite.files(root):
+        if options.only in str(file.relative_to(root)):
+            folders.setdefault(str(file.parent.relative_to(root)), []).append(file)
+    build = BUILD / suite.name
 
-    def run(file: Path) -> tuple[str, list[Result]]:
-        name = str(file.relative_to(root).with_suffix(""))
-        if options.stored:
-            return name, stored(root, file, BUILD / suite.name)
+    def one(folder: str) -> dict[str, list[Result]]:
+        store = build / f"{folder.replace(os.sep, '.')}.jsonl"
         start = time.monotonic()
-        results = run_file(suite, root, file, BUILD / suite.name, options.resume)
-        failed = sum(r.outcome == "failed" for r in results)
-        print(
-            f"{suite.name}: {name}: {len(results)} run, {failed} failed, {time.monotonic() - start:.0f} s", flush=True
-        )
-        return name, results
+        if not options.stored:
+            run(suite, root, folders[folder], store, options.resume)
+        results = stored(store)
+        if not options.stored:
+            failed = sum(r.outcome == "failed" for rows in results.values() for r in rows)
+            count = sum(map(len, results.values()))
+            print(f"{suite.name}: {folder}: {count} run, {failed} failed, {time.monotonic() - start:.0f} s", flush=True)
+        return results
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        return dict(pool.map(run, files))
+        results = {file: rows for found in pool.map(one, folders) for file, rows in found.items()}
+    return {file: rows for file, rows in results.items() if options.only in file}
 
 
 def _report(name: str, found: Comparison) -> None:

@@ -26,8 +26,9 @@ def _write(**row: Any) -> None:
         out.write(json.dumps(row) + "\n")
 
 
-def _inside(nodeid: str) -> str:
-    return nodeid.partition("::")[2]
+def _inside(nodeid: str) -> tuple[str, str]:
+    file, _, test = nodeid.partition("::")
+    return file.removesuffix(".py"), test
 
 
 class PeerModule(pytest.Module):
@@ -71,13 +72,15 @@ def initialize_from_pytest_config() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what an earlier process of this file has finished."""
     if RESULTS.exists():
-        done = {json.loads(line).get("id") for line in RESULTS.read_text().splitlines()}
+        rows = [json.loads(line) for line in RESULTS.read_text().splitlines()]
+        done = {(row["file"], row["id"]) for row in rows if "id" in row}
         items[:] = [item for item in items if _inside(item.nodeid) not in done]
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Notes the test that would be to blame for a crash."""
-    _write(start=_inside(nodeid))
+    file, test = _inside(nodeid)
+    _write(file=file, start=test)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -104,13 +107,15 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     elif report.skipped and row["outcome"] == "passed":
         row["outcome"] = "skipped"
     if report.when == "teardown":
-        _write(id=_inside(report.nodeid), **_rows.pop(report.nodeid))
+        file, test = _inside(report.nodeid)
+        _write(file=file, id=test, **_rows.pop(report.nodeid))
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """A file that cannot be collected is a failure of its own."""
     if report.failed:
-        _write(id=_inside(report.nodeid) or "(import)", outcome="failed", why=str(report.longrepr)[-1500:])
+        file, test = _inside(report.nodeid)
+        _write(file=file, id=test or "(import)", outcome="failed", why=str(report.longrepr)[-1500:])
 
 
 def pytest_sessionfinish() -> None:

@@ -1,4 +1,4 @@
-"""Runs one file of a suite in processes of its own: a crash or a hang costs one test."""
+"""Runs the files of a folder in a process of their own, again after a crash or a hang: that costs one test."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.peers.suites import Suite
 
@@ -28,52 +29,50 @@ class Result:
     line: int = 0
 
 
-def run_file(suite: Suite, root: Path, file: Path, build: Path, resume: bool = False) -> list[Result]:
-    """Returns the results of all tests of a file; with `resume` those that an earlier run has finished are not run."""
-    results = _store(root, file, build)
-    results.parent.mkdir(parents=True, exist_ok=True)
+def run(suite: Suite, root: Path, files: list[Path], store: Path, resume: bool = False) -> None:
+    """Runs test files and appends a row for each test to `store`; with `resume` tests that have a row are left out."""
+    store.parent.mkdir(parents=True, exist_ok=True)
     if not resume:
-        results.unlink(missing_ok=True)
-    elif any("finished" in row for row in _rows(results)):
-        return stored(root, file, build)
-    environment = {**os.environ, "PEERS_SUITE": suite.name, "PEERS_RESULTS": str(results)}
-    command = [sys.executable, *PYTEST.split(), *suite.options, "--rootdir", str(root), "-c", os.devnull, str(file)]
+        store.unlink(missing_ok=True)
+    environment = {**os.environ, "PEERS_SUITE": suite.name, "PEERS_RESULTS": str(store)}
+    command = [sys.executable, *PYTEST.split(), *suite.options, "--rootdir", str(root), "-c", os.devnull]
     while True:
-        with results.with_suffix(".log").open("a") as log:
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-            hung = _wait(process, results)
-        rows = _rows(results)
+        before = len(_rows(store))
+        with store.with_suffix(".log").open("a") as log:
+            process = subprocess.Popen([*command, *map(str, files)], env=environment, stdout=log, stderr=log)
+            hung = _wait(process, store)
+        rows = _rows(store)[before:]
         if any("finished" in row for row in rows):
-            break
-        running = rows[-1].get("start") if rows else None
-        how = "hangs" if hung else f"ends the process with exit status {process.returncode}"
-        with results.open("a") as out:
-            out.write(json.dumps({"id": running or "(import)", "outcome": "failed", "why": how, "line": 0}) + "\n")
+            return
+        running = rows[-1] if rows and "start" in rows[-1] else None
         if running is None:
-            break
-    return stored(root, file, build)
+            raise RuntimeError(f"pytest ended with status {process.returncode}; see {store.with_suffix('.log')}")
+        how = "hangs" if hung else f"ends the process with exit status {process.returncode}"
+        row = {"file": running["file"], "id": running["start"], "outcome": "failed", "why": how}
+        with store.open("a") as out:
+            out.write(json.dumps(row) + "\n")
 
 
-def stored(root: Path, file: Path, build: Path) -> list[Result]:
-    """Returns the results of the last run of a file."""
-    rows = [row for row in _rows(_store(root, file, build)) if "id" in row]
-    return [Result(row["id"], row["outcome"], row.get("why", ""), int(row.get("line", 0))) for row in rows]
+def stored(store: Path) -> dict[str, list[Result]]:
+    """Returns the results in a store by file."""
+    results: dict[str, list[Result]] = {}
+    for row in _rows(store):
+        if "id" in row:
+            result = Result(row["id"], row["outcome"], row.get("why", ""), row.get("line", 0))
+            results.setdefault(row["file"], []).append(result)
+    return results
 
 
-def _store(root: Path, file: Path, build: Path) -> Path:
-    return build / f"{file.relative_to(root).with_suffix('')}.jsonl".replace(os.sep, ".")
+def _rows(store: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
 
 
-def _rows(results: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-
-
-def _wait(process: subprocess.Popen[bytes], results: Path) -> bool:
+def _wait(process: subprocess.Popen[bytes], store: Path) -> bool:
     """Waits for the end of the process. Returns true if it was ended because nothing happened any more."""
     seen, since = -1, time.monotonic()
     while process.poll() is None:
         time.sleep(0.05)
-        size = results.stat().st_size if results.exists() else 0
+        size = store.stat().st_size if store.exists() else 0
         if size != seen:
             seen, since = size, time.monotonic()
         elif time.monotonic() - since > PATIENCE:

@@ -81,8 +81,10 @@ def _bind_numpy(root: Path) -> Any:
 
 
 def _cupy_files(root: Path) -> list[Path]:
-    # cuda_tests and core_tests/fusion_tests test CuPy's driver layer and its fusion; kernels are a suite of their own.
-    out = ("cuda_tests", "testing_tests", "fusion_tests", "test_raw.py", "test_elementwise.py", "test_reduction.py")
+    # Not CuPy's driver layer, fusion and internals, nor files of which each test needs a GPU; kernels are a suite
+    out = ("cuda_tests", "testing_tests", "fusion_tests", "test_raw.py", "test_elementwise.py", "test_reduction.py",
+           "test_mdspan.py", "test_internal.py", "test_cub_reduction.py", "test_callback.py", "test_cache.py",
+           "test_include.py", "test_cublas.py", "test_carray.py", "test_function.py")  # fmt: skip
     files = sorted((root / "tests/cupy_tests").rglob("test_*.py"))
     return [f for f in files if not set(f.parts) & set(out)]
 

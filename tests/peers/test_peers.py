@@ -14,7 +14,7 @@ import cuprous as cp
 from tests.peers.binding import Finder, execute
 from tests.peers.numpy_names import importer
 from tests.peers.remainder import Remainder, compare, key_of, updated
-from tests.peers.session import Result, run_file
+from tests.peers.session import Result, run, stored
 from tests.peers.suites import SUITES
 
 
@@ -108,7 +108,8 @@ def test_numpy(file: str, tmp_path: Path) -> None:
         pytest.skip("the list is about another version of NumPy")
     root = suite.find()
     assert root is not None
-    found = compare({file: run_file(suite, root, root / f"{file}.py", tmp_path)}, remainder)
+    run(suite, root, [root / f"{file}.py"], tmp_path / "results.jsonl")
+    found = compare(stored(tmp_path / "results.jsonl"), remainder)
     assert found.passed > 5
     assert not found.unexpected
     assert not found.stale
