@@ -124,9 +124,12 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
     """Indices into a flattened array as one index array per axis.
 
     Raises:
-        ValueError: if an index is out of bounds.
+        ValueError: if an index is out of bounds, and for more elements than int64 counts.
     """
     index, dims = array(indices), as_shape(shape)
+    if math.prod(dims) >= 2**63:
+        raise ValueError("dimensions are too large; arrays and shapes with a total size greater than 'intp' are not "
+                         "supported.")  # fmt: skip
     if _dtypes.kind(index.dtype_name) not in "biu":
         raise TypeError("only int indices permitted")
     index = astype(index, "int64")
@@ -386,7 +389,7 @@ class _Grid:
 
 def _line(s: slice) -> ndarray:
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
-    if isinstance(step, complex):
+    if isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c":
         return _creation.linspace(start, s.stop, int(abs(step)))
     return _creation.arange(start, s.stop, step)
 

@@ -60,6 +60,8 @@ def kaiser(M: float, beta: float) -> ndarray:
 
 
 def _bit_weights(bitorder: str) -> list[int]:
+    if not isinstance(bitorder, str):
+        raise TypeError(f"'order' must be 'little' or 'big', not {type(bitorder).__name__}")
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     return [1 << i for i in (range(7, -1, -1) if bitorder == "big" else range(8))]

@@ -21,7 +21,7 @@ PACKAGES = ("linalg", "fft", "random", "lib", "lib.stride_tricks", "lib.array_ut
 def host(value: Any) -> Any:
     """Returns `value` with Cuprous arrays, also those in containers, as NumPy arrays."""
     if isinstance(value, cuprous.ndarray):
-        return cuprous.asnumpy(value)
+        return cuprous.asnumpy(value)[()]
     if type(value) in (list, tuple):
         return type(value)(host(v) for v in value)
     if type(value) is dict:
@@ -63,6 +63,19 @@ def on_host(function: Any) -> Any:
     return assertion
 
 
+class Function:
+    """A function of Cuprous that is no method where a class holds it, as NumPy's, which are not written in Python."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
 class Namespace(ModuleType):
     """One module of NumPy with names from Cuprous."""
 
@@ -84,7 +97,11 @@ class Namespace(ModuleType):
             check = isinstance(value, FunctionType) and name.startswith("assert") and not name.startswith(raises)
             return on_host(value) if check else value
         ours = self._ours(value, name)
-        return Ufunc(ours) if isinstance(value, numpy.ufunc) and ours is not value else ours
+        if ours is value:
+            return value
+        if isinstance(value, numpy.ufunc):
+            return Ufunc(ours)
+        return Function(ours) if isinstance(ours, FunctionType) and not isinstance(value, FunctionType) else ours
 
     def _ours(self, value: Any, name: str) -> Any:
         package = self.__name__.partition(".")[2]

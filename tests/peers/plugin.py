@@ -118,6 +118,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
         _write(file=file, id=test or "(import)", outcome="failed", why=str(report.longrepr)[-1500:])
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(exitstatus: int) -> None:
     """Tells a finished session from a crashed one."""
-    _write(finished=True)
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+        _write(finished=True)

@@ -103,6 +103,8 @@ def _bind_cupy(root: Path) -> None:
 
     internal = ModuleType("cupy._core.internal")
     vars(internal)["prod"] = math.prod  # cupy.testing makes its arrays with it
+    util = ModuleType("cupy._util")
+    vars(util)["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})  # marks of tests name it
     core = _package("cupy._core")
     vars(core).update(ndarray=cuprous.ndarray, array=cuprous.array)
     aliases = {
@@ -113,7 +115,7 @@ def _bind_cupy(root: Path) -> None:
     }
     own = {"cupy.testing": root / "cupy/testing", "cupy_tests": root / "tests/cupy_tests"}
     lent = {n: _package(n) for n in ("cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.api")}
-    lent |= {"cupy._core": core, "cupy._core.internal": internal}
+    lent |= {"cupy._core": core, "cupy._core.internal": internal, "cupy._util": util}
     sys.meta_path.insert(0, Finder(aliases, own | {"cupyx_tests": root / "tests/cupyx_tests"}, lent))
     import cupy.testing  # noqa: F401
 
