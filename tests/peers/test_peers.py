@@ -92,8 +92,13 @@ def test_names_of_numpy() -> None:
     numpy = importer("numpy")
     assert isinstance(numpy.ones(2), cp.ndarray)
     assert isinstance(numpy.add([1, 2], numpy.ones(2)), cp.ndarray)
-    assert importer("numpy.linalg", names=("inv",)).inv is cp.linalg.inv
-    assert importer("numpy._core.numeric", names=("ones",)).ones is cp.ones
+    for module, name, argument in (("numpy.linalg", "inv", numpy.ones((1, 1))), ("numpy._core.numeric", "ones", 3)):
+        assert isinstance(getattr(importer(module, names=(name,)), name)(argument), cp.ndarray)
+
+    class Holder:
+        array = numpy.array
+
+    assert Holder().array([1, 2, 3]).shape == (3,), "a function in a class is not bound"
     assert numpy.exceptions.AxisError is np.exceptions.AxisError
     numpy.testing.assert_equal([cp.arange(3)], [np.arange(3)])
     with pytest.raises(AssertionError):
