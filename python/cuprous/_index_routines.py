@@ -133,9 +133,11 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
     if _dtypes.kind(index.dtype_name) not in "biu":
         raise TypeError("only int indices permitted")
     index = astype(index, "int64")
-    size = 1
-    for n in dims:
-        size *= n
+    size = math.prod(dims)
+    if math.prod(n or 1 for n in dims) >= 1 << 63:
+        raise ValueError(
+            "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
+        )
     if index.size:
         for extreme in (int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))):
             if not 0 <= extreme < size:
@@ -172,6 +174,8 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     result: Any = 0
     stride = 1
     axes = list(zip(parts, shape, modes, strict=True))
+    if math.prod(n or 1 for n in shape) >= 1 << 63:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     for part, n, how in axes if order == "F" else reversed(axes):
         if how == "wrap":
             part = part % n

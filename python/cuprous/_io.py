@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import struct
 import tokenize
 import zlib
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ def _damage() -> Iterator[None]:
     """What NumPy lets through of damaged files becomes ValueError."""
     try:
         yield
-    except (tokenize.TokenError, zlib.error) as error:
+    except (tokenize.TokenError, zlib.error, OverflowError, struct.error) as error:
         raise ValueError(f"[load] the file is damaged: {error}") from error
 
 

@@ -40,6 +40,13 @@ def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
+def _width(value: Any) -> int:
+    width = operator.index(value)
+    if width < 0:
+        raise ValueError("index can't contain negative values")
+    return width
+
+
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
     """An array extended at its edges.
 
@@ -54,9 +61,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         ValueError: for negative widths, unknown modes and arguments that the mode does not have.
     """
     a = _as_array(array)
-    widths = _pairs(pad_width, a.ndim, operator.index)
-    if any(w < 0 for pair in widths for w in pair):
-        raise ValueError("index can't contain negative values")
+    widths = _pairs(pad_width, a.ndim, _width)
     if callable(mode):
         return _by_function(a, widths, mode, kwargs)
     if mode not in (*_EDGES, *_ARGUMENTS, "empty"):

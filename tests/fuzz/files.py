@@ -380,7 +380,6 @@ def main() -> int:
     total: Counter[str] = Counter()
     for note in notes:
         total.update(json.loads(note))
-    print("\n".join(failures), file=sys.stderr)
     print("; ".join(f"{name} {count}" for name, count in sorted(total.items())))
     print(f"{args.files} files: {len(failures)} failed; {time.monotonic() - start:.0f} s")
     return 1 if failures else 0

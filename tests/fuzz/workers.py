@@ -35,8 +35,8 @@ def run_worker(cases: Iterable[int], case: Callable[[int], str | None], progress
 
 
 def run_in_workers(module: str, first: int, count: int, chunk: int) -> tuple[list[str], list[str]]:
-    """Runs the cases of a module that takes `--worker FIRST COUNT PROGRESS`. Returns a line for each case that failed,
-    and the other lines that workers printed."""
+    """Runs the cases of a module that takes `--worker FIRST COUNT PROGRESS`. Prints and returns a line for each case that
+    failed, and returns the other lines that workers printed."""
     failures: list[str] = []
     notes: list[str] = []
     end = first + count
@@ -46,14 +46,17 @@ def run_in_workers(module: str, first: int, count: int, chunk: int) -> tuple[lis
             line = [sys.executable, "-m", module, "--worker", str(first), str(min(chunk, end - first)), progress.name]
             env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
             done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-            for text in done.stdout.splitlines():
-                (failures if text.startswith("case ") else notes).append(text)
+            found = [text for text in done.stdout.splitlines() if text.startswith("case ")]
+            notes += [text for text in done.stdout.splitlines() if not text.startswith("case ")]
             at = Path(progress.name).read_text().strip()
-            if at == "done":
-                first += chunk
-                continue
             if not at:
                 raise RuntimeError(f"the worker did not start:\n{done.stdout}{done.stderr}")
-            failures.append(f"case {at}: the process ended with {done.returncode}\n{done.stderr[-3000:]}")
-            first = int(at) + 1
+            if at == "done":
+                first += chunk
+            else:
+                found.append(f"case {at}: the process ended with {done.returncode}\n{done.stderr[-3000:]}")
+                first = int(at) + 1
+            for text in found:
+                print(text, file=sys.stderr, flush=True)
+            failures += found
     return failures, notes

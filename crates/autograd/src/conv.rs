@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_core::convolution::{Geometry, Part};
-use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, ReduceOp, Result, Saved, Scalar};
+use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Saved, Scalar};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
@@ -101,8 +101,9 @@ struct Work<'a> {
     geometry: &'a Geometry,
 }
 
+/// Their product; what is too large for a number is too large for an array, too.
 fn extent(all: &[i64]) -> i64 {
-    all.iter().product()
+    all.iter().fold(1i64, |product, &n| product.saturating_mul(n))
 }
 
 /// Some dimensions one behind the other.
@@ -200,19 +201,19 @@ impl Work<'_> {
     }
 
     /// All windows of a padded input (N, C, …) as a view (N, groups, C / groups, kernel…, output…).
-    fn windows(&self, padded: &Array) -> Array {
+    fn windows(&self, padded: &Array) -> Result<Array> {
         let (g, own) = (self.geometry, &padded.layout);
         let channels = own.shape[1] / g.groups;
         let shape = dims(&[&[own.shape[0], g.groups, channels], &g.kernel, &g.output]);
         let mut strides: Dims = smallvec![own.strides[0], own.strides[1] * channels, own.strides[1]];
-        strides.extend((0..self.rank()).map(|k| own.strides[2 + k] * g.dilation[k]));
-        strides.extend((0..self.rank()).map(|k| own.strides[2 + k] * g.stride[k]));
-        padded.view(own.with(&shape, &strides, own.offset))
+        strides.extend((0..self.rank()).map(|k| own.strides[2 + k].saturating_mul(g.dilation[k])));
+        strides.extend((0..self.rank()).map(|k| own.strides[2 + k].saturating_mul(g.stride[k])));
+        Ok(padded.view(Layout::try_new(own.dtype, &shape, &strides, own.offset)?))
     }
 
     /// Images that are worked on together.
     fn images(&self, n: i64, channels: i64, size: usize) -> i64 {
-        let each = channels * extent(&self.geometry.kernel) * extent(&self.geometry.output) * size as i64;
+        let each = extent(&[channels, extent(&self.geometry.kernel), extent(&self.geometry.output), size as i64]);
         (COLUMNS / each.max(1)).clamp(1, n.max(1))
     }
 
@@ -224,10 +225,10 @@ impl Work<'_> {
             Part::Input => b.shape()[1] * self.geometry.groups,
             Part::Weight => b.shape()[1],
         };
-        let elements = a.shape()[0] * channels * extent(&self.geometry.kernel) * extent(&self.geometry.output);
+        let elements = extent(&[a.shape()[0], channels, extent(&self.geometry.kernel), extent(&self.geometry.output)]);
         let exact = a.dtype() == DType::F64 || a.dtype() == DType::F32 && !self.geometry.tf32;
         let most = if exact { SMALL_EXACT } else { SMALL };
-        self.engine.name() != "cpu" && elements * a.dtype().size() as i64 <= most
+        self.engine.name() != "cpu" && elements.saturating_mul(a.dtype().size() as i64) <= most
     }
 
     /// Does each output channel see one input channel alone, and each input channel one output channel?
@@ -287,7 +288,7 @@ impl Work<'_> {
         let w = self.matrices(w)?;
         let [rows, inner] = [w.shape()[1], w.shape()[2]];
         let columns = extent(&self.geometry.output);
-        let windows = self.windows(padded);
+        let windows = self.windows(padded)?;
         if self.merged(n) {
             let windows = self.reshape(&self.images_inside(&windows), &[groups, inner, n * columns])?;
             let y = self.engine.dot(&w, &windows)?;
@@ -308,7 +309,7 @@ impl Work<'_> {
 
     /// One multiplication for each element of the kernel, all of them fused.
     fn depthwise(&self, padded: &Array, w: &Array) -> Result<Array> {
-        let windows = self.windows(padded);
+        let windows = self.windows(padded)?;
         let shape = dims(&[&padded.shape()[..2], &self.geometry.output]);
         let mut sum: Option<Array> = None;
         for place in places(&self.geometry.kernel) {
@@ -416,7 +417,7 @@ impl Work<'_> {
     /// Adds columns (or, channel by channel, `y` times the weights) to where their windows lie.
     fn spread(&self, padded: &Array, columns: Option<Array>, y: &Array, w: &Array) -> Result<()> {
         let (g, r, n) = (self.geometry, self.rank(), padded.shape()[0]);
-        let windows = self.windows(padded);
+        let windows = self.windows(padded)?;
         let columns = match columns {
             Some(c) => Some(self.split(&c, n)?),
             None => None,
@@ -461,7 +462,7 @@ impl Work<'_> {
         }
         let padded = self.padded(x)?;
         if self.is_depthwise(&shape) {
-            let windows = self.windows(&padded);
+            let windows = self.windows(&padded)?;
             let r = self.rank();
             // (C, 1, kernel…, N, output…)
             let windows = self.images_inside(&windows);
@@ -481,7 +482,7 @@ impl Work<'_> {
         let mut sum: Option<Array> = None;
         for start in (0..n).step_by(step as usize) {
             let count = step.min(n - start);
-            let windows = self.images_inside(&self.windows(&part_of(&padded, 0, start, count)));
+            let windows = self.images_inside(&self.windows(&part_of(&padded, 0, start, count))?);
             let windows = self.reshape(&windows, &[g.groups, inner, count * columns])?;
             let y = self.reshape(&part_of(y, 0, start, count), &[count, g.groups, out / g.groups, columns])?;
             let y = self.reshape(&permuted(&y, &[1, 2, 0, 3]), &[g.groups, out / g.groups, count * columns])?;

@@ -74,7 +74,9 @@ impl<'a> Windows<'a> {
 /// Can [`max_pool`] do it?
 pub fn known(x: &Tensor, kernel: &[i64]) -> bool {
     let shape = x.shape();
-    let sizes = !kernel.is_empty() && shape.len() >= kernel.len() && kernel.iter().product::<i64>() <= MOST;
+    let sizes = !kernel.is_empty()
+        && shape.len() >= kernel.len()
+        && kernel.iter().fold(1i64, |product, &k| product.saturating_mul(k)) <= MOST;
     sizes
         && x.dtype().is_float()
         && x.array.layout.size > 0
@@ -132,7 +134,7 @@ pub(crate) fn backward(node: &Arc<Node>, kernel: &[i64], edge: &Edge, g: &Tensor
         let space = windows.space(shape);
         let mut strides = Dims::from_elem(0, space.len());
         strides[windows.lead..][..kernel.len()].copy_from_slice(&contiguous_strides(kernel));
-        let place = ops::iota(g, &Layout::new(DType::I64, &space, &strides, 0))?;
+        let place = ops::iota(g, &Layout::try_new(DType::I64, &space, &strides, 0)?)?;
         let here = ops::map(Fun::Equal, &[Arg::Tensor(&index), Arg::Tensor(&place)], None)?;
         let zero = Arg::Number(Number::Int(0));
         value = ops::map(Fun::Where, &[Arg::Tensor(&here), Arg::Tensor(&value), zero], None)?;

@@ -66,7 +66,7 @@ pub fn likelihood(x: &Tensor, index: &Tensor, axis: usize, dtype: DType) -> Resu
         let sum = ops::fold(ReduceOp::Sum, &map(Fun::Exp, &[&map(Fun::Subtract, &[&values, &top])?])?, mask, true)?;
         let total = map(Fun::Add, &[&map(Fun::Log, &[&sum])?, &top])?;
         let own = &source.array.layout;
-        let places = Layout::new(DType::I64, &without(&own.shape), &without(&own.strides), 0);
+        let places = Layout::try_new(DType::I64, &without(&own.shape), &without(&own.strides), 0)?;
         let step = Arg::Number(Number::Int(own.strides[axis].into()));
         let along = ops::map(Fun::Multiply, &[Arg::Tensor(index), step], None)?;
         let picked = ops::gather(&source, &map(Fun::Add, &[&ops::iota(&source, &places)?, &along])?)?;
@@ -96,7 +96,7 @@ pub(crate) fn likelihood_backward(node: &Arc<Node>, axis: usize, edge: &Edge, g:
     let g = stretched(&wide(g)?, 1 << axis, shape);
     let mut strides = Dims::from_elem(0, shape.len());
     strides[axis] = 1;
-    let numbers = ops::iota(&x, &Layout::new(DType::I64, shape, &strides, 0))?;
+    let numbers = ops::iota(&x, &Layout::try_new(DType::I64, shape, &strides, 0)?)?;
     let here = map(Fun::Equal, &[&numbers, &stretched(&index, 1 << axis, shape)])?;
     let own = ops::map(Fun::Where, &[Arg::Tensor(&here), Arg::Tensor(&g), Arg::Number(Number::Int(0))], None)?;
     map(Fun::Subtract, &[&own, &map(Fun::Multiply, &[&g, &share])?])

@@ -134,7 +134,7 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
         let Some(axes) = overlapping(read) else {
             // Elements are added up one by one.
             fresh.set(false);
-            let places = Layout::new(DType::I64, &read.shape, &read.strides, read.offset - low);
+            let places = Layout::try_new(DType::I64, &read.shape, &read.strides, read.offset - low)?;
             add_at(&flat, &ops::iota(g, &places)?, g)?;
             continue;
         };

@@ -134,18 +134,20 @@ impl LinalgOp {
     /// Elements of each result for a matrix of m × n (and a right side of k columns); 0 where there is no such result.
     pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {
         let least = m.min(n);
+        // Whoever allocates them refuses what is too big.
+        let area = i64::saturating_mul;
         match self {
-            LinalgOp::Cholesky { .. } => [n * n, 0, 0],
-            LinalgOp::Solve => [n * k, 0, 0],
+            LinalgOp::Cholesky { .. } => [area(n, n), 0, 0],
+            LinalgOp::Solve => [area(n, k), 0, 0],
             LinalgOp::Slogdet => [1, 1, 0],
-            LinalgOp::Qr(QrMode::Reduced) => [m * least, least * n, 0],
-            LinalgOp::Qr(QrMode::Complete) => [m * m, m * n, 0],
-            LinalgOp::Qr(QrMode::R) => [least * n, 0, 0],
-            LinalgOp::Qr(QrMode::Raw) => [n * m, least, 0],
+            LinalgOp::Qr(QrMode::Reduced) => [area(m, least), area(least, n), 0],
+            LinalgOp::Qr(QrMode::Complete) => [area(m, m), area(m, n), 0],
+            LinalgOp::Qr(QrMode::R) => [area(least, n), 0, 0],
+            LinalgOp::Qr(QrMode::Raw) => [area(n, m), least, 0],
             LinalgOp::Svd(Vectors::No) => [least, 0, 0],
-            LinalgOp::Svd(Vectors::Thin) => [least, m * least, least * n],
-            LinalgOp::Svd(Vectors::Full) => [least, m * m, n * n],
-            LinalgOp::Eigh { vectors, .. } | LinalgOp::Eig { vectors } => [n, if vectors { n * n } else { 0 }, 0],
+            LinalgOp::Svd(Vectors::Thin) => [least, area(m, least), area(least, n)],
+            LinalgOp::Svd(Vectors::Full) => [least, area(m, m), area(n, n)],
+            LinalgOp::Eigh { vectors, .. } | LinalgOp::Eig { vectors } => [n, if vectors { area(n, n) } else { 0 }, 0],
         }
     }
 
@@ -168,7 +170,7 @@ pub const MASK_TILE: i64 = 4096;
 
 /// Words that [`CallOp::PackMask`] makes of a mask of `n` elements, and how many of them, the first, are counts.
 pub fn packed_mask(n: i64) -> (i64, i64) {
-    let tiles = (n + MASK_TILE - 1) / MASK_TILE;
+    let tiles = n / MASK_TILE + i64::from(n % MASK_TILE > 0);
     (tiles + tiles * (MASK_TILE / 64), tiles)
 }
 
@@ -365,9 +367,9 @@ impl CallOp {
         let size: u64 = out.iter().map(|n| n.unsigned_abs()).product();
         match self {
             CallOp::Dot if matches!(dtype, DType::F16 | DType::BF16) => moved.max(size * last / 80),
-            CallOp::Dot => moved.max(size * last / 6),
+            CallOp::Dot => moved.max(size.saturating_mul(last) / 6),
             // About n³ multiplications at half the rate.
-            CallOp::Linalg(_) => moved.max(moved * last / 16),
+            CallOp::Linalg(_) => moved.max(moved.saturating_mul(last) / 16),
             // Each step reads the weights anew, and takes some microseconds whatever it does.
             CallOp::Recur(r) | CallOp::RecurBack(r) => {
                 let (steps, weights) = (r.of.steps * r.of.layers, r.weights * dtype.size() as i64 / r.of.layers.max(1));

@@ -12,10 +12,25 @@ use crate::{DType, Error, Result};
 /// Extents or strides, one an axis.
 pub type Dims = SmallVec<[i64; 5]>;
 
+/// Most axes of an array: NumPy's limit.
+pub const MAX_NDIM: usize = 64;
+
+/// Most bytes that the elements of a layout may take. NumPy's limit is `i64::MAX`; this one leaves room for devices
+/// that round sizes up to whole tiles.
+pub const MAX_BYTES: i64 = 1 << 62;
+
 /// Element type, shape, strides and offset of an array in its storage, all **in elements of `dtype`**, not bytes.
 ///
-/// Invariants: layouts are interned, so two live layouts are equal exactly when their `id`s are; extents are ≥ 0; an
-/// axis of extent 1 keeps whatever stride it was given (NumPy shows it).
+/// Invariants, which every constructor checks:
+/// - Layouts are interned, so two live layouts are equal exactly when their `id`s are.
+/// - There are at most [`MAX_NDIM`] axes and extents are not negative.
+/// - The bytes of all elements are at most [`MAX_BYTES`], where extents of 0 count as 1 (as in NumPy). The product of
+///   any of the extents, and contiguous strides of the shape, therefore fit into `i64`.
+/// - The positions of all elements, from the lowest to the highest, fit into `i64`, and so does their distance; where
+///   there are no elements, those that there would be with extents of 1 for 0.
+///
+/// An axis of extent 1 keeps whatever stride it was given (NumPy shows it). Whether a view lies inside its storage is
+/// the business of [`Layout::is_within`].
 #[derive(Debug)]
 pub struct Layout {
     /// Unique among the live layouts.
@@ -93,24 +108,79 @@ static INTERNER: LazyLock<Mutex<Interner>> = LazyLock::new(|| {
     Mutex::new(Interner { table: HashMap::default(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
 });
 
-/// Row-major strides of `shape`.
+/// The number of elements of an array of `dtype` and `shape`, if there can be such an array: the one place where
+/// extents are multiplied that come from outside.
+pub fn checked_size(dtype: DType, shape: &[i64]) -> Result<i64> {
+    if shape.len() > MAX_NDIM {
+        return Err(Error::value(format!(
+            "maximum supported dimension for an ndarray is currently {MAX_NDIM}, found {}",
+            shape.len()
+        )));
+    }
+    let (mut bytes, mut empty) = (dtype.size() as i64, false);
+    for &n in shape {
+        if n < 0 {
+            return Err(Error::value("negative dimensions are not allowed"));
+        }
+        empty |= n == 0;
+        bytes = bytes.checked_mul(n.max(1)).filter(|&b| b <= MAX_BYTES).ok_or_else(|| too_big(dtype, shape))?;
+    }
+    Ok(if empty { 0 } else { bytes / dtype.size() as i64 })
+}
+
+#[cold]
+fn too_big(dtype: DType, shape: &[i64]) -> Error {
+    Error::value(format!(
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size: shape {} of {}",
+        show(shape),
+        dtype.name()
+    ))
+}
+
+/// Lowest and highest position of a view, where extents of 0 count as 1; `None` where they or their distance leave 64
+/// bits.
+fn checked_span(shape: &[i64], strides: &[i64], offset: i64) -> Option<(i64, i64)> {
+    let (mut lo, mut hi) = (offset, offset);
+    for (&n, &s) in shape.iter().zip(strides) {
+        let reach = (n - 1).max(0).checked_mul(s)?;
+        let end = if reach < 0 { &mut lo } else { &mut hi };
+        *end = end.checked_add(reach)?;
+    }
+    hi.checked_sub(lo)?.checked_add(1)?;
+    Some((lo, hi))
+}
+
+/// Row-major strides of `shape`. They are right where [`checked_size`] accepts the shape, and wrap elsewhere.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {
     let mut strides: Dims = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+        strides[axis - 1] = strides[axis].wrapping_mul(shape[axis].max(1));
     }
     strides
 }
 
 impl Layout {
-    /// The interned layout of those parts.
-    pub fn new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
-        debug_assert_eq!(shape.len(), strides.len());
+    /// The interned layout of those parts, or the error that NumPy raises for them. Everything that comes from outside
+    /// (arguments, files, capsules), and every shape that can be larger than those of the operands, goes through here.
+    ///
+    /// A layout that is in the table was checked when it was made, so this costs a known layout nothing.
+    pub fn try_new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> Result<LayoutRef> {
+        if shape.len() != strides.len() {
+            return Err(Error::value("shape and strides must have the same length"));
+        }
         let key = Key { dtype, shape: shape.into(), strides: strides.into(), offset };
         let mut guard = INTERNER.lock().unwrap_or_else(|e| e.into_inner());
         let interner = &mut *guard;
         if let Some(found) = interner.table.get(&key) {
-            return found.clone();
+            return Ok(found.clone());
+        }
+        let size = checked_size(dtype, shape)?;
+        if checked_span(shape, strides, offset).is_none() {
+            return Err(Error::value(format!(
+                "strides {} and offset {offset} are too large for an array of shape {}: element positions leave 64 bits",
+                show(strides),
+                show(shape)
+            )));
         }
         if interner.table.len() >= interner.sweep_at {
             let free = &mut interner.free_ids;
@@ -127,7 +197,6 @@ impl Layout {
             interner.next_id += 1;
             interner.next_id - 1
         });
-        let size = shape.iter().product();
         let identity = offset == 0 && is_row_major(shape, strides);
         let layout = Arc::new(Layout {
             id,
@@ -140,12 +209,45 @@ impl Layout {
             noted: AtomicU64::new(0),
         });
         interner.table.insert(key, layout.clone());
-        layout
+        Ok(layout)
     }
 
-    /// A C-contiguous layout from offset 0.
+    /// As [`Layout::try_new`], for parts that were taken from an existing layout: a part of its elements, in any
+    /// order, or axes of extent 1 more.
+    ///
+    /// # Panics
+    /// Where there can be no such layout, which is then the caller's mistake.
+    pub fn new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
+        match Layout::try_new(dtype, shape, strides, offset) {
+            Ok(layout) => layout,
+            Err(error) => panic!("a layout of shape {} that was not checked: {error}", show(shape)),
+        }
+    }
+
+    /// A C-contiguous layout from offset 0, or the error that NumPy raises for such a shape.
+    pub fn try_contiguous(dtype: DType, shape: &[i64]) -> Result<LayoutRef> {
+        Layout::try_new(dtype, shape, &contiguous_strides(shape), 0)
+    }
+
+    /// As [`Layout::try_contiguous`], for a shape that an existing layout of elements at least as large has.
+    ///
+    /// # Panics
+    /// As [`Layout::new`].
     pub fn contiguous(dtype: DType, shape: &[i64]) -> LayoutRef {
-        Layout::new(dtype, shape, &contiguous_strides(shape), 0)
+        match Layout::try_contiguous(dtype, shape) {
+            Ok(layout) => layout,
+            Err(error) => panic!("a shape {} that was not checked: {error}", show(shape)),
+        }
+    }
+
+    /// Returns true if every element lies in a storage of that many bytes. An empty view must start in it or at its
+    /// end.
+    pub fn is_within(&self, bytes: usize) -> bool {
+        let elements = i64::try_from(bytes / self.dtype.size()).unwrap_or(i64::MAX);
+        match self.span() {
+            Some((lo, hi)) => lo >= 0 && hi < elements,
+            None => (0..=elements).contains(&self.offset),
+        }
     }
 
     /// Number of axes.
@@ -164,7 +266,7 @@ impl Layout {
         is_row_major(&reverse(&self.shape), &reverse(&self.strides))
     }
 
-    /// The same view with another shape and other strides.
+    /// A part of the same view with another shape and other strides; see [`Layout::new`].
     pub fn with(&self, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
         Layout::new(self.dtype, shape, strides, offset)
     }
@@ -180,6 +282,9 @@ impl Layout {
         };
         let lead = shape.len().checked_sub(self.ndim()).ok_or_else(fail)?;
         let mut strides: Dims = SmallVec::from_elem(0, shape.len());
+        if shape.iter().any(|&n| n < 0) {
+            return Err(Error::value("all elements of broadcast shape must be non-negative"));
+        }
         for (axis, (&have, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
             let want = shape[lead + axis];
             if have == want {
@@ -188,7 +293,7 @@ impl Layout {
                 return Err(fail());
             }
         }
-        Ok(self.with(shape, &strides, self.offset))
+        Layout::try_new(self.dtype, shape, &strides, self.offset)
     }
 
     /// The axes in another order; `axes` is a permutation.
@@ -206,6 +311,7 @@ impl Layout {
         // Walk both shapes from the front, matching runs of axes with equal products (NumPy's _attempt_nocopy_reshape).
         let old: Vec<(i64, i64)> =
             self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|(n, _)| *n != 1).collect();
+        // Products are at most the size; strides of extents 1 may be anything, and wrap.
         let mut strides: Dims = SmallVec::from_elem(0, shape.len());
         let (mut i, mut j) = (0, 0);
         while i < old.len() && j < shape.len() {
@@ -220,13 +326,13 @@ impl Layout {
                     b *= shape[j];
                 }
             }
-            if (start_i..i).any(|k| old[k].1 != old[k + 1].0 * old[k + 1].1) {
+            if (start_i..i).any(|k| old[k].1 != old[k + 1].0.wrapping_mul(old[k + 1].1)) {
                 return None;
             }
             let mut stride = old[i].1;
             for k in (start_j..=j).rev() {
                 strides[k] = stride;
-                stride *= shape[k];
+                stride = stride.wrapping_mul(shape[k]);
             }
             i += 1;
             j += 1;
@@ -315,6 +421,35 @@ mod tests {
         assert_eq!(every_second.reshape(&[12]).unwrap().strides.as_slice(), &[2]);
         assert_eq!(every_second.reshape(&[2, 2, 3, 1]).unwrap().strides.as_slice(), &[12, 6, 2, 2]);
         assert!(a.with(&[4, 2], &[6, 2], 0).reshape(&[8]).is_none());
+    }
+
+    #[test]
+    fn extents_and_positions_are_checked() {
+        let make = |shape: &[i64], strides: &[i64], offset| Layout::try_new(DType::F64, shape, strides, offset);
+        let bad: [(&[i64], &[i64], i64); 10] = [
+            (&[1 << 32, 1 << 32], &[0, 0], 0),
+            (&[0, i64::MAX], &[1, 1], 0),
+            (&[-1], &[1], 0),
+            (&[i64::MIN], &[0], 0),
+            (&[3], &[1 << 62], 0),
+            (&[2], &[1], i64::MAX),
+            (&[2, 2], &[i64::MAX, i64::MIN], 0),
+            (&[2], &[i64::MIN], i64::MIN),
+            (&[1; MAX_NDIM + 1], &[1; MAX_NDIM + 1], 0),
+            (&[2, 2], &[1], 0),
+        ];
+        for (shape, strides, offset) in bad {
+            assert!(make(shape, strides, offset).is_err(), "{shape:?} {strides:?} {offset}");
+        }
+        let edge = make(&[2, 1], &[-5, i64::MAX], 5).unwrap();
+        assert_eq!(edge.span(), Some((0, 5)));
+        assert!(edge.is_within(48) && !edge.is_within(47));
+        assert!(!make(&[2], &[-1], 0).unwrap().is_within(1 << 20));
+        assert!(!make(&[2], &[1 << 61], 0).unwrap().is_within(1 << 20));
+        assert!(make(&[0], &[1], 2).unwrap().is_within(16) && !make(&[0], &[1], 3).unwrap().is_within(16));
+        assert_eq!(Layout::try_contiguous(DType::U8, &[MAX_BYTES]).unwrap().size, MAX_BYTES);
+        assert!(Layout::try_contiguous(DType::U8, &[MAX_BYTES + 1]).is_err());
+        assert!(Layout::contiguous(DType::F32, &[1]).broadcast_to(&[1 << 32, 1 << 32]).is_err());
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl Tape {
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
         self.locate();
         let bytes = out.size as usize * out.dtype.size();
-        self.work += bytes as u64;
+        self.work = self.work.saturating_add(bytes as u64);
         let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
         self.owners.push(Some(storage.clone()));
         Array { storage, layout: out.clone() }
@@ -190,7 +190,7 @@ impl Tape {
         let layout = self.note(out);
         self.nodes.push(Node { kind, fun, nin, spare: formula, out: layout, ins });
         self.locate();
-        self.work += out.size as u64 * out.dtype.size() as u64;
+        self.work = self.work.saturating_add(out.size as u64 * out.dtype.size() as u64);
         self.owners.push(None);
         In { src: Src::node(node), layout }
     }
@@ -205,7 +205,7 @@ impl Tape {
         let id = self.note(&target.layout);
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
         self.locate();
-        self.work += target.layout.size as u64 * target.dtype().size() as u64;
+        self.work = self.work.saturating_add(target.layout.size as u64 * target.dtype().size() as u64);
         let storage = &target.storage;
         // SAFETY: the caller holds the lock.
         unsafe { storage.set_head(Some(Head { tape: self.index, node })) };

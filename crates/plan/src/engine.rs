@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::layout::show;
+use cuprous_core::layout::{checked_size, show};
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Storage, Tape, tape};
 
@@ -305,6 +305,7 @@ impl Engine {
                 self.device.name()
             )));
         }
+        let out = Layout::try_contiguous(dtype, shape)?;
         let (mut state, tape) = self.open(ins)?;
         if state.tapes[tape as usize].ends_at != usize::MAX {
             if profile::on() {
@@ -322,10 +323,10 @@ impl Engine {
             // SAFETY: the lock is held, foreign tapes are settled.
             let src = unsafe { t.source(&a.storage) };
             *operand = In { src, layout: t.note(&a.layout) };
-            moved += (a.layout.size as usize * a.dtype().size()) as u64;
+            moved = u64::saturating_add(moved, (a.layout.size as usize * a.dtype().size()) as u64);
         }
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
-        t.work += work;
+        t.work = t.work.saturating_add(work);
         let waits = op == CallOp::Dot && work > BIG_PRODUCT;
         let (number, call) = op.intern();
         t.calls.push(call);
@@ -333,7 +334,7 @@ impl Engine {
             return Err(Error::runtime("too many different routines in one process"));
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &Layout::contiguous(dtype, shape), operands, self.id);
+        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &out, operands, self.id);
         if let Some(node) = t.nodes.last_mut() {
             node.set_call_id(number);
         }
@@ -522,8 +523,8 @@ impl Engine {
 
     /// An array of uninitialised memory.
     pub fn empty(&self, dtype: DType, shape: &[i64]) -> Result<Array> {
-        let layout = Layout::contiguous(dtype, shape);
-        let bytes = checked_bytes(shape, dtype)?;
+        let layout = Layout::try_contiguous(dtype, shape)?;
+        let bytes = layout.size as usize * dtype.size();
         let storage = Storage::ready(self.alloc(bytes)?, self.id);
         Ok(Array { storage: Arc::new(storage), layout })
     }
@@ -537,7 +538,15 @@ impl Engine {
     ///
     /// [`Device::upload`]: crate::Device::upload
     fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
-        let layout = Layout::contiguous(dtype, shape);
+        let layout = Layout::try_contiguous(dtype, shape)?;
+        if layout.size as usize * dtype.size() != bytes.len() {
+            return Err(Error::value(format!("{} bytes are not an array of shape {}", bytes.len(), show(shape))));
+        }
+        // To strangers any byte but 0 is true; routines here count on 1.
+        if dtype == DType::Bool && bytes.iter().any(|&byte| byte > 1) {
+            let plain: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
+            return self.receive(&plain, dtype, shape, true);
+        }
         note_place();
         let copied =
             profile::timed(Kind::Upload, self.id, bytes.len() as u64, || match self.device.upload(bytes, wait) {
@@ -679,17 +688,7 @@ pub(crate) fn period(nodes: &[Node]) -> usize {
     (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)
 }
 
-/// Bytes of an array, refused where they exceed the address space.
+/// Bytes of an array; an error where there can be no such array (see [`checked_size`]).
 pub fn checked_bytes(shape: &[i64], dtype: DType) -> Result<usize> {
-    shape
-        .iter()
-        .try_fold(dtype.size() as i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) })
-        .map(|n| n as usize)
-        .ok_or_else(|| {
-            if shape.iter().any(|&d| d < 0) {
-                Error::value("negative dimensions are not allowed")
-            } else {
-                Error::value(format!("array is too big: shape {} exceeds the maximum number of bytes", show(shape)))
-            }
-        })
+    Ok(checked_size(dtype, shape)? as usize * dtype.size())
 }

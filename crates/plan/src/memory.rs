@@ -1,5 +1,7 @@
 //! The arena: scratch that intermediate values share, by lifetime.
 
+use cuprous_core::layout::MAX_BYTES;
+
 use crate::program::{Place, Program};
 
 const ALIGN: usize = 256;
@@ -27,13 +29,14 @@ pub(crate) fn place(program: &mut Program) {
         in_the_way.sort_unstable();
         let mut offset = 0;
         for (start, end) in in_the_way {
-            if offset + bytes <= start {
+            if offset.saturating_add(bytes) <= start {
                 break;
             }
             offset = offset.max(end);
         }
-        placed.push((offset, offset + bytes, first, last));
+        placed.push((offset, offset.saturating_add(bytes), first, last));
         program.buffers[b].place = Place::Arena(offset);
     }
-    program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0);
+    // No device has so much: it says so when it is asked.
+    program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0).min(MAX_BYTES as usize);
 }

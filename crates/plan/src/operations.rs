@@ -20,7 +20,7 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    fn new(fun: Fun, shape: &[i64]) -> Draw {
+    fn new(fun: Fun, shape: &[i64]) -> Result<Draw> {
         let dtype = match fun {
             Fun::RandomBits32 => DType::U32,
             Fun::RandomBits64 => DType::U64,
@@ -28,12 +28,12 @@ impl Draw {
             Fun::RandomPoisson | Fun::RandomBinomial => DType::I64,
             _ => DType::F64,
         };
-        Draw {
+        Ok(Draw {
             fun,
             word: Layout::contiguous(DType::U64, &[]),
-            index: Layout::contiguous(DType::I64, shape),
-            out: Layout::contiguous(dtype, shape),
-        }
+            index: Layout::try_contiguous(DType::I64, shape)?,
+            out: Layout::try_contiguous(dtype, shape)?,
+        })
     }
 }
 
@@ -60,8 +60,8 @@ impl Engine {
 
     /// Records a cast to `dtype`: always a fresh, C-contiguous array.
     pub fn cast(self: &Arc<Engine>, a: &Array, dtype: DType) -> Result<Array> {
+        let fresh = Layout::try_contiguous(dtype, a.shape())?;
         let (mut state, tape) = self.open(&[a])?;
-        let fresh = Layout::contiguous(dtype, a.shape());
         // SAFETY: the lock is held, foreign tapes are settled.
         let out = unsafe { record::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
         self.close(&mut state, tape, None, a.storage.is_external());
@@ -81,10 +81,10 @@ impl Engine {
 
     /// Records an array of one value.
     pub fn full(self: &Arc<Engine>, shape: &[i64], value: Scalar, dtype: DType) -> Result<Array> {
+        let out = Layout::try_contiguous(dtype, shape)?;
         let (mut state, tape) = self.open(&[])?;
         let t = &mut state.tapes[tape as usize];
         let read = t.constant(value, &Layout::contiguous(dtype, &[]));
-        let out = Layout::contiguous(dtype, shape);
         let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
         self.close(&mut state, tape, None, false);
         Ok(out)
@@ -105,7 +105,7 @@ impl Engine {
         let t = &mut s.tapes[tape as usize];
         let plain = match &s.draw {
             Some(draw) if draw.fun == fun && draw.index.shape.as_slice() == shape => draw,
-            _ => s.draw.insert(Draw::new(fun, shape)),
+            _ => s.draw.insert(Draw::new(fun, shape)?),
         };
         let word = plain.word.clone();
         let index = record::iota(t, &plain.index);
@@ -143,32 +143,33 @@ impl Engine {
                 order.iter().filter(|k| kept(k)).map(|k| places.binary_search(k).expect("it is kept")).collect();
             return Ok(out.view(out.layout.permute(&record::inverse(&left))));
         }
-        let (mut state, tape) = self.open(&[a])?;
-        let t = &mut state.tapes[tape as usize];
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();
         let dtype = match op {
             ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,
             ReduceOp::M2 => a.dtype().component(),
             _ => a.dtype(),
         };
+        let out = Layout::try_contiguous(dtype, &kept)?;
+        let (mut state, tape) = self.open(&[a])?;
+        let t = &mut state.tapes[tape as usize];
         // SAFETY: the lock is held, foreign tapes are settled.
         let src = unsafe { t.source(&a.storage) };
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
-        t.work += (a.layout.size as usize * a.dtype().size()) as u64;
-        let out = t.push(NodeKind::Reduce, op as u8, 1, &Layout::contiguous(dtype, &kept), ins, self.id);
+        t.work = t.work.saturating_add((a.layout.size as usize * a.dtype().size()) as u64);
+        let out = t.push(NodeKind::Reduce, op as u8, 1, &out, ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
     }
 
     /// Records `out[i] = a's storage at a's offset + index[i]`.
     pub fn gather(self: &Arc<Engine>, a: &Array, index: &Array) -> Result<Array> {
+        let out = Layout::try_contiguous(a.dtype(), index.shape())?;
         let index = self.shifted(index, a.layout.offset)?;
         let (mut state, tape) = self.open(&[a, &index])?;
         let t = &mut state.tapes[tape as usize];
         // SAFETY: the lock is held, foreign tapes are settled.
         let (src, at) = unsafe { (t.source(&a.storage), t.source(&index.storage)) };
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
-        let out = Layout::contiguous(a.dtype(), index.shape());
         let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)

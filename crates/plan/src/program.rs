@@ -136,7 +136,7 @@ impl Program {
         for (k, step) in self.steps.iter().enumerate() {
             let mut bytes = 0;
             step.touches(|buffer, writes| {
-                bytes += self.buffers[buffer as usize].bytes;
+                bytes = usize::saturating_add(bytes, self.buffers[buffer as usize].bytes);
                 if writes {
                     last[buffer as usize] = Some(k as u32);
                 }

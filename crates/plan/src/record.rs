@@ -231,25 +231,23 @@ impl Rule {
         // The order of the axes in memory, outermost first: the operands' own, as NumPy keeps it.
         let order = memory_order(operands, &shape);
         let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
-        let feeds = std::array::from_fn(|i| {
-            let want = wants[i];
-            Some(match operands.get(i)? {
-                Operand::Array(a) if a.dtype() == want => {
-                    Feed::Read(a.layout.broadcast_to(&shape).expect("the shapes agree").permute(&order))
-                }
+        let mut feeds = [const { None }; 3];
+        for ((feed, operand), &want) in feeds.iter_mut().zip(operands).zip(&wants) {
+            *feed = Some(match operand {
+                Operand::Array(a) if a.dtype() == want => Feed::Read(a.layout.broadcast_to(&shape)?.permute(&order)),
                 Operand::Array(a) => {
                     // The fresh array lies as its operand does.
                     let own = memory_order(&[Operand::Array(a)], a.shape());
                     let lying: Dims = own.iter().map(|&k| a.shape()[k]).collect();
-                    let fresh = Layout::contiguous(want, &lying);
+                    let fresh = Layout::try_contiguous(want, &lying)?;
                     let upright = fresh.permute(&inverse(&own));
-                    let read = upright.broadcast_to(&shape).expect("the shapes agree").permute(&order);
+                    let read = upright.broadcast_to(&shape)?.permute(&order);
                     Feed::Cast { from: a.layout.permute(&own), fresh, read }
                 }
                 _ => Feed::Const(Layout::contiguous(want, &[])),
-            })
-        });
-        let out = Layout::contiguous(result, &ordered);
+            });
+        }
+        let out = Layout::try_contiguous(result, &ordered)?;
         let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
         let seen = (!in_order).then(|| out.permute(&inverse(&order)));
         Ok(Rule { fun, out, seen, feeds })
@@ -270,7 +268,7 @@ fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
     }
     let stride = |a: &Array, axis: usize| -> i64 {
         let lead = n - a.layout.ndim();
-        if axis < lead || a.shape()[axis - lead] == 1 { 0 } else { a.layout.strides[axis - lead].abs() }
+        if axis < lead || a.shape()[axis - lead] == 1 { 0 } else { a.layout.strides[axis - lead].saturating_abs() }
     };
     for at in 1..n {
         let axis = order[at];

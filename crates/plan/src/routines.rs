@@ -110,7 +110,7 @@ impl Engine {
     /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the
     /// host; of those whose arrays have no addresses, for operands that are there.
     fn is_tiny(&self, a: &Array, b: &Array) -> bool {
-        let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if m * n * k <= TINY && n > 0);
+        let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if m.saturating_mul(n).saturating_mul(k) <= TINY && n > 0);
         if !few || !matches!(a.dtype(), DType::F32 | DType::F64) || !self.device.is_asynchronous() {
             return false;
         }
@@ -169,7 +169,7 @@ impl Engine {
             return Ok(a.clone());
         }
         // A copy in the order of memory is the faster one.
-        if shape[n - 1] > 1 && strides[n - 2].abs() < strides[n - 1].abs() && strides[n - 2] != 0 {
+        if shape[n - 1] > 1 && strides[n - 2].unsigned_abs() < strides[n - 1].unsigned_abs() && strides[n - 2] != 0 {
             let mut order: SmallVec<[usize; 6]> = (0..n).collect();
             order.swap(n - 2, n - 1);
             let copy = self.cast(&a.view(layout.permute(&order)), a.dtype())?;

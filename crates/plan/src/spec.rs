@@ -25,7 +25,7 @@ pub fn check(program: &Program) -> Result<(), String> {
     }
     for b in &program.buffers {
         if let Place::Arena(offset) = b.place
-            && (offset == usize::MAX || offset + b.bytes > program.arena_bytes)
+            && (offset == usize::MAX || offset.saturating_add(b.bytes) > program.arena_bytes)
         {
             return Err(format!("an arena buffer of {} bytes at {offset} was not placed", b.bytes));
         }

@@ -1,6 +1,6 @@
 //! The `ndarray` type: attributes, operators, and what must be native to be quick.
 
-use cuprous_core::layout::show;
+use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, Fun, Layout, Scalar};
 use cuprous_plan::record;
@@ -44,7 +44,7 @@ impl PyArray {
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let bytes = self.0.dtype().size() as i64;
-        PyTuple::new(py, self.0.layout.strides.iter().map(|s| s * bytes))
+        PyTuple::new(py, self.0.layout.strides.iter().map(|s| s.saturating_mul(bytes)))
     }
 
     /// Elements from one to the next along each axis.
@@ -133,7 +133,8 @@ impl PyArray {
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.0);
         let buffer = py.detach(|| engine.export(&self.0.storage)).or_raise()?;
-        Ok(buffer.address() + self.0.layout.offset as u64 * self.0.dtype().size() as u64)
+        // A view of no elements may begin anywhere.
+        Ok(buffer.address().wrapping_add_signed(self.0.layout.offset.wrapping_mul(self.0.dtype().size() as i64)))
     }
 
     /// Whether two arrays show the same memory, at whatever place.
@@ -146,7 +147,7 @@ impl PyArray {
         let bytes = self.0.dtype().size() as i64;
         match self.0.layout.span() {
             Some((lo, hi)) => (lo * bytes, (hi + 1) * bytes),
-            None => (self.0.layout.offset * bytes, self.0.layout.offset * bytes),
+            None => [self.0.layout.offset.saturating_mul(bytes); 2].into(),
         }
     }
 
@@ -407,7 +408,7 @@ impl PyArray {
 pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..layout.ndim()).collect();
     if !layout.is_c_contiguous() {
-        axes.sort_by_key(|&k| -layout.strides[k].abs());
+        axes.sort_by_key(|&k| std::cmp::Reverse(layout.strides[k].unsigned_abs()));
     }
     axes
 }
@@ -436,7 +437,12 @@ fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
 
 /// A shape with one extent possibly left open as -1.
 fn fill_in(dims: &[i64], array: &Array) -> PyResult<Dims> {
-    let size = array.layout.size;
+    let dims = filled_in(dims, array.layout.size)?;
+    checked_size(array.dtype(), &dims).or_raise()?;
+    Ok(dims)
+}
+
+fn filled_in(dims: &[i64], size: i64) -> PyResult<Dims> {
     let fail = || PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)));
     let mut out: Dims = dims.into();
     let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();

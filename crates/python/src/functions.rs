@@ -130,9 +130,9 @@ pub(crate) fn iota(py: Python<'_>, shape: Vec<i64>, strides: Vec<i64>, offset: i
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("[iota] shape and strides must have the same length"));
     }
-    checked_bytes(&shape, DType::I64).or_raise()?;
+    let layout = Layout::try_new(DType::I64, &shape, &strides, offset).or_raise()?;
     let engine = default_engine(py)?;
-    finish(py, engine, engine.iota(&Layout::new(DType::I64, &shape, &strides, offset)))
+    finish(py, engine, engine.iota(&layout))
 }
 
 #[pyfunction]
@@ -431,7 +431,7 @@ pub(crate) fn compact(
 pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> PyResult<PyArray> {
     let (shape, dtype) = (edges.0.shape(), edges.0.dtype());
     let unsigned = matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
-    let bits = shape.first().map_or(0, |words| words * 8 * dtype.size() as i64);
+    let bits = shape.first().map_or(0, |words| words.saturating_mul(8 * dtype.size() as i64));
     if shape.len() != 2 || !unsigned || bits < steps.len() as i64 || steps.iter().any(|&s| s < 1) {
         return Err(PyValueError::new_err("[components] edges and steps do not fit together"));
     }
@@ -494,8 +494,9 @@ pub(crate) fn pad(
     if a.0.layout.size == 0 && edge != Edge::Constant {
         return Err(PyValueError::new_err("can't extend empty axis using modes other than 'constant'"));
     }
-    let shape: Dims = (0..ndim).map(|k| a.0.shape()[k] + before[k] + after[k]).collect();
-    checked_bytes(&shape, a.0.dtype()).or_raise()?;
+    // A sum that leaves 64 bits is as much too big as the largest extent.
+    let extent = |k: usize| a.0.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
+    let shape: Dims = (0..ndim).map(extent).collect();
     let op = CallOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
     whole(py, op, &[a], a.0.dtype(), &shape)
 }
@@ -554,7 +555,8 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     }
     let columns = sides.map_or(0, |(_, b)| b[d - 1]);
     let batch: i64 = shape[..d - 2].iter().product();
-    let elements = op.results(shape[d - 2], shape[d - 1], columns).iter().sum::<i64>() * batch + 1;
+    let each = op.results(shape[d - 2], shape[d - 1], columns).iter().fold(0i64, |sum, &n| sum.saturating_add(n));
+    let elements = each.saturating_mul(batch).saturating_add(1);
     let dtype = match (op, dtype) {
         (LinalgOp::Eig { .. }, DType::F32) => DType::C64,
         (LinalgOp::Eig { .. }, DType::F64) => DType::C128,
@@ -579,7 +581,7 @@ pub(crate) fn sparse_dot(
         && matches!(pattern.0.dtype(), DType::I32 | DType::I64);
     let fit = shape.len() == 2 && rows >= 0 && {
         let compressed = if transposed { shape[0] } else { rows };
-        pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
+        compressed < pattern.0.layout.size && pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
     };
     if !known || !fit || values.0.layout.ndim() != 1 || dense.0.dtype() != dtype {
         return Err(PyValueError::new_err(format!(

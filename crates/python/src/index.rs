@@ -1,7 +1,7 @@
 //! Basic indexing: integers, slices, None and Ellipsis make views.
 
 use cuprous_core::layout::show;
-use cuprous_core::{Array, Dims, Layout, LayoutRef};
+use cuprous_core::{Array, DType, Dims, Error, Layout, LayoutRef};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
@@ -97,7 +97,8 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
                 let n = layout.shape[axis];
                 let s = slice.indices(n as isize)?;
                 shape.push(s.slicelength as i64);
-                strides.push(layout.strides[axis] * s.step as i64);
+                // Of up to one element any step may be asked for, also one that leaves 64 bits; it is not used then.
+                strides.push(layout.strides[axis].saturating_mul(s.step as i64));
                 if s.slicelength > 0 {
                     offset += s.start as i64 * layout.strides[axis];
                 }
@@ -118,7 +119,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
     }
     shape.extend_from_slice(&layout.shape[axis..]);
     strides.extend_from_slice(&layout.strides[axis..]);
-    Ok(Some(layout.with(&shape, &strides, offset)))
+    Layout::try_new(layout.dtype, &shape, &strides, offset).map(Some).or_raise()
 }
 
 /// The element at a flat index or at one index an axis.
@@ -196,21 +197,23 @@ pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
     Ok(at as usize)
 }
 
-/// The view `as_strided` asks for, if it stays inside the storage.
-pub(crate) fn strided(array: &Array, layout: LayoutRef) -> PyResult<Array> {
-    if layout.shape.iter().any(|&n| n < 0) {
-        return Err(PyValueError::new_err("negative dimensions are not allowed"));
+/// The layout that `as_strided` and files ask for, if all its elements lie in the array's storage: the one check of
+/// views over a storage that come from outside.
+pub(crate) fn strided(
+    array: &Array,
+    dtype: DType,
+    shape: &[i64],
+    strides: &[i64],
+    offset: i64,
+) -> cuprous_core::Result<LayoutRef> {
+    let layout = Layout::try_new(dtype, shape, strides, offset)?;
+    let bytes = array.storage.bytes;
+    if layout.is_within(bytes) {
+        return Ok(layout);
     }
-    let bytes = array.storage.bytes as i64;
-    if let Some((lo, hi)) = layout.span()
-        && (lo < 0 || (hi + 1) * layout.dtype.size() as i64 > bytes)
-    {
-        return Err(PyValueError::new_err(format!(
-            "[as_strided] a view of shape {} with strides {} from element {} leaves the array's storage of {bytes} bytes",
-            show(&layout.shape),
-            show(&layout.strides),
-            layout.offset
-        )));
-    }
-    Ok(array.view(layout))
+    Err(Error::value(format!(
+        "[as_strided] a view of shape {} with strides {} from element {offset} leaves the array's storage of {bytes} bytes",
+        show(shape),
+        show(strides),
+    )))
 }

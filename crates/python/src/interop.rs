@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
+use cuprous_core::layout::{MAX_NDIM, checked_size, contiguous_strides, show};
 use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -252,14 +253,20 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
         CUDA | 13 => format!("cuda:{}", tensor.device.id),
         kind => return Err(PyBufferError::new_err(format!("[from_dlpack] unsupported device type {kind}"))),
     };
-    let ndim = tensor.ndim as usize;
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|&n| n <= MAX_NDIM).ok_or_else(|| {
+        PyBufferError::new_err(format!("[from_dlpack] the tensor says that it has {} axes", tensor.ndim))
+    })?;
+    if ndim > 0 && tensor.shape.is_null() {
+        return Err(PyBufferError::new_err("[from_dlpack] the tensor has axes and no shape"));
+    }
     // SAFETY: a DLTensor's shape (and strides, if not null) has ndim entries.
     let (shape, strides) = unsafe {
         let shape: &[i64] = if ndim == 0 { &[] } else { std::slice::from_raw_parts(tensor.shape, ndim) };
+        checked_size(dtype, shape).or_raise()?;
         let strides: Dims = if ndim > 0 && !tensor.strides.is_null() {
             std::slice::from_raw_parts(tensor.strides, ndim).into()
         } else {
-            cuprous_core::layout::contiguous_strides(shape)
+            contiguous_strides(shape)
         };
         (shape, strides)
     };
@@ -268,7 +275,11 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
             "[from_dlpack] the array is read-only and cannot be shared; copy it with cuprous.asarray instead",
         ));
     }
-    let first = tensor.data as u64 + tensor.byte_offset;
+    let first = (tensor.data as u64).checked_add(tensor.byte_offset);
+    let first = first.ok_or_else(|| PyBufferError::new_err("[from_dlpack] the tensor's offset leaves memory"))?;
+    if tensor.data.is_null() && !shape.contains(&0) {
+        return Err(PyBufferError::new_err("[from_dlpack] the tensor has elements and no memory"));
+    }
     let view = |owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>| foreign(first, shape, &strides, dtype, &device, owner);
     let array = view(&|address, bytes| Arc::new(Import { managed: pointer, versioned, address, bytes }))?;
     // SAFETY: the capsule is valid; from now on the struct belongs to the array.
@@ -289,19 +300,38 @@ fn foreign(
     device: &str,
     owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>,
 ) -> PyResult<PyArray> {
-    let size = dtype.size() as u64;
+    let size = dtype.size() as i64;
     let component = dtype.component().size() as u64;
     if !first.is_multiple_of(component) {
         return Err(PyBufferError::new_err(format!("the memory at {first:#x} is not aligned for {}", dtype.name())));
     }
     let engine = devices::named(device).or_raise()?;
-    let layout = Layout::new(dtype, shape, strides, 0);
-    let (lo, hi) = layout.span().unwrap_or((0, -1));
-    let start = first.wrapping_add_signed(lo * size as i64);
-    let bytes = ((hi - lo + 1) * size as i64) as usize;
+    let (lo, hi) = Layout::try_new(dtype, shape, strides, 0).or_raise()?.span().unwrap_or((0, -1));
+    let memory = || {
+        let start = first.checked_add_signed(lo.checked_mul(size)?)?;
+        let bytes = (hi - lo).checked_add(1)?.checked_mul(size)?;
+        start.checked_add_signed(bytes).map(|_| (start, bytes as usize))
+    };
+    let (start, bytes) = memory().ok_or_else(|| {
+        PyBufferError::new_err(format!(
+            "an array of shape {} with strides {} elements long leaves the memory at {first:#x}",
+            show(shape),
+            show(strides)
+        ))
+    })?;
+    let layout = Layout::try_new(dtype, shape, strides, -lo).or_raise()?;
+    if dtype == DType::Bool && engine.device.is_host() && bytes > 0 {
+        // SAFETY: whoever hands the memory over says that it can be read from the lowest to the highest element.
+        let seen = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
+        // To strangers any byte but 0 is true; routines here count on 1. Such memory is copied instead of shared.
+        if seen.iter().any(|&byte| byte > 1) {
+            let copy = engine.upload(seen, dtype, &[bytes as i64]).or_raise()?;
+            drop(owner(start, bytes));
+            return Ok(PyArray::own(copy.view(layout)));
+        }
+    }
     let storage = Storage::ready(owner(start, bytes), engine.id);
     storage.external.store(true, std::sync::atomic::Ordering::Relaxed);
-    let layout = Layout::new(dtype, shape, strides, -lo);
     Ok(PyArray::own(Array { storage: Arc::new(storage), layout }))
 }
 

@@ -1,7 +1,7 @@
 //! NumPy arrays and dtypes, through Python attributes only: NumPy is imported when it is first needed.
 
-use cuprous_core::DType;
 use cuprous_core::layout::show;
+use cuprous_core::{Array, DType, Layout, ReduceOp};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -151,10 +151,11 @@ pub(crate) fn to_numpy<'py>(
 /// The elements in C order.
 #[pyfunction]
 pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
-    let mut bytes = vec![0; a.0.layout.size as usize * a.0.dtype().size()];
     let engine = devices::of(&a.0);
-    py.detach(|| engine.download(&a.0, &mut bytes)).or_raise()?;
-    Ok(PyBytes::new(py, &bytes))
+    // Python's own allocation: where there is no memory, it raises.
+    PyBytes::new_with(py, a.0.layout.size as usize * a.0.dtype().size(), |bytes| {
+        py.detach(|| engine.download(&a.0, bytes)).or_raise()
+    })
 }
 
 /// The array on another device; itself where it is there already.
@@ -168,6 +169,22 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
     let py = a.py();
     let moved = py.detach(|| from.send(array, to, true)).or_raise()?;
     Bound::new(py, PyArray::own(moved))
+}
+
+/// Refuses bytes other than 0 and 1, which routines on bools do not expect.
+fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
+    let engine = devices::of(bytes);
+    let mut most = [0];
+    let flat = engine.cast(bytes, DType::U8).or_raise()?;
+    let flat = flat.view(Layout::try_contiguous(DType::U8, &[flat.layout.size]).or_raise()?);
+    py.detach(|| engine.download(&engine.fold(ReduceOp::Max, &flat, 1)?, &mut most)).or_raise()?;
+    if most[0] > 1 {
+        return Err(PyValueError::new_err(format!(
+            "[view] a byte is {}, and bools are bytes of 0 and 1; use `a != 0`, or astype(bool)",
+            most[0]
+        )));
+    }
+    Ok(())
 }
 
 /// A view of a storage by strides.
@@ -196,6 +213,10 @@ pub(crate) fn as_strided(
             new.name()
         )));
     }
-    let layout = cuprous_core::Layout::new(new, &shape, &strides, start / new.size() as i64 + offset);
-    Ok(PyArray::view(a, index::strided(array, layout)?))
+    let offset = (start / new.size() as i64).saturating_add(offset);
+    let layout = index::strided(array, new, &shape, &strides, offset).or_raise()?;
+    if new == DType::Bool && old != DType::Bool && !layout.shape.contains(&0) {
+        bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
+    }
+    Ok(PyArray::view(a, array.view(layout)))
 }

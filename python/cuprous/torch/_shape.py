@@ -418,6 +418,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows along a dimension; their elements are the last dimension."""
     dim = wrap_dim(dimension, self.ndim)
     n = self.dims[dim]
+    if size < 0 or step <= 0:
+        raise RuntimeError(f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0")
     if size > n:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
     shape, strides = list(self.dims), list(self.stride_tuple())

@@ -1,8 +1,8 @@
 //! New tensors, on a device given by name.
 
 use cuprous_autograd::Tensor;
+use cuprous_core::layout::{MAX_NDIM, checked_size};
 use cuprous_core::{DType, Fun, Layout, Scalar};
-use cuprous_plan::engine::checked_bytes;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
@@ -15,7 +15,11 @@ fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
     if let Some(n) = shape.iter().find(|&&n| n < 0) {
         return Err(PyRuntimeError::new_err(format!("Trying to create tensor with negative dimension {n}: {shape:?}")));
     }
-    checked_bytes(shape, dtype).or_raise().map(drop)
+    let fits = checked_size(dtype, shape).is_ok() || shape.len() > MAX_NDIM;
+    if !fits {
+        return Err(PyRuntimeError::new_err(format!("Storage size calculation overflowed with sizes={shape:?}")));
+    }
+    Ok(())
 }
 
 /// Memory as it is.
@@ -59,7 +63,8 @@ pub(crate) fn t_iota(
     }
     check(&shape, DType::I64)?;
     let engine = devices::named(device).or_raise()?;
-    finish(py, engine.iota(&Layout::new(DType::I64, &shape, &strides, offset)).map(Tensor::new))
+    let layout = Layout::try_new(DType::I64, &shape, &strides, offset).or_raise()?;
+    finish(py, engine.iota(&layout).map(Tensor::new))
 }
 
 /// Random numbers without parameters: element i of the stream (seed, offset).

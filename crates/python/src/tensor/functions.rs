@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
+use cuprous_core::layout::checked_size;
 use cuprous_core::{Array, DType, Dims, Result, ScanOp, ScatterOp};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -197,8 +198,8 @@ pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset
     }
     let tensor = t.tensor();
     let own = &tensor.array.layout;
-    let layout = own.with(&shape, &strides, own.offset + offset);
-    crate::index::strided(&tensor.array, layout.clone())?;
+    let layout = crate::index::strided(&tensor.array, own.dtype, &shape, &strides, own.offset.saturating_add(offset));
+    let layout = layout.map_err(|e| PyRuntimeError::new_err(e.message))?;
     Ok(PyTensor::wrap(tensor.view(layout)))
 }
 
@@ -218,6 +219,7 @@ pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: boo
         [_, _, ..] => return Err(PyRuntimeError::new_err("only one dimension can be inferred")),
         _ => return Err(invalid()),
     }
+    checked_size(tensor.dtype(), &dims).map_err(|error| PyRuntimeError::new_err(error.message))?;
     if view && tensor.array.layout.reshape(&dims).is_none() {
         return Err(PyRuntimeError::new_err(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two \

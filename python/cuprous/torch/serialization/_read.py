@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -162,7 +163,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     try:
         with zipfile.ZipFile(f) as archive:
             return _load(_Archive(archive), map_location, str(name))
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, struct.error) as error:
         raise RuntimeError(f"[load] {name} {_looks(f)} ({error})") from None
 
 
