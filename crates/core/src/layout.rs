@@ -93,6 +93,14 @@ static INTERNER: LazyLock<Mutex<Interner>> = LazyLock::new(|| {
     Mutex::new(Interner { table: HashMap::default(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
 });
 
+/// The table of layouts, held: see [`hold`].
+pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Interner>);
+
+/// Keeps others from the table while the process forks, so that the child finds it free.
+pub fn hold() -> Held {
+    Held(INTERNER.lock().unwrap_or_else(|e| e.into_inner()))
+}
+
 /// Row-major strides of `shape`.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {
     let mut strides: Dims = SmallVec::from_elem(1, shape.len());

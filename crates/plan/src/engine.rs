@@ -3,12 +3,16 @@
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
 
 use cuprous_core::error::ErrorKind;
+use cuprous_core::interrupt::{self, Token};
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Storage, Tape, tape};
+use cuprous_core::{
+    Array, Buffer, CallOp, DType, Error, Head, In, Layout, Node, NodeKind, Result, Storage, Tape, tape,
+};
 
 use crate::aside::Watch;
 use crate::cache::Programs;
@@ -96,6 +100,47 @@ impl State {
     pub(crate) fn give_tape(&mut self, tape: u32) {
         self.free_tapes.push(tape);
     }
+
+    /// Moves what a tape holds to another one, because its program was interrupted: the thread goes on with an empty
+    /// tape, and whoever reads one of the values makes the program go on.
+    fn park(&mut self, tape: u32) {
+        let to = self.take_tape();
+        let mut empty = Tape::new(tape);
+        (empty.tracked, empty.contended) = (self.tapes[tape as usize].tracked, true);
+        let mut parked = std::mem::replace(&mut self.tapes[tape as usize], empty);
+        for (node, owner) in parked.owners.iter().enumerate() {
+            let Some(owner) = owner else { continue };
+            let node = node as u32;
+            // SAFETY: whoever has the state holds the lock.
+            unsafe {
+                if owner.head() == Some(Head { tape, node }) {
+                    owner.set_head(Some(Head { tape: to, node }));
+                }
+            }
+        }
+        parked.index = to;
+        self.tapes[to as usize] = parked;
+        // Storages may be leaves of both from now on.
+        self.tapes.iter_mut().for_each(|tape| tape.contended = true);
+        self.programs.parked(tape, to);
+    }
+
+    /// Forgets interrupted programs whose values nobody sees any more.
+    #[cold]
+    fn sweep(&mut self) {
+        let mut live = Vec::new();
+        for tape in self.programs.idle_suspended() {
+            let parked = &mut self.tapes[tape as usize];
+            // SAFETY: whoever has the state holds the lock.
+            unsafe { parked.liveness(&mut live) };
+            if !live.contains(&true) {
+                self.programs.forget_suspended(tape);
+                // SAFETY: as above; nobody sees the values.
+                unsafe { parked.clear() };
+                self.free_tapes.push(tape);
+            }
+        }
+    }
 }
 
 /// Makes that tape the calling thread's.
@@ -122,7 +167,12 @@ pub struct Engine {
     threads: AtomicU32,
     /// Some tape notes places: see [`Tape::tracked`].
     tracking: AtomicBool,
+    /// This process was forked while another thread held the lock, which nobody will give back.
+    orphaned: AtomicBool,
 }
+
+/// An engine whose lock is held while the process forks.
+pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
 
 /// The calling thread's tape on each device; gives the tapes back when the thread ends.
 struct Lease {
@@ -152,7 +202,9 @@ impl Drop for Lease {
         // What is pending stays: a reader finds the tape through the value, or the next thread goes on with it. Running
         // it here would need thread-local memory that may be gone already.
         for (engine, tape) in self.tapes.drain(..) {
-            engine.lock().free_tapes.push(tape);
+            if let Ok(mut state) = engine.enter() {
+                state.free_tapes.push(tape);
+            }
             engine.threads.fetch_sub(1, Relaxed);
         }
     }
@@ -179,27 +231,100 @@ impl Engine {
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
             tracking: AtomicBool::new(tape::ALWAYS.load(Relaxed)),
+            orphaned: AtomicBool::new(false),
         })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic under the lock leaves at worst a tape to be run again.
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    /// The state, once no other thread has it.
+    ///
+    /// # Errors
+    /// An interrupt ended the wait, or nobody can have it any more: see [`Engine::orphan`].
+    #[inline]
+    pub(crate) fn enter(&self) -> Result<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            // A panic under the lock leaves at worst a tape to be run again.
+            Err(TryLockError::Poisoned(e)) => Ok(e.into_inner()),
+            Err(TryLockError::WouldBlock) => self.wait_to_enter(),
+        }
+    }
+
+    #[cold]
+    fn wait_to_enter(&self) -> Result<MutexGuard<'_, State>> {
+        if self.orphaned.load(Relaxed) {
+            return Err(Error::runtime(format!(
+                "this process was forked while another thread was computing on {}, so Cuprous cannot use that device \
+                 here; fork when no thread computes, or start processes with the \"spawn\" or \"forkserver\" method",
+                self.device.name()
+            )));
+        }
+        // The lock is mostly held for less than a microsecond.
+        for _ in 0..200 {
+            std::hint::spin_loop();
+            if let Some(state) = self.try_enter() {
+                return Ok(state);
+            }
+        }
+        if !Token::current().listens() {
+            if !interrupt::answers() {
+                return Ok(self.state.lock().unwrap_or_else(|e| e.into_inner()));
+            }
+            interrupt::clear();
+        }
+        interrupt::arm();
+        let mut pause = Duration::from_micros(20);
+        loop {
+            if let Some(state) = self.try_enter() {
+                return Ok(state);
+            }
+            if Token::MAIN.requested() {
+                return Err(interrupt::error());
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(1));
+        }
+    }
+
+    fn try_enter(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Holds the lock over a fork, so that the child finds the state as it should be; `None` if another thread has it
+    /// until then.
+    pub fn hold(&self, until: Instant) -> Option<Held<'_>> {
+        loop {
+            if let Some(state) = self.try_enter() {
+                return Some(Held(state));
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// In a child whose parent's thread had the lock: every operation is an error from now on.
+    pub fn orphan(&self) {
+        self.orphaned.store(true, Relaxed);
     }
 
     /// The calling thread's tape.
     #[inline]
-    pub(crate) fn tape(self: &Arc<Engine>) -> u32 {
+    pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
         if self.tracking.load(Relaxed) {
             cuprous_core::tape::note_place();
         }
         LEASE.with_borrow_mut(|lease| {
             for (engine, tape) in &lease.tapes {
                 if engine.id == self.id {
-                    return *tape;
+                    return Ok(*tape);
                 }
             }
-            let mut state = self.lock();
+            let mut state = self.enter()?;
             let contended = self.threads.fetch_add(1, Relaxed) > 0;
             let index = state.take_tape();
             if contended {
@@ -207,17 +332,17 @@ impl Engine {
             }
             self.tracking.fetch_or(state.tracks(), Relaxed);
             lease.tapes.push((self.clone(), index));
-            index
+            Ok(index)
         })
     }
 
     /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
     pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
-        let tape = self.tape();
+        let tape = self.tape()?;
         if profile::on() && self.threads.load(Relaxed) > 1 {
             tape::note_place(); // another thread's tape may have to run
         }
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         for array in operands {
             self.check(array)?;
             self.settle(&mut state, array, tape)?;
@@ -235,6 +360,22 @@ impl Engine {
             None if unsafe { array.storage.is_lost() } => Err(lost()),
             _ => Ok(()),
         }
+    }
+
+    /// Before a storage is written: interrupted programs that read its present contents go on to their end.
+    #[inline]
+    pub(crate) fn before_write(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
+        if state.programs.has_suspended() { self.finish_readers(state, storage) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn finish_readers(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
+        for tape in state.programs.suspended() {
+            if state.tapes[tape as usize].leaves.iter().any(|leaf| Arc::ptr_eq(leaf, storage)) {
+                self.run_tape(state, tape)?;
+            }
+        }
+        Ok(())
     }
 
     #[inline]
@@ -342,25 +483,26 @@ impl Engine {
     }
 
     /// Begins to note the places of all operations that are recorded from now on.
-    pub(crate) fn track_all(&self) {
-        let mut state = self.lock();
+    pub(crate) fn track_all(&self) -> Result<()> {
+        let mut state = self.enter()?;
         state.tapes.iter_mut().filter(|tape| tape.nodes.is_empty()).for_each(|tape| tape.track(true));
         self.tracking.store(true, Relaxed);
+        Ok(())
     }
 
     /// Submits what the calling thread has recorded.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
-        let tape = self.tape();
+        let tape = self.tape()?;
         note_place();
         self.due.store(false, Relaxed);
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         self.run_tape(&mut state, tape)
     }
 
     /// Submits it and waits for the device.
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
-        self.lock().launches_wait = 1;
+        self.enter()?.launches_wait = 1;
         if self.device.is_host() {
             // Whatever it was given is done.
             return self.device.synchronize();
@@ -371,7 +513,7 @@ impl Engine {
     /// The memory of a storage, with everything recorded for it submitted.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
         note_place();
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         // SAFETY: the lock is held.
         if let Some(head) = unsafe { storage.head() } {
             self.run_tape(&mut state, head.tape)?;
@@ -382,7 +524,7 @@ impl Engine {
 
     /// What `read` finds in the memory of a storage, unless something is pending for it.
     pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
-        let _state = self.lock();
+        let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
         let buffer = unsafe { storage.head().is_none().then(|| storage.buffer()) };
         buffer.flatten().as_ref().map(read)
@@ -394,7 +536,9 @@ impl Engine {
             return Err(crate::auto::no_address());
         }
         let buffer = self.realize(storage)?;
-        self.lock().programs.forget_early();
+        let mut state = self.enter()?;
+        self.before_write(&mut state, storage)?;
+        state.programs.forget_early();
         storage.external.store(true, Relaxed);
         Ok(buffer)
     }
@@ -427,6 +571,12 @@ impl Engine {
     }
 
     fn run_now(&self, state: &mut State, tape: u32) -> Result<()> {
+        let mut parked = false;
+        if state.programs.has_suspended() {
+            state.sweep();
+            parked = state.programs.suspended().contains(&tape);
+        }
+        let number = tape;
         let State { tapes, programs, journal, replay, stats, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
@@ -462,7 +612,16 @@ impl Engine {
                 }
             }
         };
+        if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+            if !parked {
+                state.park(number);
+            }
+            return result;
+        }
         let result = result.map_err(|error| Error { message: error.message + &whereabouts(tape), ..error });
+        if parked {
+            state.free_tapes.push(number);
+        }
         if result.is_err() {
             // It would fail again: let the session go on without it.
             // SAFETY: the lock is held.
@@ -478,26 +637,30 @@ impl Engine {
 
     /// How programs run.
     pub fn set_replay(&self, replay: Replay) {
-        let mut state = self.lock();
-        state.replay = replay;
-        state.programs.clear();
+        if let Ok(mut state) = self.enter() {
+            state.replay = replay;
+            state.programs.clear();
+        }
     }
 
     /// Counters.
     pub fn stats(&self) -> Stats {
-        self.lock().stats
+        self.enter().map_or_else(|_| Stats::default(), |state| state.stats)
     }
 
     /// Why the last programs were replayed or planned anew.
     pub fn explain(&self) -> String {
-        self.lock().journal.text() + &self.device.explain()
+        match self.enter() {
+            Ok(state) => state.journal.text() + &self.device.explain(),
+            Err(error) => error.message,
+        }
     }
 
     /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it
     /// where a listing of that one is given.
     pub fn show_code(self: &Arc<Engine>, other: Option<Listing>) -> Result<String> {
-        let tape = self.tape();
-        let mut state = self.lock();
+        let tape = self.tape()?;
+        let mut state = self.enter()?;
         let State { tapes, programs, .. } = &mut *state;
         let own = |program: &Program| self.device.source(program);
         programs.source(&mut tapes[tape as usize], other.unwrap_or(&own))
@@ -505,7 +668,9 @@ impl Engine {
 
     /// Lets go of cached programs and memory.
     pub fn trim(&self) {
-        self.lock().programs.clear();
+        if let Ok(mut state) = self.enter() {
+            state.programs.clear();
+        }
         self.device.trim();
     }
 
@@ -602,7 +767,7 @@ impl Engine {
         }
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
         let buffer = self.realize(&packed.storage)?;
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         state.launches_wait = 1;
         if let Some(watch) = &mut state.watch {
             watch.read(to.len());
@@ -664,10 +829,10 @@ fn whereabouts(tape: &Tape) -> String {
 }
 
 #[cold]
-fn lost() -> Error {
+pub(crate) fn lost() -> Error {
     Error::runtime(
-        "the value of this array was given up when the program that computes it failed or did not fit into the \
-         device's memory; compute it again",
+        "the value of this array was given up when the program that computes it failed, was interrupted in a kernel or \
+         did not fit into the device's memory; compute it again",
     )
 }
 

@@ -1,8 +1,9 @@
 //! One function on its way to machine code: entry, variables, arguments, exits.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, Type,
-    Value, types,
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, TrapCode,
+    Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -37,6 +38,10 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) env: Value,
     /// The thread's place in its block.
     pub(super) thread: [Variable; 3],
+    /// Where the flag lies that loops poll.
+    stop: Value,
+    /// How often the constant loops around repeat what is written now.
+    pub(super) repeats: i64,
     /// The block's place in the grid, threads of a block, blocks: loaded once.
     pub(super) places: [[Value; 3]; 3],
     /// Registers of the arrays that the function declares.
@@ -85,6 +90,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             vars,
             sizes: Sizes::of(function),
             env: none,
+            stop: none,
+            repeats: 1,
             thread,
             places: [[none; 3]; 3],
             arrays: Vec::new(),
@@ -163,6 +170,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             }
         }
         self.load_places();
+        self.check_stack()?;
         self.declare_arrays()?;
         self.clear_variables();
         self.block(&self.function.body)?;
@@ -181,6 +189,37 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             }
         }
         self.width = self.places[1][0];
+        let flags = Self::trusted().with_readonly().with_can_move();
+        self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
+    }
+
+    /// Leaves the launch if it is to stop.
+    pub(super) fn poll(&mut self) -> Result<()> {
+        // Atomic, so that no turn of a loop takes the answer of another.
+        let stop = self.b.ins().atomic_load(types::I8, Self::trusted(), self.stop);
+        self.leave_if(stop, "host_stop", &[self.env])
+    }
+
+    /// Leaves the launch if the stack has no room for this call.
+    fn check_stack(&mut self) -> Result<()> {
+        let here = self.b.ins().get_stack_pointer(types::I64);
+        let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);
+        let full = self.b.ins().icmp(IntCC::UnsignedLessThan, here, end);
+        let number = self.b.ins().iconst(types::I32, self.number as i64);
+        self.leave_if(full, "host_overflow", &[self.env, number])
+    }
+
+    /// Calls a function that does not return.
+    fn leave_if(&mut self, test: Value, function: &str, args: &[Value]) -> Result<()> {
+        self.shared.leaves = true;
+        let (leave, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(leave);
+        self.b.ins().brif(test, leave, &[], on, &[]);
+        self.b.switch_to_block(leave);
+        self.call_library(function, args, None)?;
+        self.b.ins().trap(TrapCode::unwrap_user(1));
+        self.b.switch_to_block(on);
+        Ok(())
     }
 
     /// Arguments as [`cuprous_kernel::abi`] lays them out.
