@@ -71,10 +71,10 @@ LONG = {
         "y = cp.ones((2000, 2000))",
         "for k in range(10000): y = cp.sin(y) @ y * 1e-3",
     ),
-    "sort": ("x = cp.random.default_rng(0).random(60_000_000); cp.synchronize()", "cp.sort(x); cp.sort(-x)[0].item()"),
-    "unique": ("x = cp.random.default_rng(0).random(60_000_000); cp.synchronize()", "len(cp.unique(x))"),
-    "random": ("g = cp.random.default_rng(0)", "float(g.standard_normal(400_000_000).sum())"),
-    "prime fft": ("x = cp.ones(40_000_003)", "float(abs(cp.fft.fft(x)[0]))"),
+    "sort": ("x = cp.random.default_rng(0).random(30_000_000); cp.synchronize()", "cp.sort(x); cp.sort(-x)[0].item()"),
+    "unique": ("x = cp.random.default_rng(0).random(30_000_000); cp.synchronize()", "len(cp.unique(x))"),
+    "random": ("g = cp.random.default_rng(0)", "float(g.standard_normal(150_000_000).sum())"),
+    "prime fft": ("x = cp.ones(10_000_019)", "float(abs(cp.fft.fft(x)[0]))"),
     "fused chain": (
         "x = cp.ones(100_000_000, dtype='float32')",
         "for _ in range(40): x = cp.sin(x) + cp.cos(x) * cp.exp(x * 1e-3)\nfloat(x.sum())",
@@ -113,7 +113,7 @@ def test_an_interrupted_program_goes_on_when_it_is_read() -> None:
     work = """
         p += 1
         y = x
-        for _ in range(60):
+        for _ in range(15):
             y = cp.sin(y) + cp.cos(y) * cp.exp(y * 1e-3)
             p += 1
         z = y * 1
@@ -126,13 +126,13 @@ def test_an_interrupted_program_goes_on_when_it_is_read() -> None:
         x[:] = 5  # what is still to be computed reads it: as it was
         import math
         want = 1.0
-        for _ in range(60):
+        for _ in range(15):
             want = math.sin(want) + math.cos(want) * math.exp(want * 1e-3)
         print(abs(float(z[0]) - want) < 1e-9, abs(float(z[-1]) - want) < 1e-9)
         print(float(p.min()), float(p.max()), small.tolist(), float(x.sum()))
     """
     _, lines = interrupted(setup, work, after)
-    assert lines == ["3.0 (4,)", "True True", "61.0 61.0 [1.0, 2.0, 3.0, 4.0] 100000000.0"]
+    assert lines == ["3.0 (4,)", "True True", "16.0 16.0 [1.0, 2.0, 3.0, 4.0] 100000000.0"]
 
 
 def test_values_that_nobody_wants_are_not_computed_later() -> None:
@@ -160,10 +160,10 @@ def test_a_routine_that_cannot_be_stopped_goes_on_by_itself() -> None:
         start = time.time()
         float((cp.ones(1000) + 1).sum())
         print(time.time() - start < 3)
-        print(float(abs(cp.prod(s[:1]))) > 1000)
+        print(abs(float(abs(y[0])) - 10_000_019) < 1e-3)
     """
-    work = "s = cp.linalg.svd(x)[1]\nfloat(s[0])"
-    _, lines = interrupted("x = cp.random.default_rng(0).random((2300, 2300))", work, after)
+    work = "y = cp.fft.fft(x)\nfloat(abs(y[0]))"
+    _, lines = interrupted("x = cp.ones(10_000_019)", work, after)
     assert lines == ["True", "True"]
 
 
@@ -193,7 +193,7 @@ def test_only_the_main_thread_is_interrupted() -> None:
         done = []
         def other():
             y = x
-            for _ in range(100): y = cp.sin(y) + cp.cos(y) * cp.exp(y * 1e-3)
+            for _ in range(20): y = cp.sin(y) + cp.cos(y) * cp.exp(y * 1e-3)
             done.append(float(y[0]) == float(y[-1]))
         thread = threading.Thread(target=other)
         thread.start()

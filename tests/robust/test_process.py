@@ -149,7 +149,8 @@ def test_a_second_interpreter_is_refused() -> None:
             "try:",
             "    import cuprous",
             "except ImportError as error:",
-            "    print('refused' if 'per process' in str(error) or 'subinterpreter' in str(error) else error, flush=True)",
+            "    ours = 'per process' in str(error) or 'subinterpreter' in str(error)",
+            "    print('refused' if ours else error, flush=True)",
         ])
         try:
             other = interpreters.create("legacy")

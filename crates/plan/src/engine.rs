@@ -3,16 +3,12 @@
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::interrupt::{self, Token};
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{
-    Array, Buffer, CallOp, DType, Error, Head, In, Layout, Node, NodeKind, Result, Storage, Tape, tape,
-};
+use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Storage, Tape, tape};
 
 use crate::aside::Watch;
 use crate::cache::Programs;
@@ -64,7 +60,7 @@ pub struct Stats {
 /// Everything behind the lock.
 pub(crate) struct State {
     pub(crate) tapes: Vec<Tape>,
-    free_tapes: Vec<u32>,
+    pub(crate) free_tapes: Vec<u32>,
     pub(crate) memo: Memo,
     pub(crate) programs: Programs,
     pub(crate) journal: Journal,
@@ -100,47 +96,6 @@ impl State {
     pub(crate) fn give_tape(&mut self, tape: u32) {
         self.free_tapes.push(tape);
     }
-
-    /// Moves what a tape holds to another one, because its program was interrupted: the thread goes on with an empty
-    /// tape, and whoever reads one of the values makes the program go on.
-    fn park(&mut self, tape: u32) {
-        let to = self.take_tape();
-        let mut empty = Tape::new(tape);
-        (empty.tracked, empty.contended) = (self.tapes[tape as usize].tracked, true);
-        let mut parked = std::mem::replace(&mut self.tapes[tape as usize], empty);
-        for (node, owner) in parked.owners.iter().enumerate() {
-            let Some(owner) = owner else { continue };
-            let node = node as u32;
-            // SAFETY: whoever has the state holds the lock.
-            unsafe {
-                if owner.head() == Some(Head { tape, node }) {
-                    owner.set_head(Some(Head { tape: to, node }));
-                }
-            }
-        }
-        parked.index = to;
-        self.tapes[to as usize] = parked;
-        // Storages may be leaves of both from now on.
-        self.tapes.iter_mut().for_each(|tape| tape.contended = true);
-        self.programs.parked(tape, to);
-    }
-
-    /// Forgets interrupted programs whose values nobody sees any more.
-    #[cold]
-    fn sweep(&mut self) {
-        let mut live = Vec::new();
-        for tape in self.programs.idle_suspended() {
-            let parked = &mut self.tapes[tape as usize];
-            // SAFETY: whoever has the state holds the lock.
-            unsafe { parked.liveness(&mut live) };
-            if !live.contains(&true) {
-                self.programs.forget_suspended(tape);
-                // SAFETY: as above; nobody sees the values.
-                unsafe { parked.clear() };
-                self.free_tapes.push(tape);
-            }
-        }
-    }
 }
 
 /// Makes that tape the calling thread's.
@@ -161,18 +116,15 @@ pub struct Engine {
     pub id: u8,
     /// The device.
     pub device: Arc<dyn Device>,
-    state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
     /// The last recorded operation ended a tape: somebody should call [`Engine::flush`] (without Python's lock).
     due: AtomicBool,
     threads: AtomicU32,
     /// Some tape notes places: see [`Tape::tracked`].
     tracking: AtomicBool,
     /// This process was forked while another thread held the lock, which nobody will give back.
-    orphaned: AtomicBool,
+    pub(crate) orphaned: AtomicBool,
 }
-
-/// An engine whose lock is held while the process forks.
-pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
 
 /// The calling thread's tape on each device; gives the tapes back when the thread ends.
 struct Lease {
@@ -235,83 +187,6 @@ impl Engine {
         })
     }
 
-    /// The state, once no other thread has it.
-    ///
-    /// # Errors
-    /// An interrupt ended the wait, or nobody can have it any more: see [`Engine::orphan`].
-    #[inline]
-    pub(crate) fn enter(&self) -> Result<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            // A panic under the lock leaves at worst a tape to be run again.
-            Err(TryLockError::Poisoned(e)) => Ok(e.into_inner()),
-            Err(TryLockError::WouldBlock) => self.wait_to_enter(),
-        }
-    }
-
-    #[cold]
-    fn wait_to_enter(&self) -> Result<MutexGuard<'_, State>> {
-        if self.orphaned.load(Relaxed) {
-            return Err(Error::runtime(format!(
-                "this process was forked while another thread was computing on {}, so Cuprous cannot use that device \
-                 here; fork when no thread computes, or start processes with the \"spawn\" or \"forkserver\" method",
-                self.device.name()
-            )));
-        }
-        // The lock is mostly held for less than a microsecond.
-        for _ in 0..200 {
-            std::hint::spin_loop();
-            if let Some(state) = self.try_enter() {
-                return Ok(state);
-            }
-        }
-        if !Token::current().listens() {
-            if !interrupt::answers() {
-                return Ok(self.state.lock().unwrap_or_else(|e| e.into_inner()));
-            }
-            interrupt::clear();
-        }
-        interrupt::arm();
-        let mut pause = Duration::from_micros(20);
-        loop {
-            if let Some(state) = self.try_enter() {
-                return Ok(state);
-            }
-            if Token::MAIN.requested() {
-                return Err(interrupt::error());
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(1));
-        }
-    }
-
-    fn try_enter(&self) -> Option<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// Holds the lock over a fork, so that the child finds the state as it should be; `None` if another thread has it
-    /// until then.
-    pub fn hold(&self, until: Instant) -> Option<Held<'_>> {
-        loop {
-            if let Some(state) = self.try_enter() {
-                return Some(Held(state));
-            }
-            if Instant::now() >= until {
-                return None;
-            }
-            std::thread::sleep(Duration::from_micros(50));
-        }
-    }
-
-    /// In a child whose parent's thread had the lock: every operation is an error from now on.
-    pub fn orphan(&self) {
-        self.orphaned.store(true, Relaxed);
-    }
-
     /// The calling thread's tape.
     #[inline]
     pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
@@ -360,22 +235,6 @@ impl Engine {
             None if unsafe { array.storage.is_lost() } => Err(lost()),
             _ => Ok(()),
         }
-    }
-
-    /// Before a storage is written: interrupted programs that read its present contents go on to their end.
-    #[inline]
-    pub(crate) fn before_write(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
-        if state.programs.has_suspended() { self.finish_readers(state, storage) } else { Ok(()) }
-    }
-
-    #[cold]
-    fn finish_readers(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
-        for tape in state.programs.suspended() {
-            if state.tapes[tape as usize].leaves.iter().any(|leaf| Arc::ptr_eq(leaf, storage)) {
-                self.run_tape(state, tape)?;
-            }
-        }
-        Ok(())
     }
 
     #[inline]

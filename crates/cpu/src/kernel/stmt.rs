@@ -163,7 +163,7 @@ impl Body<'_, '_, '_> {
         match trips.map(|n| around.saturating_mul(n.max(1))).filter(|&n| n <= SHORT) {
             Some(all) => self.repeats = all,
             None => {
-                self.poll()?;
+                self.poll();
                 self.repeats = 1;
             }
         }
