@@ -52,6 +52,8 @@ struct CpuProgram {
     manners: Vec<Manner>,
     /// The step with which the next run begins: where the last one was interrupted, else the first.
     next: usize,
+    /// The step of the program at which the last run ended early.
+    ended_at: u32,
     /// That step, if it still runs.
     background: Option<Background>,
     /// Some step may take long.
@@ -197,6 +199,7 @@ impl Device for CpuDevice {
             steps,
             manners,
             next: 0,
+            ended_at: 0,
             background: None,
             long,
             buffers: program.buffers.len(),
@@ -352,11 +355,18 @@ impl Executable for CpuProgram {
             Some(note) if !resumed => with_threads(|| self.rest_timed(note, env, token)),
             _ => with_threads(|| self.rest(env, token)),
         });
+        if result.is_err() {
+            self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
+        }
         // Interrupted, the next run goes on here.
         if !result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
             self.next = 0;
         }
         result
+    }
+
+    fn done(&self) -> usize {
+        self.ended_at as usize
     }
 
     fn is_busy(&self) -> bool {

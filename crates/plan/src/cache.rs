@@ -169,14 +169,18 @@ impl Programs {
         }));
         let _range = nvtx::range(|| profiled::range(hash, tape));
         if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
+            let done = entry.executable.done();
             if error.kind != ErrorKind::Interrupted {
                 if error.kind == ErrorKind::Aborted {
-                    give_up_written(&program, tape);
+                    keep_finished(&program, &outputs, tape, done);
                 }
                 return Err(error);
             }
             // Who shares memory may change it before the program goes on.
             let shared = tape.leaves.iter().any(|leaf| leaf.is_external());
+            if shared {
+                keep_finished(&program, &outputs, tape, done);
+            }
             let entry = self.take(hash, at);
             if !shared || entry.executable.is_busy() {
                 let addresses = std::mem::take(&mut self.addresses);
@@ -186,7 +190,6 @@ impl Programs {
             if !shared {
                 return Err(error);
             }
-            give_up_written(&program, tape);
             return Err(Error { kind: ErrorKind::Aborted, ..error });
         }
         if let Some(noted) = noted {
@@ -209,7 +212,7 @@ impl Programs {
         let Suspended { entry, outputs, .. } = self.suspended.swap_remove(at);
         match &result {
             Ok(()) => hand_over(&entry.program, outputs, tape),
-            Err(_) => give_up_written(&entry.program, tape),
+            Err(_) => keep_finished(&entry.program, &outputs, tape, entry.executable.done()),
         }
         result
     }
@@ -431,11 +434,23 @@ fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
     unsafe { tape.clear() };
 }
 
-/// After a program was interrupted for good: nobody may read what it had written in part.
-fn give_up_written(program: &Program, tape: &Tape) {
-    for &slot in &program.written {
+/// After a program was interrupted for good, before step `done` had ended: what it had written in part is nobody's to read.
+/// What earlier steps alone have written is there.
+fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
+    let mut late = vec![false; program.buffers.len()];
+    program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
+    for (info, late) in program.buffers.iter().zip(late) {
         // SAFETY: the engine's lock is held, and the program does not go on.
-        unsafe { tape.leaves[slot as usize].lose() };
+        match info.place {
+            Place::Leaf(slot) if late => unsafe { tape.leaves[slot as usize].lose() },
+            Place::Output(k) if !late => {
+                if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
+                    // SAFETY: as above.
+                    unsafe { owner.set_buffer(outputs[k as usize].clone()) };
+                }
+            }
+            _ => {}
+        }
     }
 }
 

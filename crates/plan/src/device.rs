@@ -223,6 +223,11 @@ pub trait Executable: Send + Sync {
     /// with the same arguments; with [`cuprous_core::error::ErrorKind::Aborted`], what the program writes is half-written.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
 
+    /// After a run that was interrupted: the steps of the program that have ended.
+    fn done(&self) -> usize {
+        0
+    }
+
     /// Returns true while work that an interrupted run began still goes on, in memory of that run.
     fn is_busy(&self) -> bool {
         false

@@ -93,7 +93,8 @@ fn answers() -> bool {
 }
 
 /// Tells the engine of this.
-pub(crate) fn install() {
+pub(crate) fn install(py: Python<'_>) {
+    RAISES.store(raises(py).unwrap_or(false), Relaxed);
     let _ = interrupt::ARM.set(arm);
     let _ = interrupt::ANSWERS.set(answers);
 }

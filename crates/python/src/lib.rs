@@ -101,7 +101,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<profile::PyReport>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
-    interrupt::install();
+    interrupt::install(m.py());
     fork::watch();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
     find_libraries(m.py())?;
