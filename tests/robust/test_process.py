@@ -72,6 +72,97 @@ def test_fork_after_use_on_the_cpu() -> None:
     assert output(code).splitlines() == [str(want), f"child {want + 2e6}", f"parent {want + 2e6} 0"]
 
 
+@unix_only
+def test_fork_beside_threads_that_compute() -> None:
+    """Children are usable although the engine was busy when they were made, and so is the parent."""
+    code = """
+        import os, signal, threading, time, warnings
+        warnings.simplefilter("ignore")
+        import cuprous as cp
+        cp._core.set_device("cpu")
+        stop = []
+        def busy():
+            x = cp.ones((300, 300)) * 1e-3
+            while not stop:
+                x = cp.sin(x @ x) + 1
+                float(x[0, 0])
+        threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
+        [thread.start() for thread in threads]
+        time.sleep(0.2)
+        results = []
+        for k in range(10):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(30)
+                big = cp.ones(1_000_000) * 2
+                ok = float((cp.arange(100.0) + k).sum()) == 4950 + 100 * k and float(big.sum()) == 2e6
+                ok = ok and float((cp.ones((200, 200)) @ cp.ones((200, 200)))[0, 0]) == 200
+                os._exit(0 if ok else 3)
+            results.append(os.waitpid(pid, 0)[1])
+            time.sleep(0.01)
+        stop.append(1)
+        [thread.join() for thread in threads]
+        print(results, float(cp.ones(3).sum()))
+    """
+    assert output(code) == f"{[0] * 10} 3.0"
+
+
+@unix_only
+def test_fork_beside_one_long_program() -> None:
+    """A child that would find the engine in the middle of something is told so; it does not hang."""
+    code = """
+        import os, signal, threading, time, warnings
+        warnings.simplefilter("ignore")
+        import cuprous as cp
+        cp._core.set_device("cpu")
+        x = cp.ones((6000, 6000), dtype="int64")
+        cp.synchronize()
+        thread = threading.Thread(target=lambda: (x @ x)[0, 0].item(), daemon=True)
+        thread.start()
+        time.sleep(1)
+        start = time.time()
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(30)
+            try:
+                float((cp.arange(100.0) + 1).sum())
+            except RuntimeError as error:
+                os._exit(5 if "forked while another thread" in str(error) else 4)
+            os._exit(0)
+        waited = time.time() - start
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), waited < 10, flush=True)
+        os._exit(0)
+    """
+    assert output(code) == "5 True"
+
+
+def test_a_second_interpreter_is_refused() -> None:
+    """As NumPy's; the first one goes on."""
+    code = """
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        import cuprous as cp
+        print(float(cp.ones(3).sum()))
+        inner = chr(10).join([
+            "try:",
+            "    import cuprous",
+            "except ImportError as error:",
+            "    ours = 'per process' in str(error) or 'subinterpreter' in str(error)",
+            "    print('refused' if ours else error, flush=True)",
+        ])
+        try:
+            other = interpreters.create("legacy")
+        except TypeError:
+            other = interpreters.create(isolated=False)
+        interpreters.run_string(other, inner)
+        interpreters.destroy(other)
+        print(float((cp.arange(5.0) * 2).sum()), repr(cp.arange(2)), cp.linalg.det(cp.eye(2)).item())
+    """
+    assert output(code).splitlines() == ["3.0", "refused", "20.0 array([0, 1]) 1.0"]
+
+
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_multiprocessing(method: str, tmp_path: Path) -> None:
     """Workers start afresh, whatever the parent has done; arrays go there and back as pickles."""

@@ -315,6 +315,14 @@ const FIRST_SWEEP: usize = 1 << 10;
 
 static CALLS: LazyLock<Mutex<Interner>> = LazyLock::new(Mutex::default);
 
+/// The table of calls, held: see [`hold`].
+pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Interner>);
+
+/// Keeps others from the table while the process forks, so that the child finds it free.
+pub fn hold() -> Held {
+    Held(CALLS.lock().unwrap_or_else(|e| e.into_inner()))
+}
+
 impl Interner {
     fn sweep(&mut self) {
         let Interner { numbers, calls, free, .. } = self;

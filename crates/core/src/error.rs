@@ -22,6 +22,12 @@ pub enum ErrorKind {
     Cast,
     /// A library that is needed is not installed: `ImportError`.
     MissingLibrary,
+    /// `RecursionError`, of kernels.
+    Recursion,
+    /// `KeyboardInterrupt`; what was interrupted can go on later.
+    Interrupted,
+    /// `KeyboardInterrupt`; what was interrupted is lost.
+    Aborted,
 }
 
 /// An error on its way to Python.
@@ -49,7 +55,7 @@ impl Error {
     constructors! {
         value => Value, type_ => Type, index => Index, axis => Axis, overflow => Overflow, cast => Cast,
         not_implemented => NotImplemented, memory => Memory, runtime => Runtime, device => Device,
-        missing_library => MissingLibrary,
+        missing_library => MissingLibrary, interrupted => Interrupted, aborted => Aborted, recursion => Recursion,
     }
 }
 

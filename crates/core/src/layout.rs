@@ -150,6 +150,14 @@ fn checked_span(shape: &[i64], strides: &[i64], offset: i64) -> Option<(i64, i64
     Some((lo, hi))
 }
 
+/// The table of layouts, held: see [`hold`].
+pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Interner>);
+
+/// Keeps others from the table while the process forks, so that the child finds it free.
+pub fn hold() -> Held {
+    Held(INTERNER.lock().unwrap_or_else(|e| e.into_inner()))
+}
+
 /// Row-major strides of `shape`. They are right where [`checked_size`] accepts the shape, and wrap elsewhere.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {
     let mut strides: Dims = SmallVec::from_elem(1, shape.len());

@@ -9,6 +9,7 @@ pub mod call;
 pub mod convolution;
 pub mod dtype;
 pub mod error;
+pub mod interrupt;
 pub mod layout;
 pub mod node;
 pub mod nvtx;

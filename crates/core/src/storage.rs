@@ -192,6 +192,15 @@ impl Storage {
         unsafe { *self.buffer.get() = Some(buffer) }
     }
 
+    /// Gives up the contents, which are half-written: reading them is an error from now on.
+    ///
+    /// # Safety
+    /// The engine's lock is held, and no program that uses the memory runs.
+    pub unsafe fn lose(&self) {
+        // SAFETY: the caller holds the lock, so nobody else reads or writes.
+        unsafe { *self.buffer.get() = None }
+    }
+
     /// References to this storage that tapes hold; all others are handles.
     ///
     /// # Safety

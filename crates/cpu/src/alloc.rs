@@ -48,6 +48,14 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
     Mutex::new(Cache { free, free_bytes: 0, counters: presence::counters(presence::Device::Cpu), limit: 0 })
 });
 
+/// The cache, held: see [`hold`].
+pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Cache>);
+
+/// Keeps others from the cache while the process forks, so that the child finds it free.
+pub fn hold() -> Held {
+    Held(CACHE.lock().unwrap_or_else(|e| e.into_inner()))
+}
+
 /// Bytes of memory of the machine.
 static TOTAL: LazyLock<usize> = LazyLock::new(|| {
     std::fs::read_to_string("/proc/meminfo")

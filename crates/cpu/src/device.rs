@@ -4,12 +4,15 @@ use std::any::Any;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use cuprous_core::error::ErrorKind;
+use cuprous_core::interrupt::{self, Token};
 use cuprous_core::profile::{self, Event, Kind, Note};
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
-use cuprous_plan::{Device, Executable, KernelRef, Launched, Program, Step};
+use cuprous_plan::{Device, Executable, Inst, KernelRef, Launched, Place, Program, Step};
 use smallvec::SmallVec;
 
 use crate::alloc;
+use crate::background::{self, Background};
 use crate::blocked::blocked;
 use crate::call::Routine;
 use crate::calls;
@@ -31,6 +34,9 @@ impl CpuDevice {
     }
 }
 
+/// Steps of a program that may take long together, whatever they are.
+const MANY_STEPS: usize = 32;
+
 /// A step, ready to run.
 enum Ready {
     Kernel(Code),
@@ -42,8 +48,66 @@ enum Ready {
 struct CpuProgram {
     /// Each with the step of the program that it is of.
     steps: Vec<(u32, Ready)>,
+    /// How each step of the program is interrupted.
+    manners: Vec<Manner>,
+    /// The step with which the next run begins: where the last one was interrupted, else the first.
+    next: usize,
+    /// The step of the program at which the last run ended early.
+    ended_at: u32,
+    /// That step, if it still runs.
+    background: Option<Background>,
+    /// Some step may take long.
+    long: bool,
     buffers: usize,
     scalars: usize,
+}
+
+/// What an interrupt does to a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Manner {
+    /// It may be done again from its beginning: it reads nothing that it writes.
+    again: bool,
+    /// It takes long enough to look for interrupts.
+    long: bool,
+}
+
+impl Manner {
+    fn of(program: &Program, step: &Step) -> Manner {
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        step.touches(|buffer, writes| {
+            let list = if writes { &mut written } else { &mut read };
+            list.push(program.buffers[buffer as usize]);
+        });
+        // A kernel names a buffer once, for reading and writing.
+        let mut again = true;
+        for kernel in step.kernels() {
+            let reads = |k: usize| {
+                kernel.body.iter().any(|t| match &t.inst {
+                    Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Scatter { buf, .. } => *buf as usize == k,
+                    _ => false,
+                })
+            };
+            (0..kernel.buffers.len()).filter(|&k| reads(k)).for_each(|k| {
+                read.push(program.buffers[kernel.buffers[k] as usize]);
+            });
+        }
+        for r in &read {
+            for w in &written {
+                again &= match (r.place, w.place) {
+                    (Place::Arena(a), Place::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
+                    // Two leaves may be views of one piece of somebody else's memory.
+                    (Place::Leaf(_), Place::Leaf(_)) => false,
+                    (a, b) => a != b,
+                };
+            }
+        }
+        let long = match step {
+            Step::Call(call) => background::is_long(call),
+            Step::Launch(_) => true,
+            Step::Kernel(_) | Step::Pack(_) => false,
+        };
+        Manner { again, long }
+    }
 }
 
 fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
@@ -128,7 +192,19 @@ impl Device for CpuDevice {
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         let steps = ready(program)?;
-        Ok(Box::new(CpuProgram { steps, buffers: program.buffers.len(), scalars: program.scalars }))
+        let manners: Vec<Manner> = program.steps.iter().map(|step| Manner::of(program, step)).collect();
+        let long = |(_, step): &(u32, Ready)| matches!(step, Ready::Kernel(code) if code.is_long());
+        let long = manners.iter().any(|m| m.long) || steps.iter().any(long) || steps.len() >= MANY_STEPS;
+        Ok(Box::new(CpuProgram {
+            steps,
+            manners,
+            next: 0,
+            ended_at: 0,
+            background: None,
+            long,
+            buffers: program.buffers.len(),
+            scalars: program.scalars,
+        }))
     }
 
     fn source(&self, program: &Program) -> Result<String> {
@@ -168,18 +244,84 @@ impl Device for CpuDevice {
 }
 
 impl CpuProgram {
-    /// Runs all steps, and tells a profile how long each took.
+    /// Runs the next step.
+    fn step(&mut self, k: usize, env: Env, token: Token) -> Result<()> {
+        let (of, step) = &self.steps[k];
+        // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
+        let run = |step: &Ready, env: Env| unsafe {
+            match step {
+                Ready::Kernel(code) => code.run(env),
+                Ready::Call(routine) => routine.run(env),
+                Ready::Launch(launched) => launch(launched, env),
+            }
+        };
+        if !token.listens() {
+            return run(step, env);
+        }
+        if token.requested() {
+            return Err(interrupt::error());
+        }
+        let manner = self.manners[*of as usize];
+        let aside = match step {
+            Ready::Kernel(code) if manner.again || !code.is_long() => None,
+            Ready::Launch(_) => None,
+            Ready::Call(_) if !manner.long => None,
+            other => Some(other),
+        };
+        let token = if manner.again { token } else { Token::NONE };
+        let Some(step) = aside else {
+            return match step {
+                Ready::Launch(_) => run(step, env),
+                step => token.within(|| run(step, env)),
+            };
+        };
+        // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
+        // interrupted program keeps it.
+        self.background = Some(unsafe { Background::start(env, token, move |env| run(step, env))? });
+        self.wait(Token::MAIN)
+    }
+
+    /// Waits for the step that runs on a thread of its own.
+    fn wait(&mut self, token: Token) -> Result<()> {
+        let Some(background) = self.background.take() else { return Ok(()) };
+        background.wait(token).unwrap_or_else(|| {
+            self.background = Some(background);
+            Err(interrupt::error())
+        })
+    }
+
+    /// Runs the steps from the next one on.
+    fn rest(&mut self, env: Env, token: Token) -> Result<()> {
+        if self.background.is_some() {
+            match self.wait(token) {
+                Ok(()) => self.next += 1,
+                // Its own loops noticed the interrupt that ended the run before.
+                Err(e) if e.kind == ErrorKind::Interrupted && self.background.is_none() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        while self.next < self.steps.len() {
+            self.step(self.next, env, token)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// The same; a profile hears how long each took.
     #[cold]
-    fn run_timed(&self, note: Note, run: impl Fn(&Ready) -> Result<()>) -> Result<()> {
+    fn rest_timed(&mut self, note: Note, env: Env, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
         let mut start = profile::now();
-        let mut all = || {
-            for (k, (of, step)) in self.steps.iter().enumerate() {
-                run(step)?;
+        let mut all = || -> Result<()> {
+            while self.next < self.steps.len() {
+                let k = self.next;
+                self.step(k, env, token)?;
+                self.next += 1;
+                let (of, _) = self.steps[k];
                 // Several loops may be one step.
-                if self.steps.get(k + 1).is_none_or(|(next, _)| next != of) {
+                if self.steps.get(k + 1).is_none_or(|(next, _)| *next != of) {
                     let now = profile::now();
-                    events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: (*of).into() });
+                    events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: of.into() });
                     start = now;
                 }
             }
@@ -191,24 +333,44 @@ impl CpuProgram {
     }
 }
 
+impl Drop for CpuProgram {
+    fn drop(&mut self) {
+        // The step has addresses of this program's.
+        let _ = self.wait(Token::NONE);
+    }
+}
+
 impl Executable for CpuProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], _replay: bool) -> Result<()> {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
             return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
         let env = Env { buffers, scalars };
-        // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
-        let run = |step: &Ready| unsafe {
-            match step {
-                Ready::Kernel(code) => code.run(env),
-                Ready::Call(routine) => routine.run(env),
-                Ready::Launch(launched) => launch(launched, env),
-            }
-        };
-        match profile::current() {
-            None => with_threads(|| self.steps.iter().try_for_each(|(_, step)| run(step))),
-            Some(note) => with_threads(|| self.run_timed(note, run)),
+        let token = Token::current();
+        if token.listens() && self.long {
+            interrupt::arm();
         }
+        let resumed = self.next > 0 || self.background.is_some();
+        let result = interrupt::catch(|| match profile::current() {
+            Some(note) if !resumed => with_threads(|| self.rest_timed(note, env, token)),
+            _ => with_threads(|| self.rest(env, token)),
+        });
+        if result.is_err() {
+            self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
+        }
+        // Interrupted, the next run goes on here.
+        if !result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+            self.next = 0;
+        }
+        result
+    }
+
+    fn done(&self) -> usize {
+        self.ended_at as usize
+    }
+
+    fn is_busy(&self) -> bool {
+        self.background.as_ref().is_some_and(Background::is_busy)
     }
 
     fn weight(&self) -> usize {

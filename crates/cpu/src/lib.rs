@@ -5,6 +5,7 @@
 //! over memory. Calls (products, sorts, scans, correlations) have routines of their own.
 
 pub mod alloc;
+mod background;
 mod blocked;
 mod blocks;
 mod call;

@@ -1,5 +1,6 @@
 //! Runs lowered kernels: tiles of the iteration space, shared among threads where the work is worth it.
 
+use cuprous_core::interrupt::Token;
 use cuprous_core::{Error, Result, Scalar};
 
 use crate::alloc::Block;
@@ -37,6 +38,7 @@ struct Task<'a> {
     code: &'a Code,
     env: Env<'a>,
     frame: Frame,
+    token: Token,
     /// Flattened start and length of the tile, in elements and in rows.
     full: (i64, usize),
     row: (i64, usize),
@@ -49,6 +51,12 @@ fn share(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
 }
 
 impl Code {
+    /// Returns true for a kernel that takes tens of milliseconds or more.
+    pub(crate) fn is_long(&self) -> bool {
+        let elements = self.outer.max(1) as u64 * self.inner.max(1) as u64;
+        elements.saturating_mul(self.weight) >= 1 << 28
+    }
+
     /// Checks what the program gives, once a run.
     fn admit(&self, env: Env) -> Result<()> {
         let buffers = self.buffers.iter().all(|&b| (b as usize) < env.buffers.len());
@@ -79,6 +87,7 @@ impl Code {
         let run = |from: i64, to: i64| {
             let mut task = Task::new(self, env);
             for unit in from..to {
+                task.token.check();
                 task.unit(unit);
             }
             task.frame.give_back();
@@ -122,6 +131,7 @@ impl Code {
                     let state = unsafe { states.get().add(p as usize * self.state_bytes) };
                     task.start(pass, state);
                     for tile in p * grain..((p + 1) * grain).min(tiles) {
+                        task.token.check();
                         task.sweep(pass, tile, state);
                     }
                     task.frame.give_back();
@@ -165,7 +175,7 @@ impl Shared {
 impl<'a> Task<'a> {
     fn new(code: &'a Code, env: Env<'a>) -> Task<'a> {
         let frame = Frame::take(code.scratch, code.vals);
-        let mut task = Task { code, env, frame, full: (0, 1), row: (0, 1) };
+        let mut task = Task { code, env, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
         task.list(&code.once);
         task
     }
@@ -197,6 +207,7 @@ impl<'a> Task<'a> {
         for pass in 0..code.passes.len() {
             self.start(pass, state);
             for tile in 0..code.tiles() {
+                self.token.check();
                 self.sweep(pass, tile, state);
             }
             self.finish(pass, state);

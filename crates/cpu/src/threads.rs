@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, Once};
 use std::thread::{self, Thread};
 
+use cuprous_core::interrupt::Token;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -47,7 +48,10 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
         pool.1.clone()
     };
     match pool {
-        Some(pool) => pool.install(work),
+        Some(pool) => {
+            let token = Token::current();
+            pool.install(|| token.within(work))
+        }
         None => work(),
     }
 }
@@ -59,6 +63,8 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 struct Crew {
     task: *const (dyn Fn(usize) + Sync),
     tasks: usize,
+    /// That of the thread whose work it is.
+    token: Token,
     /// The next task to be begun.
     next: AtomicUsize,
     /// Helpers inside, and [`CLOSED`].
@@ -82,6 +88,7 @@ impl Crew {
             if task >= self.tasks {
                 return;
             }
+            self.token.check();
             // SAFETY: whoever is here is the caller or has entered.
             unsafe { (*self.task)(task) };
         }
@@ -92,7 +99,7 @@ impl Crew {
         if self.inside.fetch_update(Acquire, Relaxed, enter).is_err() {
             return;
         }
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work())) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.token.within(|| self.work()))) {
             self.next.store(self.tasks, Relaxed);
             self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(panic);
         }
@@ -115,14 +122,21 @@ impl Crew {
 }
 
 /// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread that is not of the
-/// pool begins at once instead of waiting until one of the pool is awake.
+/// pool begins at once instead of waiting until one of the pool is awake. An interrupt is noticed between tasks.
 pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
     let helpers = rayon::current_num_threads().min(tasks).saturating_sub(1);
+    let token = Token::current();
     if helpers == 0 {
-        return (0..tasks).for_each(task);
+        return (0..tasks).for_each(|t| {
+            token.check();
+            task(t)
+        });
     }
     if rayon::current_thread_index().is_some() {
-        return (0..tasks).into_par_iter().for_each(&task);
+        return (0..tasks).into_par_iter().for_each(|t| {
+            token.check();
+            token.within(|| task(t))
+        });
     }
     let task: &(dyn Fn(usize) + Sync) = &task;
     // SAFETY: only the lifetime changes; see `Crew`.
@@ -130,6 +144,7 @@ pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
     let crew = Arc::new(Crew {
         task,
         tasks,
+        token,
         next: AtomicUsize::new(0),
         inside: AtomicU32::new(0),
         caller: thread::current(),

@@ -101,8 +101,8 @@ impl Engine {
     /// # Errors
     /// Something is being counted already.
     pub fn aside(self: &Arc<Engine>) -> Result<()> {
-        let old = self.tape();
-        let mut state = self.lock();
+        let old = self.tape()?;
+        let mut state = self.enter()?;
         if state.watch.is_some() {
             return Err(Error::runtime(
                 "[estimate] another estimate is being made on this device: they cannot be nested, and of threads one has to \
@@ -122,7 +122,7 @@ impl Engine {
     /// What has been recorded meanwhile but not run, with these results wanted, is planned and counted; nothing is run
     /// for it.
     pub fn count(self: &Arc<Engine>, results: &[&Array]) {
-        let mut state = self.lock();
+        let Ok(mut state) = self.enter() else { return };
         let State { tapes, programs, watch, .. } = &mut *state;
         let Some(watch) = watch else { return };
         let tape = &tapes[watch.tape as usize];
@@ -144,7 +144,7 @@ impl Engine {
     /// # Errors
     /// It could not be computed.
     pub fn back(self: &Arc<Engine>) -> Result<Taken> {
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         let Some(watch) = state.watch.take() else { return Ok(Taken::default()) };
         let Watch { tape, parked, counted, mut ran, kernels, .. } = *watch;
         let steps = state.stats.planned + state.stats.replayed;

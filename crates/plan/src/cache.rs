@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, CallRef, LayoutRef, Node, Result, Tape, nvtx, profile};
+use cuprous_core::{Buffer, CallRef, Error, LayoutRef, Node, Result, Tape, nvtx, profile};
 
 use crate::device::{Executable, Listing, Mark};
 use crate::emit;
@@ -62,7 +62,22 @@ pub(crate) struct Programs {
     last: Option<Arc<Program>>,
     /// Small values that were there before their programs had ended, and when.
     early: Vec<(Buffer, Arc<dyn Mark>)>,
+    suspended: Vec<Suspended>,
 }
+
+/// A program that was interrupted between two of its steps, or in one that can be done again. Its executable goes on
+/// where it stopped when it is run again with the same memory.
+struct Suspended {
+    tape: u32,
+    entry: Entry,
+    addresses: Vec<u64>,
+    outputs: Vec<Buffer>,
+    /// Kept, because the executable has their addresses.
+    _memory: (Option<Buffer>, Vec<Option<Buffer>>),
+}
+
+/// The tape of a suspended program that will not go on, but whose last step still runs.
+const NOBODY: u32 = u32::MAX;
 
 /// Such values remembered.
 const MOST_EARLY: usize = 8;
@@ -77,6 +92,9 @@ impl Programs {
         journal: &mut Journal,
         stats: &mut Stats,
     ) -> Result<()> {
+        if let Some(at) = self.suspended.iter().position(|s| s.tape == tape.index) {
+            return self.resume(at, tape);
+        }
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         if !self.live.contains(&true) && tape.launches.is_empty() {
@@ -90,6 +108,9 @@ impl Programs {
         for leaf in &tape.leaves {
             // SAFETY: as above.
             let buffer = unsafe { leaf.buffer() };
+            if buffer.is_none() && leaf.bytes > 0 {
+                return Err(crate::engine::lost());
+            }
             let align = buffer.as_ref().map_or(4, |b| b.address().trailing_zeros().min(4) as u8);
             self.leaves.push((leaf.bytes, align));
             leaf_buffers.push(buffer);
@@ -147,21 +168,91 @@ impl Programs {
             Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
         let _range = nvtx::range(|| profiled::range(hash, tape));
-        entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto)?;
+        if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
+            let done = entry.executable.done();
+            if error.kind != ErrorKind::Interrupted {
+                if error.kind == ErrorKind::Aborted {
+                    keep_finished(&program, &outputs, tape, done);
+                }
+                return Err(error);
+            }
+            // Who shares memory may change it before the program goes on.
+            let shared = tape.leaves.iter().any(|leaf| leaf.is_external());
+            if shared {
+                keep_finished(&program, &outputs, tape, done);
+            }
+            let entry = self.take(hash, at);
+            if !shared || entry.executable.is_busy() {
+                let addresses = std::mem::take(&mut self.addresses);
+                let tape = if shared { NOBODY } else { tape.index };
+                self.suspended.push(Suspended { tape, entry, addresses, outputs, _memory: (arena, leaf_buffers) });
+            }
+            if !shared {
+                return Err(error);
+            }
+            return Err(Error { kind: ErrorKind::Aborted, ..error });
+        }
         if let Some(noted) = noted {
             noted.end();
         }
         self.note_early(hash, at, &program, &leaf_buffers, &outputs);
-        for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
-            if let Some(owner) = &tape.owners[node as usize] {
-                // SAFETY: the engine's lock is held.
-                unsafe { owner.set_buffer(buffer) };
-            }
-        }
+        hand_over(&program, outputs, tape);
         self.last = Some(program);
-        // SAFETY: as above; the live values have their memory.
-        unsafe { tape.clear() };
         Ok(())
+    }
+
+    /// Lets an interrupted program go on.
+    #[cold]
+    fn resume(&mut self, at: usize, tape: &mut Tape) -> Result<()> {
+        let Suspended { entry, addresses, .. } = &mut self.suspended[at];
+        let result = entry.executable.run(addresses, &tape.consts, false);
+        if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+            return result;
+        }
+        let Suspended { entry, outputs, .. } = self.suspended.swap_remove(at);
+        match &result {
+            Ok(()) => hand_over(&entry.program, outputs, tape),
+            Err(_) => keep_finished(&entry.program, &outputs, tape, entry.executable.done()),
+        }
+        result
+    }
+
+    /// Whether a program was interrupted and is not done.
+    #[inline]
+    pub(crate) fn has_suspended(&self) -> bool {
+        !self.suspended.is_empty()
+    }
+
+    /// The tapes of interrupted programs.
+    pub(crate) fn suspended(&self) -> Vec<u32> {
+        self.suspended.iter().map(|s| s.tape).filter(|&tape| tape != NOBODY).collect()
+    }
+
+    /// Those of programs none of whose work still runs; what of that nobody waits for is forgotten.
+    pub(crate) fn idle_suspended(&mut self) -> Vec<u32> {
+        self.suspended.retain(|s| s.tape != NOBODY || s.entry.executable.is_busy());
+        self.suspended.iter().filter(|s| !s.entry.executable.is_busy()).map(|s| s.tape).collect()
+    }
+
+    pub(crate) fn forget_suspended(&mut self, tape: u32) {
+        self.suspended.retain(|s| s.tape != tape);
+    }
+
+    /// The tape of an interrupted program has another number now.
+    pub(crate) fn parked(&mut self, tape: u32, to: u32) {
+        self.suspended.iter_mut().filter(|s| s.tape == tape).for_each(|s| s.tape = to);
+    }
+
+    /// Takes a program out of the table.
+    fn take(&mut self, hash: u64, at: usize) -> Entry {
+        let entries = self.table.get_mut(&hash).expect("the caller has looked it up");
+        let entry = entries.swap_remove(at);
+        if entries.is_empty() {
+            self.table.remove(&hash);
+        }
+        self.count -= 1;
+        self.nodes -= entry.key.nodes.len();
+        entry
     }
 
     /// Remembers which of a program's outputs are there early; forgets what it wrote again, and what nobody else holds.
@@ -318,14 +409,8 @@ impl Programs {
             else {
                 return;
             };
-            let entries = self.table.get_mut(&hash).expect("just seen");
-            let at = entries.iter().position(|e| e.used == used).expect("just seen");
-            let entry = entries.swap_remove(at);
-            self.count -= 1;
-            self.nodes -= entry.key.nodes.len();
-            if entries.is_empty() {
-                self.table.remove(&hash);
-            }
+            let at = self.table[&hash].iter().position(|e| e.used == used).expect("just seen");
+            self.take(hash, at);
         }
     }
 
@@ -334,6 +419,38 @@ impl Programs {
         self.table.clear();
         self.early.clear();
         (self.count, self.nodes, self.last) = (0, 0, None);
+    }
+}
+
+/// Gives the results of a program that has run to their storages.
+fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
+    for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
+        if let Some(owner) = &tape.owners[node as usize] {
+            // SAFETY: the engine's lock is held.
+            unsafe { owner.set_buffer(buffer) };
+        }
+    }
+    // SAFETY: as above; the live values have their memory.
+    unsafe { tape.clear() };
+}
+
+/// After a program was interrupted for good, before step `done` had ended: what it had written in part is nobody's to read.
+/// What earlier steps alone have written is there.
+fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
+    let mut late = vec![false; program.buffers.len()];
+    program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
+    for (info, late) in program.buffers.iter().zip(late) {
+        // SAFETY: the engine's lock is held, and the program does not go on.
+        match info.place {
+            Place::Leaf(slot) if late => unsafe { tape.leaves[slot as usize].lose() },
+            Place::Output(k) if !late => {
+                if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
+                    // SAFETY: as above.
+                    unsafe { owner.set_buffer(outputs[k as usize].clone()) };
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -218,7 +218,20 @@ pub trait Executable: Send + Sync {
     /// Submits the program. `buffers` are the addresses of the program's buffers, in order; arena buffers point into
     /// scratch that stays untouched by others until the next submission. `scalars` are the constants. `replay` allows
     /// the device to turn a repeated program into one launch.
+    ///
+    /// A run that ends with [`cuprous_core::error::ErrorKind::Interrupted`] goes on where it stopped when it is called again
+    /// with the same arguments; with [`cuprous_core::error::ErrorKind::Aborted`], what the program writes is half-written.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
+
+    /// After a run that was interrupted: the steps of the program that have ended.
+    fn done(&self) -> usize {
+        0
+    }
+
+    /// Returns true while work that an interrupted run began still goes on, in memory of that run.
+    fn is_busy(&self) -> bool {
+        false
+    }
 
     /// Where the last run had written what stands at that place in [`Program::early`]; `None` where the device cannot say.
     fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {

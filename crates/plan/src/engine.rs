@@ -60,7 +60,7 @@ pub struct Stats {
 /// Everything behind the lock.
 pub(crate) struct State {
     pub(crate) tapes: Vec<Tape>,
-    free_tapes: Vec<u32>,
+    pub(crate) free_tapes: Vec<u32>,
     pub(crate) memo: Memo,
     pub(crate) programs: Programs,
     pub(crate) journal: Journal,
@@ -116,12 +116,14 @@ pub struct Engine {
     pub id: u8,
     /// The device.
     pub device: Arc<dyn Device>,
-    state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
     /// The last recorded operation ended a tape: somebody should call [`Engine::flush`] (without Python's lock).
     due: AtomicBool,
     threads: AtomicU32,
     /// Some tape notes places: see [`Tape::tracked`].
     tracking: AtomicBool,
+    /// This process was forked while another thread held the lock, which nobody will give back.
+    pub(crate) orphaned: AtomicBool,
 }
 
 /// The calling thread's tape on each device; gives the tapes back when the thread ends.
@@ -152,7 +154,9 @@ impl Drop for Lease {
         // What is pending stays: a reader finds the tape through the value, or the next thread goes on with it. Running
         // it here would need thread-local memory that may be gone already.
         for (engine, tape) in self.tapes.drain(..) {
-            engine.lock().free_tapes.push(tape);
+            if let Ok(mut state) = engine.enter() {
+                state.free_tapes.push(tape);
+            }
             engine.threads.fetch_sub(1, Relaxed);
         }
     }
@@ -179,27 +183,23 @@ impl Engine {
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
             tracking: AtomicBool::new(tape::ALWAYS.load(Relaxed)),
+            orphaned: AtomicBool::new(false),
         })
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic under the lock leaves at worst a tape to be run again.
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// The calling thread's tape.
     #[inline]
-    pub(crate) fn tape(self: &Arc<Engine>) -> u32 {
+    pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
         if self.tracking.load(Relaxed) {
             cuprous_core::tape::note_place();
         }
         LEASE.with_borrow_mut(|lease| {
             for (engine, tape) in &lease.tapes {
                 if engine.id == self.id {
-                    return *tape;
+                    return Ok(*tape);
                 }
             }
-            let mut state = self.lock();
+            let mut state = self.enter()?;
             let contended = self.threads.fetch_add(1, Relaxed) > 0;
             let index = state.take_tape();
             if contended {
@@ -207,17 +207,17 @@ impl Engine {
             }
             self.tracking.fetch_or(state.tracks(), Relaxed);
             lease.tapes.push((self.clone(), index));
-            index
+            Ok(index)
         })
     }
 
     /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
     pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
-        let tape = self.tape();
+        let tape = self.tape()?;
         if profile::on() && self.threads.load(Relaxed) > 1 {
             tape::note_place(); // another thread's tape may have to run
         }
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         for array in operands {
             self.check(array)?;
             self.settle(&mut state, array, tape)?;
@@ -343,25 +343,26 @@ impl Engine {
     }
 
     /// Begins to note the places of all operations that are recorded from now on.
-    pub(crate) fn track_all(&self) {
-        let mut state = self.lock();
+    pub(crate) fn track_all(&self) -> Result<()> {
+        let mut state = self.enter()?;
         state.tapes.iter_mut().filter(|tape| tape.nodes.is_empty()).for_each(|tape| tape.track(true));
         self.tracking.store(true, Relaxed);
+        Ok(())
     }
 
     /// Submits what the calling thread has recorded.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
-        let tape = self.tape();
+        let tape = self.tape()?;
         note_place();
         self.due.store(false, Relaxed);
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         self.run_tape(&mut state, tape)
     }
 
     /// Submits it and waits for the device.
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
-        self.lock().launches_wait = 1;
+        self.enter()?.launches_wait = 1;
         if self.device.is_host() {
             // Whatever it was given is done.
             return self.device.synchronize();
@@ -372,7 +373,7 @@ impl Engine {
     /// The memory of a storage, with everything recorded for it submitted.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
         note_place();
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         // SAFETY: the lock is held.
         if let Some(head) = unsafe { storage.head() } {
             self.run_tape(&mut state, head.tape)?;
@@ -383,7 +384,7 @@ impl Engine {
 
     /// What `read` finds in the memory of a storage, unless something is pending for it.
     pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
-        let _state = self.lock();
+        let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
         let buffer = unsafe { storage.head().is_none().then(|| storage.buffer()) };
         buffer.flatten().as_ref().map(read)
@@ -395,7 +396,9 @@ impl Engine {
             return Err(crate::auto::no_address());
         }
         let buffer = self.realize(storage)?;
-        self.lock().programs.forget_early();
+        let mut state = self.enter()?;
+        self.before_write(&mut state, storage)?;
+        state.programs.forget_early();
         storage.external.store(true, Relaxed);
         Ok(buffer)
     }
@@ -428,6 +431,12 @@ impl Engine {
     }
 
     fn run_now(&self, state: &mut State, tape: u32) -> Result<()> {
+        let mut parked = false;
+        if state.programs.has_suspended() {
+            state.sweep();
+            parked = state.programs.suspended().contains(&tape);
+        }
+        let number = tape;
         let State { tapes, programs, journal, replay, stats, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
@@ -463,7 +472,16 @@ impl Engine {
                 }
             }
         };
+        if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+            if !parked {
+                state.park(number);
+            }
+            return result;
+        }
         let result = result.map_err(|error| Error { message: error.message + &whereabouts(tape), ..error });
+        if parked {
+            state.free_tapes.push(number);
+        }
         if result.is_err() {
             // It would fail again: let the session go on without it.
             // SAFETY: the lock is held.
@@ -479,26 +497,30 @@ impl Engine {
 
     /// How programs run.
     pub fn set_replay(&self, replay: Replay) {
-        let mut state = self.lock();
-        state.replay = replay;
-        state.programs.clear();
+        if let Ok(mut state) = self.enter() {
+            state.replay = replay;
+            state.programs.clear();
+        }
     }
 
     /// Counters.
     pub fn stats(&self) -> Stats {
-        self.lock().stats
+        self.enter().map_or_else(|_| Stats::default(), |state| state.stats)
     }
 
     /// Why the last programs were replayed or planned anew.
     pub fn explain(&self) -> String {
-        self.lock().journal.text() + &self.device.explain()
+        match self.enter() {
+            Ok(state) => state.journal.text() + &self.device.explain(),
+            Err(error) => error.message,
+        }
     }
 
     /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it
     /// where a listing of that one is given.
     pub fn show_code(self: &Arc<Engine>, other: Option<Listing>) -> Result<String> {
-        let tape = self.tape();
-        let mut state = self.lock();
+        let tape = self.tape()?;
+        let mut state = self.enter()?;
         let State { tapes, programs, .. } = &mut *state;
         let own = |program: &Program| self.device.source(program);
         programs.source(&mut tapes[tape as usize], other.unwrap_or(&own))
@@ -506,7 +528,9 @@ impl Engine {
 
     /// Lets go of cached programs and memory.
     pub fn trim(&self) {
-        self.lock().programs.clear();
+        if let Ok(mut state) = self.enter() {
+            state.programs.clear();
+        }
         self.device.trim();
     }
 
@@ -611,7 +635,7 @@ impl Engine {
         }
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
         let buffer = self.realize(&packed.storage)?;
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         state.launches_wait = 1;
         if let Some(watch) = &mut state.watch {
             watch.read(to.len());
@@ -673,10 +697,10 @@ fn whereabouts(tape: &Tape) -> String {
 }
 
 #[cold]
-fn lost() -> Error {
+pub(crate) fn lost() -> Error {
     Error::runtime(
-        "the value of this array was given up when the program that computes it failed or did not fit into the \
-         device's memory; compute it again",
+        "the value of this array was given up when the program that computes it failed, was interrupted in a kernel or \
+         did not fit into the device's memory; compute it again",
     )
 }
 

@@ -197,6 +197,9 @@ impl Engine {
             }
         }
         let (mut state, tape) = self.open(arrays)?;
+        for array in arrays {
+            self.before_write(&mut state, &array.storage)?;
+        }
         let late = state.replay == Replay::Fused;
         let most = if late { MAX_LAUNCHES } else { state.launches_wait };
         let t = &mut state.tapes[tape as usize];
@@ -257,9 +260,9 @@ impl Engine {
                 self.preserve(array)?;
             }
         }
-        let tape = self.tape();
+        let tape = self.tape()?;
         note_place();
-        let mut state = self.lock();
+        let mut state = self.enter()?;
         self.run_tape(&mut state, tape)?;
         if let Some(watch) = &mut state.watch {
             watch.kernel();
@@ -268,6 +271,7 @@ impl Engine {
         let mut buffers: SmallVec<[Buffer; 16]> = SmallVec::new();
         for array in arrays {
             self.settle(&mut state, array, tape)?;
+            self.before_write(&mut state, &array.storage)?;
             // SAFETY: the lock is held.
             let Some(buffer) = (unsafe { array.storage.buffer() }) else {
                 return Err(Error::runtime("[kernel] the value of an argument was given up; compute it again"));

@@ -16,6 +16,7 @@ mod explain;
 mod fuse;
 pub mod kernel;
 pub mod kernels;
+pub mod locking;
 mod memory;
 mod operations;
 mod pack;
@@ -25,6 +26,7 @@ pub mod record;
 mod routines;
 pub mod script;
 pub mod spec;
+mod suspended;
 
 pub use device::{Device, Executable, Listing};
 pub use engine::{Engine, Replay, Stats};

@@ -27,7 +27,7 @@ pub(crate) fn place(program: &mut Program) {
         let mut in_the_way: Vec<(usize, usize)> =
             placed.iter().filter(|p| p.2 <= last && first <= p.3).map(|p| (p.0, p.1)).collect();
         in_the_way.sort_unstable();
-        let mut offset = 0;
+        let mut offset = 0_usize;
         for (start, end) in in_the_way {
             if offset.saturating_add(bytes) <= start {
                 break;

@@ -40,8 +40,8 @@ impl Draw {
 impl Engine {
     /// Records an elementwise function.
     pub fn map(self: &Arc<Engine>, fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Array> {
-        let tape = self.tape();
-        let mut state = self.lock();
+        let tape = self.tape()?;
+        let mut state = self.enter()?;
         let mut external = false;
         for operand in operands {
             if let Operand::Array(a) = operand {
@@ -258,6 +258,7 @@ impl Engine {
         }
         self.preserve(a)?;
         let (mut state, tape) = self.open(&arrays)?;
+        self.before_write(&mut state, &a.storage)?;
         let t = &mut state.tapes[tape as usize];
         let mut external = a.storage.is_external();
         let read = match value {
@@ -296,6 +297,7 @@ impl Engine {
         }
         self.preserve(a)?;
         let (mut state, tape) = self.open(&[a, &index, &value])?;
+        self.before_write(&mut state, &a.storage)?;
         let t = &mut state.tapes[tape as usize];
         let read = value.layout.broadcast_to(index.shape())?;
         // SAFETY: the lock is held, foreign tapes are settled.

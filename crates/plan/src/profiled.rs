@@ -106,7 +106,7 @@ impl Engine {
     /// # Errors
     /// The device failed.
     pub fn begin_profile(self: &Arc<Engine>) -> Result<()> {
-        self.track_all();
+        self.track_all()?;
         self.device.profile(true)
     }
 

@@ -180,7 +180,7 @@ impl Engine {
 
     /// Does this handle alone see its memory, and all of it?
     pub fn is_sole(&self, a: &Array) -> bool {
-        let _lock = self.lock();
+        let Ok(_lock) = self.enter() else { return false };
         // SAFETY: the lock is held.
         let recorded = unsafe { a.storage.recorded_refs() } as usize;
         let whole = a.layout.size as usize * a.dtype().size() == a.storage.bytes;

@@ -73,7 +73,7 @@ impl Engine {
         written: &[usize],
         formula: impl Fn(&mut Script, &[&Array]),
     ) -> Result<bool> {
-        if self.lock().replay == Replay::Single {
+        if self.enter()?.replay == Replay::Single {
             return Ok(false);
         }
         for row in rows {
@@ -83,6 +83,11 @@ impl Engine {
         }
         let arrays: Vec<&Array> = rows.iter().flat_map(|row| row.iter().copied()).collect();
         let (mut state, index) = self.open(&arrays)?;
+        for row in rows {
+            for array in written.iter().filter_map(|&k| row.get(k)) {
+                self.before_write(&mut state, &array.storage)?;
+            }
+        }
         let tape = &mut state.tapes[index as usize];
         let before = tape.nodes.len();
         for (k, row) in rows.iter().enumerate() {

@@ -10,6 +10,7 @@ use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBytes, PyComplex, PyInt, PyString, PyTuple};
 
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::operand::{self, finish, settle};
 use crate::operators::{binary, in_place, unary};
 use crate::{devices, functions, hooks, index, numpy};
@@ -132,7 +133,7 @@ impl PyArray {
     /// from then on: whatever touches it runs at once.
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.0);
-        let buffer = py.detach(|| engine.export(&self.0.storage)).or_raise()?;
+        let buffer = interrupt::run(py, || engine.export(&self.0.storage))?;
         // A view of no elements may begin anywhere.
         Ok(buffer.address().wrapping_add_signed(self.0.layout.offset.wrapping_mul(self.0.dtype().size() as i64)))
     }
@@ -480,7 +481,7 @@ fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
     let mut bits = Scalar::default();
     let bytes = one.dtype().size();
     let flat = one.view(one.layout.with(&[], &[], one.layout.offset));
-    py.detach(|| engine.download(&flat, &mut bits.0[..bytes])).or_raise()?;
+    interrupt::run(py, || engine.download(&flat, &mut bits.0[..bytes]))?;
     Ok(bits.number(one.dtype()))
 }
 

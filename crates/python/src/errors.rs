@@ -3,8 +3,8 @@
 use cuprous_core::Error;
 use cuprous_core::error::ErrorKind;
 use pyo3::exceptions::{
-    PyImportError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError,
-    PyValueError,
+    PyImportError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRecursionError,
+    PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -29,8 +29,10 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::NotImplemented => PyNotImplementedError::new_err(message),
         ErrorKind::Memory => OutOfMemoryError::new_err(message),
         ErrorKind::Runtime => PyRuntimeError::new_err(message),
+        ErrorKind::Recursion => PyRecursionError::new_err(message),
         ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),
+        ErrorKind::Interrupted | ErrorKind::Aborted => crate::interrupt::raised(Error { kind: error.kind, message }),
     }
 }
 

@@ -13,6 +13,7 @@ use pyo3::types::PyTuple;
 use crate::array::{PyArray, by_stride, laid};
 use crate::devices;
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::operand::{self, Value, finish, settle};
 
 /// The dtype of that name.
@@ -616,12 +617,12 @@ pub(crate) fn sparse_dot(
 
 #[pyfunction]
 pub(crate) fn flush(py: Python<'_>) -> PyResult<()> {
-    py.detach(|| devices::all_started().try_for_each(|e| e.flush())).or_raise()
+    interrupt::run(py, || devices::all_started().try_for_each(|e| e.flush()))
 }
 
 #[pyfunction]
 pub(crate) fn synchronize(py: Python<'_>) -> PyResult<()> {
-    py.detach(|| devices::all_started().try_for_each(|e| e.synchronize())).or_raise()
+    interrupt::run(py, || devices::all_started().try_for_each(|e| e.synchronize()))
 }
 
 #[pyfunction]

@@ -13,6 +13,7 @@ use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::functions::dtype_argument;
+use crate::interrupt;
 
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
@@ -124,13 +125,11 @@ pub(crate) fn to_dlpack(
 ) -> PyResult<Py<PyAny>> {
     let engine = devices::of(&a.0);
     let array = if copy { engine.cast(&a.0, a.0.dtype()).or_raise()? } else { a.0.clone() };
-    let buffer = py
-        .detach(|| {
-            let buffer = if copy { engine.realize(&array.storage)? } else { engine.export(&array.storage)? };
-            engine.device.hand_over(stream)?;
-            Ok(buffer)
-        })
-        .or_raise()?;
+    let buffer = interrupt::run(py, || {
+        let buffer = if copy { engine.realize(&array.storage)? } else { engine.export(&array.storage)? };
+        engine.device.hand_over(stream)?;
+        Ok(buffer)
+    })?;
     let device = match engine.id {
         0 => DLDevice { kind: CPU, id: 0 },
         k => DLDevice { kind: CUDA, id: i32::from(k) - 1 },

@@ -7,10 +7,12 @@ mod counter;
 mod devices;
 mod errors;
 mod estimate;
+mod fork;
 mod functions;
 mod hooks;
 mod index;
 mod interop;
+mod interrupt;
 mod kernel;
 mod machine;
 mod numpy;
@@ -23,6 +25,9 @@ mod tensor;
 mod transforms;
 mod ufunc;
 
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
 /// Runs the `cuprous` command; the answer is its exit code.
@@ -64,8 +69,22 @@ fn find_libraries(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Refuses interpreters but the first: arrays, classes and hooks are shared by the whole process.
+fn only_one_interpreter() -> PyResult<()> {
+    static FIRST: AtomicI64 = AtomicI64::new(-1);
+    // SAFETY: called with an interpreter's lock held.
+    let id = unsafe { pyo3::ffi::PyInterpreterState_GetID(pyo3::ffi::PyInterpreterState_Get()) };
+    match FIRST.compare_exchange(-1, id, Relaxed, Relaxed) {
+        Err(first) if first != id => Err(PyImportError::new_err(
+            "cannot load module more than once per process: cuprous runs in one interpreter",
+        )),
+        _ => Ok(()),
+    }
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    only_one_interpreter()?;
     m.add_class::<array::PyArray>()?;
     m.add_class::<ufunc::PyUfunc>()?;
     m.add_class::<counter::Counter>()?;
@@ -82,6 +101,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<profile::PyReport>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     places::install();
+    interrupt::install(m.py());
+    fork::watch();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
     find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -11,6 +11,7 @@ use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::index;
+use crate::interrupt;
 
 /// NumPy's own objects for its dtypes, which arrays of native byte order share; none for bfloat16.
 static NATIVE: PyOnceLock<Vec<Option<Py<PyAny>>>> = PyOnceLock::new();
@@ -128,7 +129,7 @@ pub(crate) fn to_numpy<'py>(
     };
     let (address, bytes) = memory(&host)?;
     let engine = devices::of(&a.0);
-    py.detach(|| {
+    interrupt::run(py, || {
         let to: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
@@ -137,8 +138,7 @@ pub(crate) fn to_numpy<'py>(
             unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) }
         };
         engine.download(&a.0, to)
-    })
-    .or_raise()?;
+    })?;
     match out {
         Some(target) if !contiguous => {
             target.set_item(py.Ellipsis(), &host)?;
@@ -154,7 +154,7 @@ pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py,
     let engine = devices::of(&a.0);
     // Python's own allocation: where there is no memory, it raises.
     PyBytes::new_with(py, a.0.layout.size as usize * a.0.dtype().size(), |bytes| {
-        py.detach(|| engine.download(&a.0, bytes)).or_raise()
+        interrupt::run(py, || engine.download(&a.0, bytes))
     })
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
         return Ok(a.clone());
     }
     let py = a.py();
-    let moved = py.detach(|| from.send(array, to, true)).or_raise()?;
+    let moved = interrupt::run(py, || from.send(array, to, true))?;
     Bound::new(py, PyArray::own(moved))
 }
 

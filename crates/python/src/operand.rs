@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
+use crate::interrupt;
 
 /// An operand on its way from Python.
 pub(crate) enum Value<'py> {
@@ -232,7 +233,7 @@ pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Resul
 #[inline]
 pub(crate) fn settle(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
     if engine.take_due() {
-        py.detach(|| engine.flush()).or_raise()?;
+        interrupt::run(py, || engine.flush())?;
     }
     Ok(())
 }

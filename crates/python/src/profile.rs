@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::{devices, places};
 
 /// What a profile says, once it has ended.
@@ -28,7 +29,7 @@ pub(crate) fn profile_begin(py: Python<'_>) -> PyResult<()> {
         return Err(nested());
     }
     devices::default_engine().or_raise()?;
-    py.detach(|| devices::all_started().try_for_each(|e| e.settle_for_profile())).or_raise()?;
+    interrupt::run(py, || devices::all_started().try_for_each(|e| e.settle_for_profile()))?;
     if !profile::begin() {
         return Err(nested());
     }

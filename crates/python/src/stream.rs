@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::devices;
 use crate::errors::OrRaise;
+use crate::interrupt;
 
 /// A CUDA stream, for hand-over and waiting: Cuprous' own work runs in order on one stream.
 #[pyclass(frozen, module = "cuprous")]
@@ -34,16 +35,15 @@ impl Stream {
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let engine = devices::default_engine().or_raise()?;
-        py.detach(|| engine.synchronize().and_then(|()| engine.device.wait_for(self.pointer))).or_raise()
+        interrupt::run(py, || engine.synchronize().and_then(|()| engine.device.wait_for(self.pointer)))
     }
 
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         let engine = devices::default_engine().or_raise()?;
-        py.detach(|| {
+        interrupt::run(py, || {
             engine.flush()?;
             Ok(engine.device.idle()? && engine.device.is_done(self.pointer)?)
         })
-        .or_raise()
     }
 }
 
@@ -74,12 +74,10 @@ impl Event {
 
     fn record(&self, py: Python<'_>) -> PyResult<()> {
         let engine = devices::default_engine().or_raise()?;
-        let mark = py
-            .detach(|| {
-                engine.flush()?;
-                engine.device.mark()
-            })
-            .or_raise()?;
+        let mark = interrupt::run(py, || {
+            engine.flush()?;
+            engine.device.mark()
+        })?;
         *self.mark.lock().map_err(|_| PyRuntimeError::new_err("the event is broken"))? = Some(mark);
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use cuprous_core::interrupt::Token;
 use cuprous_core::{DType, Error, Fun, Result};
 use gemm::{Parallelism, c32, c64, f16, gemm};
 use rayon::prelude::*;
@@ -118,7 +119,11 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let work = (shape.m * shape.n * shape.k) as u64;
     if count > 1 && work < SMALL && work * count as u64 >= SMALL {
         let least = (SMALL / 16 / work.max(1)).max(1) as usize;
-        (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| product(i as i64, false));
+        let token = Token::current();
+        (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| {
+            token.check();
+            product(i as i64, false)
+        });
     } else {
         (0..count).for_each(|i| product(i, true));
     }

@@ -1,8 +1,9 @@
 //! One function on its way to machine code: entry, variables, arguments, exits.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, Type,
-    Value, types,
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, TrapCode,
+    Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -25,6 +26,15 @@ pub(super) fn array_bytes(array: &LocalArray) -> usize {
     (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
 }
 
+/// Returns true if something is done again and again.
+fn has_loop(body: &[ir::Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        ir::StmtKind::While { .. } | ir::StmtKind::For { .. } => true,
+        ir::StmtKind::If { then, orelse, .. } => has_loop(then) || has_loop(orelse),
+        _ => false,
+    })
+}
+
 /// See the module.
 pub(super) struct Body<'b, 's, 'm> {
     pub(super) b: FunctionBuilder<'b>,
@@ -37,6 +47,12 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) env: Value,
     /// The thread's place in its block.
     pub(super) thread: [Variable; 3],
+    /// Where the flag lies that loops poll.
+    stop: Value,
+    /// Where loops leave the launch.
+    leave: Option<Block>,
+    /// How often the constant loops around repeat what is written now.
+    pub(super) repeats: i64,
     /// The block's place in the grid, threads of a block, blocks: loaded once.
     pub(super) places: [[Value; 3]; 3],
     /// Registers of the arrays that the function declares.
@@ -85,6 +101,9 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             vars,
             sizes: Sizes::of(function),
             env: none,
+            stop: none,
+            leave: None,
+            repeats: 1,
             thread,
             places: [[none; 3]; 3],
             arrays: Vec::new(),
@@ -116,12 +135,17 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
         let params: Vec<Value> = self.b.block_params(entry).to_vec();
-        if self.number == 0 { self.write_kernel(&params) } else { self.write_function(&params) }
+        match self.number {
+            0 => self.write_kernel(&params)?,
+            _ => self.write_function(&params)?,
+        }
+        self.write_leave()
     }
 
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
         self.load_places();
+        self.prepare_to_leave();
         if let Some(plan) = &self.shared.plan {
             self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
             if plan.neighbours == Neighbours::AsOne {
@@ -163,6 +187,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             }
         }
         self.load_places();
+        self.check_stack()?;
+        self.prepare_to_leave();
         self.declare_arrays()?;
         self.clear_variables();
         self.block(&self.function.body)?;
@@ -181,6 +207,57 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             }
         }
         self.width = self.places[1][0];
+        let flags = Self::trusted().with_readonly().with_can_move();
+        self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
+    }
+
+    /// Prepares a place that loops leave the launch by. Its way in from the function's beginning keeps it out of all loops,
+    /// so that the optimizer does not think a loop left where it comes to it.
+    fn prepare_to_leave(&mut self) {
+        if has_loop(&self.function.body) {
+            let leave = self.b.create_block();
+            self.b.set_cold_block(leave);
+            self.leave = Some(leave);
+            self.shared.leaves = true;
+            self.poll();
+        }
+    }
+
+    /// Leaves the launch if it is to stop.
+    pub(super) fn poll(&mut self) {
+        let Some(leave) = self.leave else { return };
+        // Atomic, so that no turn of a loop takes the answer of another.
+        let stop = self.b.ins().atomic_load(types::I8, Self::trusted(), self.stop);
+        let on = self.b.create_block();
+        self.b.ins().brif(stop, leave, &[], on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Writes the place.
+    fn write_leave(&mut self) -> Result<()> {
+        if let Some(leave) = self.leave {
+            self.b.switch_to_block(leave);
+            self.call_library("host_stop", &[self.env], None)?;
+            self.b.ins().trap(TrapCode::unwrap_user(1));
+        }
+        Ok(())
+    }
+
+    /// Leaves the launch if the stack has no room for this call.
+    fn check_stack(&mut self) -> Result<()> {
+        let here = self.b.ins().get_stack_pointer(types::I64);
+        let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);
+        let full = self.b.ins().icmp(IntCC::UnsignedLessThan, here, end);
+        let (leave, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(leave);
+        self.b.ins().brif(full, leave, &[], on, &[]);
+        self.b.switch_to_block(leave);
+        let number = self.b.ins().iconst(types::I32, self.number as i64);
+        self.call_library("host_overflow", &[self.env, number], None)?;
+        self.b.ins().trap(TrapCode::unwrap_user(1));
+        self.b.switch_to_block(on);
+        self.shared.leaves = true;
+        Ok(())
     }
 
     /// Arguments as [`cuprous_kernel::abi`] lays them out.

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use cuprous_core::{Error, Result};
 
@@ -47,6 +47,9 @@ pub(super) const OPS: [&str; 17] = [
 ];
 /// The grid's.
 const OF_GRID: i32 = 16;
+/// Not operations: the launch is to stop, or has no stack left for a call.
+pub(super) const STOP: i32 = 17;
+pub(super) const OVERFLOW: i32 = 18;
 /// Operations of the whole block.
 const OF_BLOCK: i32 = 4;
 
@@ -54,6 +57,11 @@ const OF_BLOCK: i32 = 4;
 const WARP: usize = 32;
 /// A thread's stack without its arrays.
 const STACK: usize = 64 << 10;
+
+/// Of a stack, what functions of the library may need.
+const MARGIN: usize = 32 << 10;
+/// The stack of a task whose threads do not wait.
+const LARGE: usize = 8 << 20;
 
 /// Stacks that are kept: those of one block.
 const MOST_FREE: usize = 1024;
@@ -101,7 +109,59 @@ struct Running {
     states: Vec<State>,
     /// A thread finds its yielder again where it was before it waited.
     yielders: Vec<*const Yielder<u64, Request>>,
+    /// Where the threads' stacks end.
+    limits: Vec<usize>,
+    env: *mut Env,
+    /// Why the launch ends early.
+    stopped: Option<Request>,
     fault: Option<Error>,
+}
+
+/// Where generated code must stop calling functions.
+fn limit(stack: &DefaultStack) -> usize {
+    stack.limit().get() + MARGIN
+}
+
+/// The error of a launch that ended early.
+fn ended(code: &Code, why: Request) -> Error {
+    if why.op == STOP {
+        return Error::aborted("interrupted in a kernel");
+    }
+    let name = code.names.get(why.mask as usize).map_or("a function", String::as_str);
+    Error::recursion(format!("maximum recursion depth exceeded: no stack is left for a call of {name}() in a kernel"))
+}
+
+/// Runs the blocks of a task, which may stop or run out of stack: on a stack of its own, which is then left as it is.
+pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env)) -> Result<()> {
+    thread_local! {
+        static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };
+    }
+    let no_stack = |e: std::io::Error| Error::memory(format!("[kernel] no memory for the stack of a task: {e}"));
+    let stack = STACK.take().map_or_else(|| DefaultStack::new(LARGE).map_err(no_stack), Ok)?;
+    let block = Block { yielder: Cell::new(std::ptr::null()) };
+    env.fibers = &raw const block;
+    env.stack_limit = limit(&stack);
+    let (at, env_at) = (&raw const block as usize, std::ptr::from_mut(env) as usize);
+    // SAFETY: only the lifetime changes; the coroutine ends below.
+    let work: &'static mut dyn FnMut(&mut Env) = unsafe { std::mem::transmute(work) };
+    let mut task: Thread = Coroutine::with_stack(stack, move |yielder, _| {
+        // SAFETY: both outlive the coroutine, and nobody else uses the environment meanwhile.
+        unsafe {
+            (*(at as *const Block)).yielder.set(yielder);
+            work(&mut *(env_at as *mut Env));
+        }
+    });
+    let result = match task.resume(0) {
+        CoroutineResult::Return(()) => Ok(()),
+        CoroutineResult::Yield(why) => {
+            // SAFETY: what is left on its stack are frames of generated code and of `work`, which own nothing.
+            unsafe { task.force_reset() };
+            Err(ended(code, why))
+        }
+    };
+    env.fibers = std::ptr::null();
+    STACK.set(Some(task.into_stack()));
+    result
 }
 
 impl Running {
@@ -114,10 +174,13 @@ impl Running {
         let shared = &raw const *block as usize;
         let (function, start) = (code.entry(), args.as_ptr() as usize);
         let mut threads: Vec<Thread> = Vec::new();
+        let mut limits = Vec::new();
         for place in 0..x * y * z {
             let (tx, ty, tz) = (place % x, place / x % y, place / x / y);
             let bytes = (STACK + 2 * local).next_multiple_of(1 << 16);
-            threads.push(Coroutine::with_stack(stack(bytes)?, move |yielder, _| {
+            let stack = stack(bytes)?;
+            limits.push(limit(&stack));
+            threads.push(Coroutine::with_stack(stack, move |yielder, _| {
                 // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
                 unsafe {
                     (*(shared as *const Block)).yielder.set(yielder);
@@ -127,7 +190,7 @@ impl Running {
         }
         let states = vec![State::Ready(0); threads.len()];
         let yielders = vec![std::ptr::null(); threads.len()];
-        Ok(Running { block, threads, states, yielders, fault: None })
+        Ok(Running { block, threads, states, yielders, limits, env, stopped: None, fault: None })
     }
 
     /// Runs until all threads are done, or those that are not wait for the grid: whether these are any.
@@ -136,7 +199,13 @@ impl Running {
             for (k, thread) in self.threads.iter_mut().enumerate() {
                 if let State::Ready(answer) = self.states[k] {
                     self.block.yielder.set(self.yielders[k]);
+                    // SAFETY: the environment outlives the threads, and none of them runs.
+                    unsafe { (*self.env).stack_limit = self.limits[k] };
                     self.states[k] = match thread.resume(answer) {
+                        CoroutineResult::Yield(request) if request.op >= STOP => {
+                            self.stopped = Some(request);
+                            return false;
+                        }
                         CoroutineResult::Yield(request) => State::Waits(request),
                         CoroutineResult::Return(()) => State::Done,
                     };
@@ -164,13 +233,18 @@ impl Running {
         self.states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
     }
 
-    fn end(self, env: &mut Env) -> Result<()> {
+    fn end(mut self, code: &Code, env: &mut Env) -> Result<()> {
         env.fibers = std::ptr::null();
+        // SAFETY: what is left on the stacks are frames of generated code, which own nothing.
+        self.threads.iter_mut().filter(|thread| !thread.done()).for_each(|thread| unsafe { thread.force_reset() });
         STACKS.with_borrow_mut(|(_, free)| {
             free.extend(self.threads.into_iter().map(Thread::into_stack));
             free.truncate(MOST_FREE);
         });
-        self.fault.map_or(Ok(()), Err)
+        match self.stopped {
+            Some(why) => Err(ended(code, why)),
+            None => self.fault.map_or(Ok(()), Err),
+        }
     }
 }
 
@@ -180,7 +254,7 @@ pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -
     while running.advance() {
         running.go_on();
     }
-    running.end(env)
+    running.end(code, env)
 }
 
 /// Refuses grids of more threads than may wait for one another.
@@ -205,7 +279,7 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
         for block in &mut all {
             waiting |= block.advance();
         }
-        if !waiting {
+        if !waiting || all.iter().any(|block| block.stopped.is_some()) {
             break;
         }
         all.iter_mut().for_each(Running::go_on);
@@ -213,7 +287,7 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
     // All of them end, whatever went wrong in one.
     let mut result = Ok(());
     for (block, env) in all.into_iter().zip(envs) {
-        let ended = block.end(env);
+        let ended = block.end(code, env);
         result = result.and(ended);
     }
     result

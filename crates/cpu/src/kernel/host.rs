@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::io::Write as _;
+use std::sync::atomic::AtomicBool;
 
+use cuprous_core::interrupt::{self, Token};
 use cuprous_kernel::fault::{Record, VALUES, WORDS};
 use cuprous_plan::kernels::Launch;
 
@@ -30,6 +32,10 @@ pub(super) struct Env {
     pub(super) context: *mut u8,
     /// The coroutines, where there are some.
     pub(super) fibers: *const Block,
+    /// Not zero once the launch is to stop: loops poll it.
+    pub(super) stop: *const AtomicBool,
+    /// Where the stack of the running thread ends, but for what functions of the library need.
+    pub(super) stack_limit: usize,
     /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
     ended: i32,
     /// The first fault of these blocks.
@@ -46,8 +52,13 @@ pub(super) mod offset {
     pub(crate) const DYNAMIC: i32 = std::mem::offset_of!(Env, dynamic) as i32;
     pub(crate) const DYNAMIC_BYTES: i32 = std::mem::offset_of!(Env, dynamic_bytes) as i32;
     pub(crate) const CONTEXT: i32 = std::mem::offset_of!(Env, context) as i32;
+    pub(crate) const STOP: i32 = std::mem::offset_of!(Env, stop) as i32;
+    pub(crate) const STACK_LIMIT: i32 = std::mem::offset_of!(Env, stack_limit) as i32;
     pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
 }
+
+/// The flag of launches that nothing stops.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Env {
     pub(super) fn new(launch: &Launch, shared: *mut u8, dynamic: *mut u8, bytes: usize) -> Env {
@@ -63,6 +74,8 @@ impl Env {
             dynamic_bytes: bytes as i64,
             context: std::ptr::null_mut(),
             fibers: std::ptr::null(),
+            stop: if Token::current().listens() { interrupt::flag() } else { &NEVER },
+            stack_limit: 0,
             ended: 0,
             fault: [0; WORDS],
         }
@@ -298,6 +311,15 @@ functions! {
             env.fault[VALUES - 1] = count;
             env.fault[VALUES..VALUES + values.len()].copy_from_slice(values);
         }
+    }
+    // --- leaving the launch; neither returns
+    host_stop(env: *const Env) -> () {
+        // SAFETY: generated code passes its environment, which lives as long as the block runs.
+        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::STOP, mask: 0, value: 0, lane: 0 });
+    }
+    host_overflow(env: *const Env, function: u32) -> () {
+        // SAFETY: as above.
+        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::OVERFLOW, mask: function, value: 0, lane: 0 });
     }
     // --- waiting for other threads
     host_wait(env: *const Env, op: i32, mask: u32, value: u64, lane: u32) -> u64 {

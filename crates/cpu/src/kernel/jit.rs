@@ -41,6 +41,10 @@ pub(super) struct Code {
     pub(super) kept: Option<(usize, usize)>,
     /// How many blocks it runs.
     pub(super) strip: Strip,
+    /// Whether it may leave a launch before its end.
+    pub(super) leaves: bool,
+    /// The functions' names.
+    pub(super) names: Vec<String>,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
@@ -91,6 +95,8 @@ pub(super) struct Shared<'m> {
     pub(super) texts: Vec<Box<str>>,
     /// Where the static shared arrays of each function begin.
     pub(super) shared_starts: Vec<usize>,
+    /// Whether generated code may leave a launch before its end.
+    pub(super) leaves: bool,
     /// Whether a thread may end in each function.
     pub(super) ends: Vec<bool>,
     /// How one function runs the threads of a block; else it is that of one thread.
@@ -128,6 +134,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         constants: Vec::new(),
         texts: Vec::new(),
         shared_starts: Vec::new(),
+        leaves: false,
         ends,
         plan,
     };
@@ -184,7 +191,9 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let start = shared.jit.get_finalized_function(shared.functions[0]);
     let strip = shared.plan.as_ref().map_or(Strip::One, |plan| plan.strip());
     let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strip, _texts: shared.texts })
+    let names = ir.functions.iter().map(|f| f.name.clone()).collect();
+    let leaves = shared.leaves;
+    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strip, leaves, names, _texts: shared.texts })
 }
 
 /// The module as it is compiled, and its plan: with loops cut where one function runs a block's threads.

@@ -34,6 +34,7 @@ mod wide_memory;
 
 use std::sync::{Arc, Mutex};
 
+use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::fault::Record;
@@ -104,29 +105,45 @@ impl CpuKernel {
         // Several tasks a core even out blocks that take longer.
         let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = Mutex::new(None);
-        with_threads(|| {
-            each(tasks, |task| {
-                let mut memory = shared_memory(self.shared + dynamic + 128);
-                let base = memory.as_mut_ptr() as usize;
-                let shared = base.next_multiple_of(128);
-                let after = (shared + self.shared).next_multiple_of(128);
-                let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
-                let threads = launch.block.iter().map(|&n| n as usize).product::<usize>();
-                let kept = self.code.kept.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
-                let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
-                env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
-                let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
-                let mut next = first;
-                while next < last {
-                    let block = next;
-                    let count = self.code.strip.blocks(launch.block).min(gx - block % gx).min(last - block);
-                    next += count;
-                    env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
-                    let result = if self.code.kept.is_none() {
-                        fibers::run_block(&self.code, args, &mut env, self.local)
+        // Between tasks an interrupt unwinds; a part of the launch is done then.
+        let done = interrupt::catch(|| {
+            with_threads(|| {
+                each(tasks, |task| {
+                    let mut memory = shared_memory(self.shared + dynamic + 128);
+                    let base = memory.as_mut_ptr() as usize;
+                    let shared = base.next_multiple_of(128);
+                    let after = (shared + self.shared).next_multiple_of(128);
+                    let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+                    let threads = launch.block.iter().map(|&n| n as usize).product::<usize>();
+                    let kept = self.code.kept.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
+                    let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
+                    env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
+                    let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
+                    let token = Token::current();
+                    let mut result = Ok(());
+                    let mut blocks = |env: &mut Env| {
+                        let mut next = first;
+                        while next < last && env.fault[0] == 0 && result.is_ok() {
+                            if token.requested() {
+                                result = Err(Error::aborted("interrupted between blocks of a kernel"));
+                                return;
+                            }
+                            let block = next;
+                            let count = self.code.strip.blocks(launch.block).min(gx - block % gx).min(last - block);
+                            next += count;
+                            env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+                            if self.code.kept.is_none() {
+                                result = fibers::run_block(&self.code, args, env, self.local);
+                            } else {
+                                // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
+                                unsafe { self.code.block(args, env, count) };
+                            }
+                        }
+                    };
+                    let ran = if self.code.leaves && self.code.kept.is_some() {
+                        fibers::run_task(&self.code, &mut env, &mut blocks)
                     } else {
-                        // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
-                        unsafe { self.code.block(args, &mut env, count) };
+                        blocks(&mut env);
                         Ok(())
                     };
                     if env.fault[0] != 0 {
@@ -134,15 +151,17 @@ impl CpuKernel {
                         if known.is_none_or(|(first, _)| task < first) {
                             *known = Some((task, env.fault));
                         }
-                        return;
                     }
-                    if let Err(error) = result {
+                    if let Err(error) = result.and(ran) {
                         *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
-                        return;
                     }
-                }
+                });
             });
+            Ok(())
         });
+        if done.is_err() {
+            return Err(Error::aborted("interrupted between blocks of a kernel"));
+        }
         match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
             Some(error) => Err(error),
             None => Ok(()),

@@ -10,6 +10,15 @@ use super::code::Body;
 use super::host::offset;
 use super::values::register;
 
+/// Turns of constant loops, one in the other, for which nobody looks whether the launch is to stop.
+const SHORT: i64 = 1 << 12;
+
+/// How often a counting loop is gone through, where that is known.
+fn trips(start: &Expr, stop: &Expr, step: &Expr) -> Option<i64> {
+    let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
+    stop.checked_sub(start)?.checked_div(step)?.checked_add(1)
+}
+
 impl Body<'_, '_, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<()> {
         if self.level {
@@ -60,7 +69,7 @@ impl Body<'_, '_, '_> {
                 self.b.switch_to_block(head);
                 let test = self.one(test)?;
                 self.enter(test, inside, end);
-                self.turn([inside, head, end], &mut |this| this.block(body))?;
+                self.turn([inside, head, end], None, &mut |this| this.block(body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -100,6 +109,7 @@ impl Body<'_, '_, '_> {
         body: &mut dyn FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
+        let trips = trips(start, stop, step);
         let start = self.one(start)?;
         let stop = self.one(stop)?;
         // A step that is never negative counts up.
@@ -128,7 +138,7 @@ impl Body<'_, '_, '_> {
             }
         };
         self.enter(goes_on, inside, end);
-        self.turn([inside, next, end], body)?;
+        self.turn([inside, next, end], trips, body)?;
         self.count_on(var, step, [head, next, end]);
         Ok(())
     }
@@ -140,16 +150,27 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(over, end, &[], inside, &[]);
     }
 
-    /// A loop's turn, which `body` writes: the blocks where it begins, where `continue` goes, where `break` goes.
+    /// A loop's turn, which `body` writes: the blocks where it begins, where `continue` goes, where `break` goes. `trips` is
+    /// how many turns there are, where that is known.
     pub(super) fn turn(
         &mut self,
         [inside, next, end]: [Block; 3],
+        trips: Option<i64>,
         body: &mut dyn FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
         self.b.switch_to_block(inside);
+        let around = self.repeats;
+        match trips.map(|n| around.saturating_mul(n.max(1))).filter(|&n| n <= SHORT) {
+            Some(all) => self.repeats = all,
+            None => {
+                self.poll();
+                self.repeats = 1;
+            }
+        }
         self.loops.push((next, end));
         body(self)?;
         self.loops.pop();
+        self.repeats = around;
         Ok(())
     }
 

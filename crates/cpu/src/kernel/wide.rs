@@ -320,7 +320,7 @@ impl Body<'_, '_, '_> {
                     self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
                     self.b.ins().jump(end, &[]);
                 }
-                self.turn([inside, head, end], &mut |this| this.wide_block(plan, body))?;
+                self.turn([inside, head, end], None, &mut |this| this.wide_block(plan, body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -416,7 +416,7 @@ impl Body<'_, '_, '_> {
             this.count(var, [&at, stop, step], &mut |this| this.block(body))
         })?;
         self.b.ins().jump(end, &[]);
-        self.turn([inside, next, end], &mut |this| this.wide_block(plan, body))?;
+        self.turn([inside, next, end], None, &mut |this| this.wide_block(plan, body))?;
         self.count_on(var, step, [head, next, end]);
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_advisor::counted::Counted;
 use cuprous_core::error::ErrorKind;
+use cuprous_core::interrupt::Token;
 use cuprous_core::{Buffer, Result, Scalar};
 use smallvec::SmallVec;
 
@@ -339,15 +340,26 @@ fn touched(program: &Program) -> Vec<[bool; 2]> {
 impl Executable for AutoProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.submitted = false;
+        // Where an interrupted program would go on is known to the side that ran it alone; a launch never goes on.
+        let token = match self.program.steps[..] {
+            [Step::Launch(_)] => Token::current(),
+            _ => Token::NONE,
+        };
+        token.within(|| self.run_whole(buffers, scalars, replay))
+    }
+
+    fn weight(&self) -> usize {
+        self.made.iter().flatten().map(|made| made.weight()).sum::<usize>() + (1 << 12)
+    }
+}
+
+impl AutoProgram {
+    fn run_whole(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         let side = match self.again(buffers, scalars, replay) {
             Some(done) => done?,
             None => self.decide(&self.bind(buffers)?, scalars, replay)?,
         };
         count(&self.auto.clock, (self.seconds[side] * 1e9) as u64);
         Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        self.made.iter().flatten().map(|made| made.weight()).sum::<usize>() + (1 << 12)
     }
 }

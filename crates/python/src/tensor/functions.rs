@@ -15,6 +15,7 @@ use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::functions::{dtype_argument, fold_named, fun_argument};
+use crate::interrupt;
 use crate::operand::settle;
 
 /// A tensor on an array's memory.
@@ -101,7 +102,7 @@ pub(crate) fn t_to_device<'py>(
     if to.id == tensor.array.storage.device {
         return Ok(t.clone());
     }
-    let moved = py.detach(|| ops::to_device(&tensor, to.id, !non_blocking)).or_raise()?;
+    let moved = interrupt::run(py, || ops::to_device(&tensor, to.id, !non_blocking))?;
     Bound::new(py, PyTensor::wrap(moved))
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn t_to_device<'py>(
 pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     let (py, tensor) = (t.py(), t.get().tensor());
     let gpu = devices::named("cuda").or_raise()?;
-    let array = py.detach(|| devices::of(&tensor.array).pin(&tensor.array, gpu)).or_raise()?;
+    let array = interrupt::run(py, || devices::of(&tensor.array).pin(&tensor.array, gpu))?;
     Ok(PyTensor::wrap(Tensor::new(array)))
 }
 

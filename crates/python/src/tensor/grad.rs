@@ -16,6 +16,7 @@ use pyo3::types::{PyList, PyTuple};
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::operand::settle;
 
 thread_local! {
@@ -319,7 +320,7 @@ fn run(
         warn_of_cycle(py)?;
     }
     // Python's lock is taken again for hooks alone: programs run without it.
-    answer(py.detach(|| walk::backward(&pairs, inputs.as_deref(), options)))?;
+    answer(interrupt::detach(py, || walk::backward(&pairs, inputs.as_deref(), options))?)?;
     results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
 }
 
@@ -355,7 +356,7 @@ pub(crate) fn t_grad(
     let pairs: Vec<_> = outputs.iter().zip(gradients.iter().map(Option::as_ref)).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
-    let grads = answer(py.detach(|| walk::gradients(&pairs, &inputs, options)))?;
+    let grads = answer(interrupt::detach(py, || walk::gradients(&pairs, &inputs, options))?)?;
     for output in &outputs {
         settle(py, devices::of(&output.array))?;
     }

@@ -23,6 +23,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{PyArray, scalar};
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::operand::{self, settle};
 use crate::{devices, hooks};
 
@@ -243,7 +244,7 @@ impl PyTensor {
     fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
         let array = self.array();
         let engine = devices::of(&array);
-        let buffer = py.detach(|| engine.export(&array.storage)).or_raise()?;
+        let buffer = interrupt::run(py, || engine.export(&array.storage))?;
         Ok(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64)
     }
 

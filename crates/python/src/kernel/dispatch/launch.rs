@@ -202,7 +202,7 @@ impl Overload {
     /// Raises what the kernel raised.
     fn report(&self, py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
         if self.module.reports
-            && let Some(record) = py.detach(|| engine.flush().and_then(|()| self.code.fault())).or_raise()?
+            && let Some(record) = crate::interrupt::run(py, || engine.flush().and_then(|()| self.code.fault()))?
         {
             return Err(self.exception(py, &record));
         }

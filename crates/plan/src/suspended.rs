@@ -1,0 +1,68 @@
+//! Programs that were interrupted: who goes on with them, and when nobody needs to.
+
+use std::sync::Arc;
+
+use cuprous_core::{Head, Result, Storage, Tape};
+
+use crate::engine::{Engine, State};
+
+impl State {
+    /// Moves what a tape holds to another one, because its program was interrupted: the thread goes on with an empty
+    /// tape, and whoever reads one of the values makes the program go on.
+    pub(crate) fn park(&mut self, tape: u32) {
+        let to = self.take_tape();
+        let mut empty = Tape::new(tape);
+        (empty.tracked, empty.contended) = (self.tapes[tape as usize].tracked, true);
+        let mut parked = std::mem::replace(&mut self.tapes[tape as usize], empty);
+        for (node, owner) in parked.owners.iter().enumerate() {
+            let Some(owner) = owner else { continue };
+            let node = node as u32;
+            // SAFETY: whoever has the state holds the lock.
+            unsafe {
+                if owner.head() == Some(Head { tape, node }) {
+                    owner.set_head(Some(Head { tape: to, node }));
+                }
+            }
+        }
+        parked.index = to;
+        self.tapes[to as usize] = parked;
+        // Storages may be leaves of both from now on.
+        self.tapes.iter_mut().for_each(|tape| tape.contended = true);
+        self.programs.parked(tape, to);
+    }
+
+    /// Forgets interrupted programs whose values nobody sees any more.
+    #[cold]
+    pub(crate) fn sweep(&mut self) {
+        let mut live = Vec::new();
+        for tape in self.programs.idle_suspended() {
+            let parked = &mut self.tapes[tape as usize];
+            // SAFETY: whoever has the state holds the lock.
+            unsafe { parked.liveness(&mut live) };
+            if !live.contains(&true) {
+                self.programs.forget_suspended(tape);
+                // SAFETY: as above; nobody sees the values.
+                unsafe { parked.clear() };
+                self.free_tapes.push(tape);
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Before a storage is written: interrupted programs that read its present contents go on to their end.
+    #[inline]
+    pub(crate) fn before_write(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
+        if state.programs.has_suspended() { self.finish_readers(state, storage) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn finish_readers(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
+        for tape in state.programs.suspended() {
+            if state.tapes[tape as usize].leaves.iter().any(|leaf| Arc::ptr_eq(leaf, storage)) {
+                self.run_tape(state, tape)?;
+            }
+        }
+        Ok(())
+    }
+}
