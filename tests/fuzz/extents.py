@@ -187,6 +187,7 @@ def ours(d: Draw) -> tuple[str, Case]:
     honest = math.prod(short) <= 64 or math.prod(n or 1 for n in short) > 2**60
     x = torch.ones(few)
     wide = torch.ones(1).expand(d.pick(1, 2, 2**11, 2**31, 2**40))
+    low = min(n, 64), min(k, 64)  # more would take long, not overflow
     image, x1 = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1)
     cases: dict[str, Callable[[], Any]] = {
         "as_strided": lambda: cp.lib.stride_tricks.as_strided(cp.ones(4), shape, strides),
@@ -212,8 +213,8 @@ def ours(d: Draw) -> tuple[str, Case]:
         "t.conv wide": lambda: f.conv1d(x1.expand(1, 1, d.pick(4, 2**50)), torch.ones(1, 1, 2), stride=n),
         "t.transposed": lambda: f.conv_transpose2d(image, torch.ones(1, 1, 2, 2), None, n, k, d.n()),
         "t.pool": lambda: f.max_pool2d(image, n, k), "t.avg": lambda: f.avg_pool2d(image, n, k, d.n()),
-        "t.adaptive": lambda: f.adaptive_avg_pool2d(image, (min(n, 64), min(k, 64))), "t.unfold 2": lambda: f.unfold(image, n, k, d.n()),
-        "t.fold": lambda: f.fold(torch.ones(1, 4, 9), (n, k), 2), "t.interpolate": lambda: f.interpolate(image, (min(n, 64), min(k, 64))),
+        "t.adaptive": lambda: f.adaptive_avg_pool2d(image, low), "t.unfold 2": lambda: f.unfold(image, n, k, d.n()),
+        "t.fold": lambda: f.fold(torch.ones(1, 4, 9), (n, k), 2), "t.interpolate": lambda: f.interpolate(image, low),
         "t.meshgrid": lambda: torch.meshgrid(*[wide] * 3, indexing="ij")[0], "t.eye": lambda: torch.eye(n, k),
         "t.kron": lambda: torch.kron(wide, wide), "t.outer": lambda: torch.outer(wide, torch.ones(1).expand(n)),
         "t.repeat each": lambda: torch.repeat_interleave(x, n), "t.linspace": lambda: torch.linspace(0, 1, n),

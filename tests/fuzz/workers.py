@@ -35,8 +35,9 @@ def run_worker(cases: Iterable[int], case: Callable[[int], str | None], progress
 
 
 def run_in_workers(module: str, first: int, count: int, chunk: int) -> tuple[list[str], list[str]]:
-    """Runs the cases of a module that takes `--worker FIRST COUNT PROGRESS`. Prints and returns a line for each case that
-    failed, and returns the other lines that workers printed."""
+    """Runs the cases of a module that takes `--worker FIRST COUNT PROGRESS`.
+
+    Prints and returns a line for each case that failed, and returns the other lines that workers printed."""
     failures: list[str] = []
     notes: list[str] = []
     end = first + count
