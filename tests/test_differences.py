@@ -155,6 +155,9 @@ LINES: dict[str, str] = {
     "`a.flat[mask]`": "same(cp.asarray([1.0, 2.0]).flat[cp.asarray([True, False])], [1])",
     "`quantile` and its like of integers whose difference their dtype does not hold": "float(cp.quantile(cp.asarray([-100, 100], dtype='int8'), 0.5)) == 0",
     "Sparse matrices: comparisons and extremes with a sparse row or column": "sparse.csr_matrix(cp.ones((2, 3))).maximum(sparse.csr_matrix(cp.ones((1, 3)))).shape == (2, 3)",
+    "`a.view(bool)`": "np.asarray([2], 'u1').view(bool)[0] and raises(ValueError, 'cp.asarray([2], dtype=\"u1\").view(bool)')",
+    "`lib.stride_tricks.as_strided`": "raises(ValueError, 'cp.lib.stride_tricks.as_strided(cp.zeros(4), (5,), (8,))')",
+    "Sizes": "np.broadcast_to(np.ones(1, 'i1'), 2**62 + 1).size == 2**62 + 1 and raises(ValueError, 'cp.broadcast_to(cp.ones(1, \"i1\"), 2**62 + 1)')",
     # From CuPy
     "Reading by NumPy, NumPy arrays and lists as operands": "same(cp.ones(2) + np.ones(2), [2, 2])",
     "`a[i]` with an integer for each axis": "a = cp.zeros(2)\nb = a[0]\na[0] = 1\nok = float(b) == 0",
