@@ -216,7 +216,7 @@ mod tests {
         for (query, named) in [
             ("flops=1e0", "no usable GPU"),
             ("gpu=L4&cpu=5600X", "flops: "),
-            ("gpu=voodoo&cpu=5600X&flops=1", "voodoo"),
+            ("gpu=voodoo&cpu=5600X&flops=1e0", "voodoo"),
             (&format!("{good}&flops=nan"), "flops"),
             (&format!("{good}&flops=1e999"), "flops"),
             (&format!("{good}&flops=-1"), "flops"),
