@@ -14,7 +14,7 @@ VIEWS = [
     "{x}[..., ::2]", "{x}[None, ..., -1:]", "fit({x}, (3, 3)).diagonal()", "torch.diagonal(fit({x}, (2, 3)), 1)",
     "fit({x}, (5,)).unfold(0, 3, 1)", "fit({x}, (2, 4)).unfold(1, 2, 2)", "fit({x}, (2, 3)).view(3, 2)",
     "fit({x}, (2, 3)).reshape(6)", "{x}.reshape(-1)", "{x}.flatten()", "fit({x}, (6,)).unflatten(0, (2, 3))",
-    "fit({x}, (1, 3, 1)).squeeze()", "fit({x}, (6,)).as_strided((2, 3), (1, 2))",
+    "fit({x}, (1, 3, 1)).squeeze()", "(fit({x}, (6,)) * 1).as_strided((2, 3), (1, 2))",
     "torch.as_strided(fit({x}, (4,)) * 1, (3, 2), (1, 1))", "{x}.chunk(2, {d})[0]", "{x}.split(1, {d})[-1]",
     "{x}.unbind({d})[0]", "torch.tensor_split(fit({x}, (4, 2)), 2)[1]", "fit({x}, (2, 3)).mT", "{x}.view_as({x})",
     "torch.atleast_2d({x})", "fit({x}, (2, 3)).swapdims(0, 1)", "torch.view_as_real(torch.complex({x}, {x}))",

@@ -261,3 +261,10 @@ def test_complex_gradients_are_conjugated() -> None:
     w = torch.tensor([1 + 2j], requires_grad=True)
     torch.exp(w).real.sum().backward()
     np.testing.assert_allclose(w.grad.to_numpy(), np.conj(np.exp(1 + 2j)))
+
+
+@pytest.mark.parametrize("p", [0.5, 1.5, 2, 3])
+def test_norms_have_gradient_0_at_0(p: float) -> None:
+    x = torch.zeros(3).requires_grad_()
+    torch.linalg.vector_norm(x, p).backward()
+    assert x.grad.tolist() == [0.0] * 3

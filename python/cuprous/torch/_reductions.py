@@ -84,7 +84,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The square root of the variance; its gradient at 0 is 0."""
-    return write_out(out, _Root.apply(var(input, dim, unbiased, keepdim, correction=correction)))
+    return write_out(out, _root(var(input, dim, unbiased, keepdim, correction=correction)))
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -214,7 +214,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     x = _in_dtype(input, dtype, False)
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
-        return write_out(out, _Root.apply(_fold("sum", squares, dims_of(dim), keepdim)))
+        return write_out(out, _root(_fold("sum", squares, dims_of(dim), keepdim)))
     if isinstance(p, str):
         raise NotImplementedError(f"[norm] p={p!r} is not supported")
     size = _map("absolute", x)
@@ -226,18 +226,19 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
     if p == 1:
         return write_out(out, _fold("sum", size, dims_of(dim), keepdim))
-    return write_out(out, _map("power", _fold("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
+    if p < 0:
+        return write_out(out, _map("power", _fold("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
+    total = _fold("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)
+    return write_out(out, _root(total, 1.0 / p) if p > 1 else _map("power", total, 1.0 / p))
 
 
-class _Root:
-    """The square root whose gradient at 0 is 0, as that of PyTorch's norm."""
-
-    @staticmethod
-    def apply(x: Tensor) -> Tensor:
-        if not (x.requires_grad and _core.is_grad_enabled()):
-            return _map("sqrt", x)
-        zero = _map("equal", x, 0)
-        return _map("where", zero, 0, _map("sqrt", _map("where", zero, 1, x)))
+def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
+    """A power of at most 1 whose gradient at 0 is 0, as those of PyTorch's norms."""
+    power = (lambda t: _map("sqrt", t)) if exponent == 0.5 else (lambda t: _map("power", t, exponent))
+    if not (x.requires_grad and _core.is_grad_enabled()):
+        return power(x)
+    zero = _map("equal", x, 0)
+    return _map("where", zero, 0, power(_map("where", zero, 1, x)))
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:

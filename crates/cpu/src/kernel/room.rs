@@ -48,7 +48,9 @@ impl JITMemoryProvider for Room {
             None => {
                 let need = self.need.0.load(Relaxed);
                 if need > REACH {
-                    return Err(io::Error::other(format!("code and constants take {need} bytes; at most {REACH} are allowed")));
+                    return Err(io::Error::other(format!(
+                        "code and constants take {need} bytes; at most {REACH} are allowed"
+                    )));
                 }
                 self.arena.insert(ArenaMemoryProvider::new_with_size(need).map_err(io::Error::other)?)
             }
