@@ -266,6 +266,6 @@ CHOICES = {
     "resize2": "nearest bilinear bicubic area",
     "k": "0.7 -1.3 0.31 1.9",
     "n": "0 1",
-    "square": "(fit({x},(3,3))*w(fit({x},(3,3)))+2*torch.eye(3))",
+    "square": "(fit({x},(3,3))*w(fit({x},(3,3)))+torch.diag(torch.tensor([1.6,2.,2.7])))",
     "positive_definite": "(fit({x},(3,3))@fit({x},(3,3)).T+torch.diag(torch.tensor([1.,2.,3.])))",
 }
