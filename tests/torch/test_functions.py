@@ -92,3 +92,17 @@ def test_as_numpy(name: str) -> None:
 def test_samples(draw: Any, mean: float, std: float) -> None:
     values = draw(torch.empty(40000)).cpu().numpy()
     assert values.mean() == pytest.approx(mean, rel=0.03) and values.std() == pytest.approx(std, rel=0.05)
+
+
+def test_tensors_without_dimensions_are_joined_as_in_pytorch() -> None:
+    x = torch.tensor(2.0)
+    assert torch.hstack([x, x]).tolist() == [2.0, 2.0]
+    assert torch.vstack([x, x]).tolist() == [[2.0], [2.0]]
+    with pytest.raises(RuntimeError, match=r"zero-dimensional tensor \(at position 0\) cannot be concatenated"):
+        torch.cat([x, x])
+
+
+def test_an_excluded_extreme_has_no_part_in_the_gradient() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.scatter_reduce(0, torch.tensor([0, 1]), x, "amax", include_self=False).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]

@@ -316,3 +316,18 @@ def test_a_gradient_with_a_graph_is_no_view_of_anything() -> None:
     (x * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)).sum().backward()
     assert x.grad.tolist() == [2.0, 3.0, 4.0]
     x.grad = None
+
+
+def test_the_collector_may_run_at_any_time() -> None:
+    """Making a tensor allocates, so a collection may find it half made."""
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(20):
+            x = leaf(1, 2)
+            y = Square.apply(x)
+            y.register_hook(lambda g, y=y: g * 1)
+            (Exp.apply(y) * y).sum().backward()
+            assert x.grad is not None
+    finally:
+        gc.set_threshold(*before)

@@ -36,7 +36,11 @@ pub(crate) use recurrent::*;
 
 /// A tensor: an array and its place in the graph of what was computed.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
-pub(crate) struct PyTensor(Mutex<Tensor>);
+pub(crate) struct PyTensor(Mutex<Tensor>, Filled);
+
+/// False while the object exists, filled with zero bytes, but not yet its contents: making its `__dict__` may start the
+/// collector, which looks at it.
+struct Filled(bool);
 
 /// An operand on its way from Python.
 pub(crate) enum Value {
@@ -97,7 +101,7 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
 
 impl PyTensor {
     pub(crate) fn wrap(tensor: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(tensor))
+        PyTensor(Mutex::new(tensor), Filled(true))
     }
 
     fn lock(&self) -> MutexGuard<'_, Tensor> {
@@ -120,6 +124,9 @@ impl PyTensor {
 #[pymethods]
 impl PyTensor {
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        if !self.1.0 {
+            return Ok(());
+        }
         match self.0.try_lock() {
             Ok(tensor) => grad::traverse(&tensor, &visit),
             // Somebody uses the tensor, so it is no garbage.
