@@ -219,6 +219,9 @@ LINES: dict[str, str] = {
     "`from_numpy`, `numpy()`": "a = np.zeros(1)\nt = torch.from_numpy(a)\na[0] = 1\nok = float(t[0]) == 0",
     "`real`, `imag`, `view_as_real`, `view_as_complex`": "z = torch.zeros(1, dtype=torch.complex64)\nz.real.add_(1)\nok = float(z.real[0]) == 0",
     "`squeeze_`, `unsqueeze_`, `transpose_`, `t_` of tensors that require grad": "raises(NotImplementedError, 'torch.ones(1, 2, requires_grad=True).mul(1).squeeze_()')",
+    "float16 and bfloat16 with a number, or with a tensor without axes that has more digits: `+` and `-`": "(torch.tensor([-3.0]).bfloat16() + 3.1).item() == torch.tensor(0.1).bfloat16().item()",
+    "Hooks and `retain_grad` of an expanded view of which parts are read": "x = torch.ones(1, requires_grad=True)\ny = x.expand(2)\ny.retain_grad()\ny[:1].sum().backward()\nok = y.grad.tolist() == [0.5, 0.5] and x.grad.tolist() == [1.0]",
+    '`scatter_reduce("amax", include_self=False)`, gradient where the excluded value is the extreme too': "x = torch.ones(1, requires_grad=True)\nx.scatter_reduce(0, torch.tensor([0]), x, 'amax', include_self=False).sum().backward()\nok = x.grad.tolist() == [1.0]",
     "`Embedding(sparse=True)`, `interpolate(antialias=True)`": "raises(NotImplementedError, 'torch.nn.Embedding(2, 2, sparse=True)')",
     "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
     "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",
@@ -230,7 +233,7 @@ OTHERWISE = {
     **dict.fromkeys(
         ["Of 0.0 and -0.0: `maximum`, `minimum`, `fmax`, `fmin`, `clip` of both, extremes, sorts, sets",
          "Complex arithmetic with infinities, NaN or overflow: products, squares, quotients, powers",
-         "float16 and bfloat16 with a number, `+` and `-` on the CPU", "Order of summation", "Last bits of `exp`, `sin`, …", "Filters of integers",
+         "Order of summation", "Last bits of `exp`, `sin`, …", "Filters of integers",
          "`special`: incomplete gamma and beta functions of large parameters", "`signal.lfilter`",
          "`signal.butter(output=\"sos\")` and its like", "Decompositions of float32 and complex64",
          "`interpolate.RegularGridInterpolator(method=\"cubic\")`", "`interpolate.make_interp_spline`",
