@@ -6,8 +6,6 @@ import io
 import math
 import os
 import struct
-import tokenize
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,7 +26,10 @@ def _to_device(a: Any) -> ndarray:
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """What NumPy lets through of damaged files becomes ValueError."""
+    """Turns the errors that NumPy lets through for damaged files into ValueError."""
+    import tokenize
+    import zlib
+
     try:
         yield
     except (tokenize.TokenError, zlib.error, OverflowError, struct.error) as error:

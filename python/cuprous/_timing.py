@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 
@@ -43,8 +41,7 @@ def settled_seconds(call: Callable[[], Any], *, settle: float = 0.0, budget: flo
     return sorted(times)[len(times) // 4]
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """Seconds of a call, computed and waited for: see `timeit`."""
 
     runs: tuple[float, ...]
@@ -55,6 +52,8 @@ class Timing:
     @property
     def median(self) -> float:
         """The median of the runs, in seconds."""
+        import statistics
+
         return statistics.median(self.runs)
 
     @property

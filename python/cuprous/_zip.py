@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import zipfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import zipfile
 
 #: Most bytes that deflate makes of one.
 _DEFLATE = 1032
@@ -14,6 +17,8 @@ def entry_size(archive: zipfile.ZipFile, name: str) -> int:
     Raises:
         ValueError: if the file is too small for it, or it is compressed by another method.
     """
+    import zipfile
+
     entry = archive.getinfo(name)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{name} is neither stored nor deflated")
