@@ -300,7 +300,7 @@ fn foreign(
     let start = first.wrapping_add_signed(lo * size as i64);
     let bytes = ((hi - lo + 1) * size as i64) as usize;
     let storage = Storage::ready(owner(start, bytes), engine.id);
-    storage.external.store(true, std::sync::atomic::Ordering::Relaxed);
+    storage.share();
     let layout = Layout::new(dtype, shape, strides, -lo);
     Ok(PyArray::own(Array { storage: Arc::new(storage), layout }))
 }
