@@ -6,15 +6,17 @@ import cuprous as cp
 
 
 def with_numpy() -> None:
-    """Copies, which are always visible in the code."""
+    """Copies by name, and NumPy's reading, which shares memory on the CPU and copies on a GPU."""
     host = np.linspace(0.0, 1.0, 5)
     array = cp.asarray(host)
     np.testing.assert_array_equal(cp.asnumpy(array * 2), host * 2)
     np.testing.assert_array_equal((array * 2).get(), host * 2)
-    try:
-        np.asarray(array)
-    except TypeError as error:
-        print(f"refused: {error}")
+    np.testing.assert_array_equal(np.asarray(array), host)
+    with cp.set_transfers("refuse"):
+        try:
+            np.asarray(array)
+        except TypeError as error:
+            print(f"refused: {error}")
     assert isinstance(np.sum(array), cp.ndarray)  # NumPy's functions work on Cuprous arrays and stay on the device
     print("numpy: copied in and out, np.sum stays on the device")
 

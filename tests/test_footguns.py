@@ -101,6 +101,36 @@ def test_outputs_that_alias() -> None:
     same_each_time(step, range(REPEATS))
 
 
+def test_an_element_that_is_kept_across_writes() -> None:
+    """The index moves; the element that was read stays what it was."""
+
+    def step(xp: Any, n: int) -> Any:
+        a = xp.arange(6.0) * (n + 1)
+        kept = a[n % 6]
+        a[n % 6], a[0] = a[0], kept
+        a += kept
+        return a, kept
+
+    same_each_time(step, [*range(REPEATS + 3), 0, 0])
+
+
+def test_memory_that_numpy_sees_now_and_then() -> None:
+    if cp.get_device() != "cpu":
+        pytest.skip("NumPy sees memory of the CPU")
+    x, hx = cp.zeros(4), np.zeros(4)
+    for n in range(2 * REPEATS):
+        before = x * 10
+        if n % 3 == 2:
+            np.asarray(x)[n % 4] = n  # seen by what comes later, not by what was recorded
+        x += 1
+        want = hx * 10
+        if n % 3 == 2:
+            hx[n % 4] = n
+        hx += 1
+        np.testing.assert_array_equal(cp.asnumpy(before), want)
+    np.testing.assert_array_equal(cp.asnumpy(x), hx)
+
+
 def test_inputs_that_alias_this_time_and_not_the_next() -> None:
     def step(xp: Any, alias: bool) -> Any:
         a = xp.arange(6.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _clients, _core, _indexing, _methods, _names, _products, _ufunc_methods
+from cuprous import _clients, _core, _indexing, _interop, _methods, _names, _products, _transfers, _ufunc_methods
 from cuprous._array_api import __array_api_version__
 from cuprous._array_api import namespace_info as __array_namespace_info__
 from cuprous._broadcast import broadcast
@@ -116,7 +116,7 @@ from cuprous._index_routines import (
     unravel_index,
 )  # fmt: skip
 from cuprous._indexing import put, put_along_axis, take, take_along_axis
-from cuprous._interop import ImplicitConversionError, asnumpy, from_dlpack
+from cuprous._interop import asnumpy, from_dlpack
 from cuprous._io import fromfile, genfromtxt, load, loadtxt, save, savetxt, savez, savez_compressed
 from cuprous._joining import (
     append,
@@ -273,6 +273,7 @@ from cuprous._sorting import (
     topk,
 )  # fmt: skip
 from cuprous._timing import timeit
+from cuprous._transfers import ImplicitConversionError, TransferWarning, get_transfers, set_transfers
 from cuprous._ufunc_pairs import divmod, frexp, modf
 from cuprous._ufuncs import (
     abs,
@@ -388,6 +389,8 @@ _ufunc_methods.attach()
 _methods.attach()
 _indexing.attach()
 _products.attach()
+_interop.attach()
+_transfers.attach()
 
 
 def __getattr__(name: str) -> Any:
@@ -403,7 +406,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ElementwiseKernel", "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "RawKernel",
-    "RawModule", "ReductionKernel", "__array_api_version__",
+    "RawModule", "ReductionKernel", "TransferWarning", "__array_api_version__",
     "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin",
     "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
     "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around",
@@ -422,7 +425,7 @@ __all__ = [
     "eye", "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction",
     "fromiter", "fromstring", "full", "full_like", "fuse", "gcd", "genfromtxt", "geomspace", "get_array_module",
-    "get_default_memory_pool", "get_default_pinned_memory_pool", "get_device", "gradient", "greater",
+    "get_default_memory_pool", "get_default_pinned_memory_pool", "get_device", "get_transfers", "gradient", "greater",
     "greater_equal", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
     "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "in1d", "indices", "inf",
     "inner", "insert", "interp", "intersect1d", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype",
@@ -440,8 +443,8 @@ __all__ = [
     "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
     "real_if_close", "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type",
     "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt",
-    "savez", "savez_compressed", "searchsorted", "select", "set_device", "setdiff1d", "setxor1d", "shape",
-    "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
+    "savez", "savez_compressed", "searchsorted", "select", "set_device", "set_transfers", "setdiff1d", "setxor1d",
+    "shape", "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
     "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
     "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "timeit", "topk", "trace",
     "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from cuprous import _core, _dtypes
+from cuprous import _core, _dtypes, _transfers
 
 ndarray = _core.ndarray
 
@@ -38,8 +38,29 @@ def is_scalar(x: object) -> bool:
 
 
 def unsupported(x: object) -> TypeError:
-    """The error for an operand that would have to be copied to the device behind the caller's back."""
+    """The error for what a function does not take in that place."""
     return TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
+
+
+def beside_arrays(args: Iterable[Any]) -> list[Any]:
+    """Operands as `_core.map` takes them: lists and NumPy arrays become arrays on the device of the first array.
+
+    Raises:
+        TypeError: for what no device holds.
+    """
+    args = list(args)
+    like = next((x for x in args if isinstance(x, ndarray)), None)
+    for i, x in enumerate(args):
+        if isinstance(x, (ndarray, *_PYTHON_SCALARS)) or is_scalar(x):
+            continue
+        found = None if like is None or is_masked(x) else _transfers.beside(like, x)
+        args[i] = array(x) if found is None else found
+    return args
+
+
+def is_masked(x: object) -> bool:
+    """True for NumPy's masked arrays, whose masks would be lost."""
+    return is_numpy_array(x) and hasattr(x, "mask") and hasattr(x, "fill_value")
 
 
 def target(x: Any, function: str) -> ndarray:
@@ -54,11 +75,13 @@ def target(x: Any, function: str) -> ndarray:
 
 
 def array(x: ArrayLike) -> ndarray:
-    """An array from what a function was given: scalars and lists are converted, NumPy arrays refused."""
+    """An array from what a function was given. NumPy arrays are copied to the device (see `set_transfers`)."""
     if isinstance(x, ndarray):
         return x
     if is_numpy_array(x):
-        raise unsupported(x)
+        if is_masked(x):
+            raise TypeError("masked arrays are not supported; fill them, or pass .data and .mask")
+        _transfers.arrives(x, _core.get_device())
     from cuprous._convert import convert
 
     return convert(x)

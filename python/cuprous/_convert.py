@@ -130,7 +130,7 @@ def _from_nested(x: Any, name: str | None) -> ndarray:
     wanted = common_dtype(parts)
     result = _core.empty((len(parts), *parts[0].shape), wanted if name is None else name)
     for i, part in enumerate(parts):
-        _core.update(result[i], part)
+        result[i] = part
     return result
 
 

@@ -47,6 +47,9 @@ class ndarray:
     @property
     def is_external(self) -> bool: ...
     @property
+    def is_value(self) -> bool:
+        """True for what NumPy gives as a scalar, an element or the 0-d result of an operation. It cannot be written."""
+    @property
     def device_name(self) -> str:
         """ "cpu", "cuda:0" or "auto"."""
     def address(self) -> int:
@@ -68,9 +71,10 @@ class ndarray:
     def __float__(self) -> float: ...
     def __complex__(self) -> complex: ...
     def __index__(self) -> int: ...
-    # Operands of the operators: ndarray, Python scalars, NumPy scalars; others give NotImplemented. Integers, slices,
-    # None, Ellipsis and tuples of them index natively; every other key goes to the hook "getitem" / "setitem".
-    # `@` goes to the hook "matmul". In-place operators check "same_kind" casting.
+    # Operands of the operators: ndarray, Python scalars, NumPy scalars; others go to the hooks "operand" and "compare".
+    # Integers, slices, None, Ellipsis and tuples of them index natively; every other key goes to the hook "getitem" /
+    # "setitem". `@` goes to the hook "matmul". In-place operators check "same_kind" casting. An element (an integer for
+    # each axis) and the 0-d result of an operation are values: they cannot be written, and in-place operators rebind.
     def __getitem__(self, key: Any) -> ndarray: ...
     def __setitem__(self, key: Any, value: Any) -> None: ...
     def __add__(self, o: Any) -> ndarray: ...
@@ -123,7 +127,9 @@ class ufunc:
     def __call__(self, *args: Any, **kwargs: Any) -> ndarray: ...
 
 def set_hook(name: str, hook: Callable[..., Any]) -> None:
-    """ "getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs)."""
+    """ "getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs),
+    "operand"(array, other): what stands beside an array in an operator, or None; "compare"(array, other, equal);
+    "buffer"(array): raises where an array on the CPU does not show its memory."""
 
 # --- elementwise: rows of the operation table by name ("add", "exp", "where", …). Broadcasts, promotes by NEP 50 and
 # applies the row's dtype rule; `dtype` forces the dtype it computes in (operands are cast to it).

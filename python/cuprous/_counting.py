@@ -77,7 +77,7 @@ def argwhere(a: ArrayLike) -> ndarray:
     parts = nonzero(a)
     rows = _core.empty((a.ndim, parts[0].size), "int64")
     for i, part in enumerate(parts):
-        _core.update(rows[i], part)
+        rows[i] = part
     return rows.T
 
 

@@ -353,7 +353,7 @@ def linspace(
         result = _core.map("where", _core.map("equal", step, 0), scaled, direct)
     result = _core.map("add", result, low)
     if endpoint and num > 1:
-        _core.update(result[-1], high)
+        result[-1] = high
     if axis != 0:
         from cuprous._manipulation import moveaxis
 
@@ -409,9 +409,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     )  # fmt: skip
     result = _core.map("multiply", _core.map("power", 10.0, exponents), sign)
     if num > 0:
-        _core.update(result[0], first)
+        result[0] = first
         if num > 1 and endpoint:
-            _core.update(result[-1], last)
+            result[-1] = last
     if axis != 0:
         from cuprous._manipulation import moveaxis
 

@@ -6,14 +6,15 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from cuprous import _core
+from cuprous import _core, _transfers
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def explain() -> str:
-    """Why the last programs were replayed or planned anew."""
-    return _core.explain()
+    """Why the last programs were replayed or planned anew, and the lines that copied arrays between host and device
+    without being asked to (see `set_transfers`)."""
+    return _core.explain() + _transfers.report()
 
 
 def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:

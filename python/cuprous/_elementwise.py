@@ -116,7 +116,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     result = _core.map("where", _core.map("isnan", x), nan, x)
     result = _core.map("where", x == math.inf, greatest if posinf is None else posinf, result)
     result = astype(_core.map("where", x == -math.inf, -greatest if neginf is None else neginf, result), x.dtype_name)
-    if copy:
+    if copy or x.is_value:
         return result
     _core.update(x, result)
     return x

@@ -12,16 +12,15 @@ from cuprous._args import (
     array,
     astype,
     axis_error,
+    beside_arrays,
     check_casting,
     check_rule,
     check_subok,
     common_dtype,
     fortran_or_c,
-    is_numpy_array,
     ndarray,
     normalize_axis,
     order_letter,
-    unsupported,
     with_order,
     write_out,
 )  # fmt: skip
@@ -170,10 +169,7 @@ def matmul(
     Raises:
         ValueError: for 0-d operands, or if the inner extents differ.
     """
-    for x in (x1, x2):
-        if isinstance(x, (list, tuple)) or is_numpy_array(x):
-            raise unsupported(x)
-    a, b = array(x1), array(x2)
+    a, b = (array(x) for x in beside_arrays((x1, x2)))
     if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
         return matrix_product(a, b)  # the short way
     first, second = (min(max(x.ndim, 1), 2) for x in (a, b))

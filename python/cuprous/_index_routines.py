@@ -171,6 +171,8 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     parts = [astype(m, "int64") for m in given]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
     order = _letter(order)
+    if math.prod(shape) > (1 << 63) - 1:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     result: Any = 0
     stride = 1
     axes = list(zip(parts, shape, modes, strict=True))
@@ -355,7 +357,7 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
     """
     result = []
     for i, item in enumerate(args):
-        a = array(item) if not hasattr(item, "__array_interface__") else _creation.asarray(item)
+        a = _creation.asarray(item)
         if a.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if a.size == 0 and not hasattr(item, "dtype"):

@@ -24,6 +24,7 @@ from cuprous._args import (
     normalize_axis,
     operand,
     target,
+    warn_of_lost_parts,
     write_exactly,
 )  # fmt: skip
 from cuprous._counting import flatnonzero, select_flat, split_index
@@ -321,9 +322,11 @@ def _value(a: ndarray, value: Any) -> Any:
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
     value = _value(a, value)
+    if isinstance(value, ndarray):
+        warn_of_lost_parts(value.dtype_name, a.dtype_name)
     basic = _basic_key(key)
     if basic is not None:
-        _core.update(a[basic], value)
+        _core.update(view_at(a, basic), value)
         return
     mask = _whole_mask(a, key)
     if mask is not None and (not isinstance(value, ndarray) or value.size == 1 or mask.ndim == a.ndim):
@@ -355,6 +358,12 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
         chosen = gather_flat(astype(value, a.dtype_name), _core.map("maximum", running - 1, 0))
         source = chosen.reshape(a.shape)
     _core.update(a, _core.map("where", wide, source, a))
+
+
+def view_at(a: ndarray, key: Any) -> ndarray:
+    """The view of what a basic key names: of an element, too."""
+    items = key if isinstance(key, tuple) else (key,)
+    return a[items if any(item is Ellipsis for item in items) else (*items, ...)]
 
 
 def is_basic_key(key: Any) -> bool:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import is_numpy_array, ndarray, order_letter, unsupported
+from cuprous import _core, _dtypes, _transfers
+from cuprous._args import beside_arrays, is_numpy_array, ndarray, order_letter
 
 #: DLPack's device types.
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
-
-
-class ImplicitConversionError(TypeError):
-    """An array would be copied to the host without being asked to."""
 
 
 #: Arrays that Numba's words made, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
@@ -38,22 +34,60 @@ def _numba_stream(array: ndarray) -> Any:
     return found[1]
 
 
-def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
-    """`__array__`: a copy where the array comes from `cuda.to_device` and its like.
+def show_memory(self: ndarray) -> None:
+    """Raises where an array on the CPU does not show its memory to NumPy and other readers of buffers (the native
+    type's hook).
 
     Raises:
-        ImplicitConversionError: for all other arrays.
-        ValueError: for `copy=False`.
+        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
+        TypeError: for arrays of `cuda.to_device` and its like, of which NumPy takes copies, as Numba has it.
     """
+    _transfers.refuse_reading()
     if _numba_stream(self) is not None:
-        if copy is False:
-            raise ValueError("`copy=False` is not supported. A copy is always created.")
-        host = asnumpy(self)
-        return host if dtype is None else host.astype(dtype, copy=False)
-    raise ImplicitConversionError(
-        "Implicit conversion to a NumPy array is not allowed. "
-        "Please use `.get()` to construct a NumPy array explicitly."
-    )
+        raise TypeError("a device array of Numba's does not show its memory; use .copy_to_host()")
+
+
+def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
+    """`__array__`: a NumPy array with the elements.
+
+    On the CPU it shows the same memory, so that a write on either side is seen on the other. From another device it is
+    a copy that cannot be written, unless `copy` is true.
+
+    Raises:
+        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
+        ValueError: for `copy=False` where a copy is needed.
+    """
+    import numpy as np
+
+    numba = _numba_stream(self) is not None
+    if self.device_name == "cpu" and not numba:
+        raw = self if self.dtype_name != "bfloat16" else _core.as_strided(  # which has no letter in Python's buffers
+            self, self.shape, self.element_strides, 0, "uint16")  # fmt: skip
+        shown = np.asarray(memoryview(raw)).view(self.dtype)  # type: ignore[arg-type]
+        return np.array(shown, dtype, copy=copy)
+    if copy is False:
+        raise ValueError("`copy=False` is not supported. A copy is always created.")
+    if not numba:
+        _transfers.leaves(self)
+    host = asnumpy(self)
+    host = host if dtype is None else host.astype(dtype, copy=False)
+    host.flags.writeable = bool(copy) or numba
+    return host
+
+
+def array_interface(self: ndarray) -> dict[str, Any]:
+    """`__array_interface__`, version 3. On the CPU it names the memory itself, which counts as shared from then on; on
+    another device, a copy.
+    """
+    if self.dtype_name == "bfloat16" or _transfers.refuses() or _numba_stream(self) is not None:
+        raise AttributeError("this array has no attribute '__array_interface__'; use .get()")
+    here = self.device_name == "cpu"
+    host = None if here else to_numpy_array(self)
+    return {
+        "shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr, "version": 3,
+        "strides": self.strides if here else host.strides,  # type: ignore[union-attr]
+        "data": (self.address() if self.size else 0, False) if here else host.reshape(-1).view("uint8"),  # type: ignore[union-attr]
+    }  # fmt: skip
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
@@ -203,40 +237,61 @@ def get_ipc_handle(self: ndarray) -> Any:
 
 
 def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name."""
+    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. Where there is none, and
+    where results go to a NumPy array, NumPy's own runs on the host.
+    """
     import cuprous
 
-    out = kwargs.get("out")
-    if isinstance(out, tuple) and len(out) == 1:
-        kwargs["out"] = out[0]
-    # A NumPy scalar on the left of a comparison arrives as a 0-d array.
-    inputs = tuple(x[()] if is_numpy_array(x) and x.ndim == 0 else x for x in inputs)
-    for x in (*inputs, *(out if isinstance(out, tuple) else ())):
-        if is_numpy_array(x):
-            raise unsupported(x)
     name = ufunc.__name__
     ours = getattr(cuprous, name, None) or getattr(cuprous.special, name, None)  # NumPy's, or SciPy's
-    if ours is None:
-        raise TypeError(f"the ufunc {name} is not supported for cuprous arrays")
+    outs: tuple[Any, ...] = kwargs.get("out") or ()  # a tuple, as the protocol has it
+    if ours is None or any(map(is_numpy_array, outs)) or (method == "at" and is_numpy_array(inputs[0])):
+        if any(isinstance(x, ndarray) for x in outs):
+            raise TypeError(f"the ufunc {name} is not supported for cuprous arrays")
+        return getattr(ufunc, method)(*map(_on_host, inputs), **_on_host(kwargs))
+    if len(outs) == 1:
+        kwargs["out"] = outs[0]
+    # A NumPy scalar on the left of a comparison arrives as a 0-d array.
+    given = [x[()] if is_numpy_array(x) and x.ndim == 0 else x for x in inputs]
+    if method != "at":
+        given = beside_arrays(given)
     if method == "__call__":
-        return ours(*inputs, **kwargs)
-    return getattr(ours, method)(*inputs, **kwargs)
+        return ours(*given, **kwargs)
+    return getattr(ours, method)(*given, **kwargs)
+
+
+#: NumPy's functions that write to their first argument.
+_WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function called with one of our arrays: runs ours of that name."""
+    """A NumPy function called with one of our arrays: runs ours of that name. Where there is none, or it does not take
+    these arguments, NumPy's own runs on the host."""
     import cuprous
 
     module: Any = cuprous
     for part in func.__module__.split(".")[1:]:
         module = getattr(module, part, None)
     ours = getattr(module, func.__name__, None)
-    if ours is None or ours is func:
-        raise TypeError(
-            f"no implementation found for '{func.__module__}.{func.__name__}' on cuprous arrays; "
-            "use `.get()` to pass a NumPy array"
-        )
-    return ours(*args, **kwargs)
+    to_host = is_numpy_array(kwargs.get("out")) or (func.__name__ in _WRITERS and is_numpy_array(args[0]))
+    if ours is not None and ours is not func and not to_host:
+        try:
+            return ours(*args, **kwargs)
+        except TypeError:  # of objects that no device holds, for example
+            if _transfers.refuses():
+                raise
+    return func(*_on_host(args), **_on_host(kwargs))
+
+
+def _on_host(x: Any) -> Any:
+    """Arguments with NumPy arrays in place of ours."""
+    if isinstance(x, ndarray):
+        return to_numpy_array(x)
+    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+        return type(x)(map(_on_host, x))
+    if isinstance(x, dict):
+        return {key: _on_host(value) for key, value in x.items()}
+    return x
 
 
 # --- DLPack
@@ -361,4 +416,9 @@ def _rebuild_columns(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
     return _core.owner(_rebuild(data, shape, dtype).T)
 
 
-__all__ = ["ImplicitConversionError", "asnumpy", "from_dlpack"]
+def attach() -> None:
+    """Hands the hook to the native type."""
+    _core.set_hook("buffer", show_memory)
+
+
+__all__ = ["asnumpy", "from_dlpack"]

@@ -14,26 +14,23 @@ from cuprous._args import (
     array,
     astype,
     axis_order,
+    beside_arrays,
     check_casting,
     check_rule,
     common_dtype,
     fortran_or_c,
-    is_numpy_array,
     is_scalar,
     joint_order,
     laid_out,
     ndarray,
     normalize_axis,
-    unsupported,
     with_order,
     write_out,
 )  # fmt: skip
 
 
 def _arrays(sequence: Any) -> list[ndarray]:
-    if is_numpy_array(sequence):
-        raise unsupported(sequence)
-    return [array(x) for x in sequence]
+    return [array(x) for x in beside_arrays(sequence)]
 
 
 def concatenate(
@@ -80,7 +77,12 @@ def concatenate(
     if dtype is not None:
         for part in parts:
             check_casting(part.dtype_name, name, casting, "array data")
-    result = laid_out((*first[:axis], length, *first[axis + 1 :]), name, joint_order(parts))
+    shape = (*first[:axis], length, *first[axis + 1 :])
+    if isinstance(out, ndarray) and out.shape != shape:
+        raise ValueError(
+            "Output array has wrong dimensionality" if out.ndim != ndim else "Output array is the wrong shape"
+        )
+    result = laid_out(shape, name, joint_order(parts))
     front = (slice(None),) * axis
     start = 0
     for part in parts:

@@ -16,6 +16,7 @@ from cuprous._args import (
     as_shape,
     axis_error,
     axis_order,
+    is_numpy_array,
     laid_out,
     ndarray,
     normalize_axes,
@@ -44,10 +45,28 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
     return result
 
 
+def _memory_order(a: ndarray) -> tuple[int, ...] | None:
+    """The axes in the order in which NumPy's iterator visits memory: axes without strides stay where they are."""
+    if a.is_c_contiguous:
+        return None
+    strides = [0 if n == 1 else abs(s) for n, s in zip(a.shape, a.element_strides, strict=True)]
+    order: list[int] = []
+    for axis in range(a.ndim - 1, -1, -1):  # from the fastest
+        place = len(order)
+        for i in range(len(order) - 1, -1, -1):
+            if strides[axis] and strides[order[i]]:
+                if strides[order[i]] <= strides[axis]:
+                    break
+                place = i
+        order.insert(place, axis)
+    return tuple(reversed(order))
+
+
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     """The elements in one dimension; a view where they lie in memory in that order, otherwise a copy."""
     a = array(a)
-    axes = axis_order(a, order_letter(order))
+    order = order_letter(order)
+    axes = _memory_order(a) if order == "K" else axis_order(a, order)
     laid = a if axes is None else a.transpose(axes)
     return (laid if laid.is_c_contiguous else laid.copy()).reshape(-1)
 
@@ -396,14 +415,16 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
         ValueError: for shapes that do not broadcast.
     """
-    from cuprous._args import check_casting, check_rule, operand, truth_mask
+    from cuprous._args import astype, check_casting, check_rule, operand, truth_mask
     from cuprous._convert import convert
 
     check_rule(casting)
-    where = truth_mask(bool(where) if isinstance(where, int | float) else where)
+    if not isinstance(where, ndarray) and not is_numpy_array(where):
+        where = where is True or astype(array(where), "bool")
+    where = truth_mask(where)
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
-    source = operand(src) if not hasattr(src, "__array_interface__") else convert(src)
+    source = operand(src) if isinstance(src, ndarray) or not hasattr(src, "__array_interface__") else convert(src)
     if isinstance(source, ndarray):
         check_casting(source.dtype_name, dst.dtype_name, casting, "array data")
         while source.ndim > dst.ndim and source.shape[0] == 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,7 +33,7 @@ from cuprous._args import (
     is_numpy_array,
     is_scalar,
     ndarray,
-    unsupported,
+    order_letter,
     warn_of_lost_parts,
     with_order,
     write_out,
@@ -129,7 +131,8 @@ def tolist(self: ndarray) -> Any:
 
 def tobytes(self: ndarray, order: str = "C") -> bytes:
     """The elements' bytes, in C or Fortran order."""
-    return _core.to_bytes(self.T if order == "F" else self)
+    column_major = order_letter(order) == "F" or (order in "Aa" and self.is_f_contiguous and not self.is_c_contiguous)
+    return _core.to_bytes(self.T if column_major else self)
 
 
 def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
@@ -203,14 +206,12 @@ def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
 
 def contains(self: ndarray, item: Any) -> bool:
     """`item in array`."""
-    if isinstance(item, (list, tuple)):
-        raise unsupported(item)
     found = self == item
     return bool(_reductions.any(found)) if isinstance(found, ndarray) else bool(found)
 
 
 def iterate(self: ndarray) -> Iterator[ndarray]:
-    """Views of the first axis, one by one."""
+    """Views of the first axis, one by one; of an array of one axis its elements."""
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     return (self[i] for i in range(self.shape[0]))
@@ -248,6 +249,50 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
     if not isinstance(other, ndarray):
         return NotImplemented
     return _gufuncs.matmul(self, other, out=self)
+
+
+def hash_value(self: ndarray) -> int:
+    """The hash of a 0-d array's value, so that what was read from an array can be a key. It waits for the value.
+
+    Raises:
+        TypeError: for an array with axes, as NumPy.
+    """
+    if self.ndim:
+        raise TypeError("unhashable type: 'cuprous.ndarray'")
+    return hash(self.item())
+
+
+def rounded(self: ndarray, ndigits: int | None = None) -> Any:
+    """`round(a)`: of a 0-d array a Python integer, or with `ndigits` a 0-d array; of others, each element rounded."""
+    if ndigits is None and not self.ndim and _dtypes.kind(self.dtype_name) != "c":
+        return builtins.round(self.item())  # type: ignore[arg-type]
+    return _elementwise.round(self, 0 if ndigits is None else operator.index(ndigits))
+
+
+def truncated(self: ndarray) -> int:
+    """`math.trunc(a)` of an array of one element."""
+    return math.trunc(_real(self))
+
+
+def floored(self: ndarray) -> int:
+    """`math.floor(a)` of an array of one element."""
+    return math.floor(_real(self))
+
+
+def ceiled(self: ndarray) -> int:
+    """`math.ceil(a)` of an array of one element."""
+    return math.ceil(_real(self))
+
+
+def _real(self: ndarray) -> Any:
+    """The one element of an array as a Python number that has an order."""
+    return int(self) if _dtypes.kind(self.dtype_name) in "biu" else float(self)
+
+
+def as_integer_ratio(self: ndarray) -> tuple[int, int]:
+    """The one element as a fraction in lowest terms, as `float.as_integer_ratio`."""
+    ratio: tuple[int, int] = _real(self).as_integer_ratio()
+    return ratio
 
 
 def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
@@ -359,14 +404,53 @@ class FlatIterator:
         return self.base.size
 
     def __getitem__(self, key: Any) -> ndarray:
-        return self.base.reshape(-1)[key].copy()
+        found = self.base.reshape(-1)[self._index(key)]
+        return found.copy() if found.ndim else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = _core.iota((self.base.size,), (1,), 0)[key]
+        if isinstance(key, tuple) and (not key or key == (Ellipsis,)):
+            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
+        index = _core.iota((self.base.size,), (1,), 0)[self._index(key)]
         source = value if is_scalar(value) else convert(value)
         if isinstance(source, ndarray):  # values repeat as needed
             source = source.reshape(()) if source.size == 1 else _manipulation.resize(source, index.shape)
         _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
+
+    def _index(self, key: Any) -> Any:
+        """A key of an array of one axis, with NumPy's rules for those of a flat iterator.
+
+        Raises:
+            IndexError: for what is no such key.
+        """
+        if isinstance(key, tuple):
+            if len(key) > 1:
+                raise IndexError(
+                    f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
+                )
+            key = key[0] if key else Ellipsis
+        if isinstance(key, bool):
+            return 0 if key else slice(0, 0)
+        if key is Ellipsis or isinstance(key, slice):
+            return key
+        size = self.base.size
+        if hasattr(key, "__index__") and not getattr(key, "shape", ()) and getattr(key, "dtype", None) != "bool":
+            i = operator.index(key)
+            if not -size <= i < size:
+                raise IndexError(f"index {i} is out of bounds for size {size}")
+            return i
+        if isinstance(key, (list, ndarray)) or is_numpy_array(key):
+            key = convert(key)
+            if not key.size:
+                return _core.cast(key, "int64")
+            if _dtypes.kind(key.dtype_name) in "iu" or (key.dtype_name == "bool" and key.shape == (size,)):
+                return key
+            if key.ndim > 1:
+                raise IndexError(
+                    f"too many indices for flat iterator: flat iterator is 1-dimensional, but {key.ndim} were indexed"
+                )
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+        )
 
     def __iter__(self) -> FlatIterator:
         return self
@@ -432,7 +516,9 @@ _METHODS: dict[str, Any] = {
     "__dlpack__": _interop.dlpack, "__dlpack_device__": _interop.dlpack_device,
     "__reduce__": _interop.reduce, "__reduce_ex__": _interop.reduce,
     "__copy__": lambda self: self.copy("K"), "__deepcopy__": deepcopy, "__contains__": contains, "__iter__": iterate,
-    "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": None,
+    "__divmod__": divmod_, "__rdivmod__": rdivmod, "__imatmul__": matmul_in_place, "__hash__": hash_value,
+    "__round__": rounded, "__trunc__": truncated, "__floor__": floored, "__ceil__": ceiled, "__bytes__": tobytes,
+    "as_integer_ratio": as_integer_ratio,
     "__format__": _printing.format_array, "__repr__": _printing.array_repr, "__str__": _printing.array_str,
     "__array_priority__": 100,
     "conj": conjugate, "conjugate": conjugate,
@@ -452,6 +538,7 @@ _PROPERTIES: dict[str, property] = {
     "stream": property(_interop.bound_stream, doc="The stream that Numba's words bound the array to, or 0."),
     "alloc_size": property(lambda self: self.nbytes, doc="Numba's word for `nbytes`."),
     "__cuda_array_interface__": property(_interop.cuda_array_interface),
+    "__array_interface__": property(_interop.array_interface),
 }
 
 

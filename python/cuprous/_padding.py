@@ -92,12 +92,12 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     return result
 
 
-def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[slice, ...]]:
+def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[Any, ...]]:
     """A new array of the padded shape with `a` in the middle, and where that is."""
     shape = [b + n + c for n, (b, c) in zip(a.shape, widths, strict=True)]
     result = laid_out(shape, a.dtype_name, axis_order(a, "A"))
     _core.update(result, 0)
-    center = tuple(slice(b, b + n) for n, (b, _) in zip(a.shape, widths, strict=True))
+    center = (*(slice(b, b + n) for n, (b, _) in zip(a.shape, widths, strict=True)), ...)
     if a.size:
         _core.update(result[center], a)
     return result, center

@@ -80,7 +80,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     rest = u.copy() if u.dtype_name == name else _core.cast(u, name)
     for k in range(steps):
         digit = scale * rest[k]
-        _core.update(quotient[k], digit)
+        quotient[k] = digit
         stretch = rest[k : k + n]
         _core.update(stretch, stretch - digit * v)
     left = flatnonzero(~isclose(rest, 0, rtol=1e-14))
@@ -141,7 +141,7 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
     if n == 0:
         return _core.full((), 1.0, "float64")
     result = _core.full((n + 1,), 0, name)
-    _core.update(result[0], 1)
+    result[0] = 1
     for i in range(n):  # times (x - root), in place: each coefficient loses root times the one before
         lower = result[1 : i + 2]
         _core.update(lower, lower - roots[i] * result[: i + 1])
@@ -183,7 +183,7 @@ def roots(p: ArrayLike) -> ndarray:
     if n == 0:
         return _core.full((zeros,), 0, "float64")
     companion = _core.cast(eye(n, k=-1), p.dtype_name)
-    _core.update(companion[0], -p[1:] / p[0])
+    companion[0] = -p[1:] / p[0]
     result = eigvals(companion)
     result = result if _dtypes.kind(p.dtype_name) == "c" else real_if_all_are(result)
     return concatenate((result, _core.full((zeros,), 0, result.dtype_name))) if zeros else result

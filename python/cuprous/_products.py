@@ -11,15 +11,16 @@ from cuprous._args import (
     ArrayLike,
     array,
     astype,
+    beside_arrays,
     broadcast_shapes,
     is_scalar,
     ndarray,
     normalize_axis,
-    unsupported,
     write_out,
 )  # fmt: skip
 from cuprous._manipulation import moveaxis
 from cuprous._reductions import sum as sum_
+from cuprous._transfers import host_operand
 
 
 def matrix_product(a: ndarray, b: ndarray) -> ndarray:
@@ -208,10 +209,9 @@ def cross(
 def _operator(a: Any, b: Any) -> Any:
     """`a @ b`, whatever the other operand is."""
     for x in (a, b):
-        if not isinstance(x, ndarray) and not is_scalar(x):
-            if getattr(x, "__array_ufunc__", x) is None:  # it has its own way, as NumPy's operators understand it
-                return NotImplemented
-            raise unsupported(x)
+        if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
+            return NotImplemented  # it may have its own way
+    a, b = beside_arrays((a, b))
     return matrix_product(array(a), array(b))
 
 

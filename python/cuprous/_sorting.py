@@ -21,14 +21,17 @@ from cuprous._args import (
 )  # fmt: skip
 from cuprous._manipulation import flip, moveaxis
 
-_KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+_KINDS = "qhms"
 
 
 def _check(kind: str | None, order: Any, stable: bool | None) -> None:
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
-    if kind not in _KINDS:
-        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
+    if kind is not None:
+        if not isinstance(kind, str):
+            raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+        if kind[:1].lower() not in tuple(_KINDS):  # NumPy looks at the first letter
+            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
     if stable is not None and kind is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
 

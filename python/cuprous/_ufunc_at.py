@@ -35,7 +35,7 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         value = astype(operands[0], a.dtype_name)
         _indexing.scatter_into(a, indices, -value if name == "subtract" else value, _SCATTERS[name])
     elif _indexing.is_basic_key(indices):
-        view = a[indices]
+        view = _indexing.view_at(a, indices)
         _core.update(view, self(view, *operands))
     else:
         _in_turn(self, a, indices, *operands)

@@ -11,19 +11,17 @@ from cuprous._args import (
     Axis,
     array,
     astype,
+    beside_arrays,
     check_casting,
     check_rule,
     check_subok,
     fortran_or_c,
-    is_numpy_array,
     ndarray,
     normalize_axes,
     normalize_axis,
-    operand,
     order_letter,
     sum_dtype,
     truth_mask,
-    unsupported,
     with_order,
     write_out,
 )  # fmt: skip
@@ -42,12 +40,6 @@ _ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
-
-
-def check_operands(args: tuple[Any, ...]) -> None:
-    for x in args:
-        if is_numpy_array(x) or isinstance(x, (list, tuple)):
-            raise unsupported(x)
 
 
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
@@ -130,8 +122,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     """A call with keywords or positional outputs (the native type's hook)."""
     name = ufunc.__name__
     out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
-    args = args[: ufunc.nin]
-    check_operands(args)
+    args = tuple(beside_arrays(args[: ufunc.nin]))
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == _dtypes.name_of(dtype):
@@ -298,15 +289,14 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
             step *= 2
     else:
         for j in range(1, n):
-            _core.update(moved[j], _core.map(name, moved[j - 1], moved[j]))
+            moved[j] = _core.map(name, moved[j - 1], moved[j])
     return write_out(out, result, name)
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
-    check_operands((A, B))
-    a, b = operand(A), operand(B)
+    a, b = beside_arrays((A, B))
     if isinstance(a, ndarray) and isinstance(b, ndarray):
         a = a.reshape(a.shape + (1,) * b.ndim)
     return self(a, b, **kwargs)

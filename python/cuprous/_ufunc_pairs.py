@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, array, ndarray
-from cuprous._ufunc_methods import check_loop, check_operands, finish, keywords, loop_dtype, signature_dtype, take_outs
+from cuprous._args import ArrayLike, array, beside_arrays, ndarray
+from cuprous._ufunc_methods import check_loop, finish, keywords, loop_dtype, signature_dtype, take_outs
 
 
 class TwoOutputs:
@@ -27,8 +27,7 @@ class TwoOutputs:
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
         name = self.__name__
         outs = take_outs(name, self.nin, 2, args, kwargs)
-        args = args[: self.nin]
-        check_operands(args)
+        args = tuple(beside_arrays(args[: self.nin]))
         where, casting, order = keywords(args, kwargs)
         dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
         first, second = self._compute(*args, dtype=dtype)

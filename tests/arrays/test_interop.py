@@ -1,4 +1,4 @@
-"""NumPy's protocols, DLPack, the refusal of implicit conversion, import without NumPy."""
+"""NumPy's protocols, DLPack, import without NumPy. What reads arrays: test_reading.py."""
 
 from __future__ import annotations
 
@@ -46,23 +46,6 @@ def test_numpy_functions_stay_on_the_device(name: str) -> None:
 def test_numpy_function_that_is_not_there() -> None:
     with pytest.raises(NotImplementedError, match=r"busday_count.*dates"):
         np.busday_count(cp.ones(3), cp.ones(3))
-    with pytest.raises(TypeError):
-        np.add(np.ones(3), cp.ones(3))
-    with pytest.raises(TypeError):
-        np.add(cp.ones(3), 1, out=np.ones(3))
-
-
-def test_implicit_conversion_is_refused() -> None:
-    for call in (
-        lambda: np.asarray(cp.ones(3)),
-        lambda: np.array(cp.ones(3)),
-        lambda: np.ones(3) + np.asarray(cp.ones(3)),
-    ):
-        with pytest.raises(
-            TypeError, match=r"Implicit conversion to a NumPy array is not allowed. Please use `.get\(\)`"
-        ):
-            call()
-    assert issubclass(cp.ImplicitConversionError, TypeError)
 
 
 @on_cpu
@@ -158,8 +141,7 @@ def test_ufuncs_of_scipy() -> None:
     special = pytest.importorskip("scipy.special._ufuncs", reason="SciPy is not installed")
     x = np.linspace(-2, 2, 9)
     assert_same(special.expit(cp.asarray(x)), special.expit(x), rtol=1e-13)
-    with pytest.raises(TypeError, match="ber"):
-        special.ber(cp.asarray(x))
+    np.testing.assert_array_equal(special.ber(cp.asarray(x)), special.ber(x))  # which is not ours: on the host
 
 
 def test_special_functions_by_the_namespace() -> None:

@@ -221,10 +221,10 @@ def test_out_where_dtype() -> None:
 
 def test_errors() -> None:
     a = cp.arange(3)
-    with pytest.raises(TypeError, match="Unsupported type"):
-        cp.add(a, np.arange(3))
+    with pytest.raises(TypeError, match="Unsupported"):
+        cp.add(a, np.array(["a", "b", "c"]))
     with pytest.raises(TypeError):
-        cp.add(a, [1, 2, 3])
+        cp.add(a, ["a", "b", "c"])
     with pytest.raises(TypeError, match="unexpected keyword"):
         cp.add(a, a, bogus=1)
     with pytest.raises(TypeError, match="same_kind"):

@@ -110,9 +110,10 @@ def test_equality_and_pickling() -> None:
     xr.testing.assert_allclose(a, a + 0.0)
 
 
-def test_to_the_host_by_get_alone() -> None:
+def test_to_the_host() -> None:
     a = labelled(cp.asarray(X))
-    with pytest.raises(cp.ImplicitConversionError, match="get"):
+    np.testing.assert_array_equal(a.values, X)
+    with cp.set_transfers("refuse"), pytest.raises(cp.ImplicitConversionError, match="get"):
         _ = a.values
     host = a.copy(data=a.data.get())
     assert host.to_pandas().loc[2, 3.0] == X[2, 3]

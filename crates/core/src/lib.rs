@@ -31,5 +31,5 @@ pub use layout::{Dims, Layout, LayoutRef};
 pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
 pub use scalar::Scalar;
-pub use storage::{Buffer, Epoch, Head, Memory, Saved, Storage};
+pub use storage::{Buffer, Epoch, Head, Loan, Memory, Saved, Storage};
 pub use tape::Tape;

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::Array;
@@ -33,7 +33,7 @@ pub struct Head {
 
 /// What the aliases of one piece of memory share.
 ///
-/// Invariants: everything but `bytes`, `device` and `external` is read and written only with the engine's lock held
+/// Invariants: everything but `bytes`, `device` and `shared` is read and written only with the engine's lock held
 /// (each accessor is `unsafe` and says so), or has a lock of its own (`epoch`); `head` is `Some` exactly while a tape has recorded a value or a write for
 /// it that has not run; no handle can see an older version, only nodes recorded before the write do.
 pub struct Storage {
@@ -41,9 +41,9 @@ pub struct Storage {
     pub bytes: usize,
     /// Index of the device in the engine's registry.
     pub device: u8,
-    /// Memory that somebody outside the engine may read or write at any time (DLPack, array interfaces): operations
-    /// that touch it run at once.
-    pub external: AtomicBool,
+    /// Whether code outside the engine may read or write the memory at any time: then operations that touch it run at
+    /// once. The number of living [`Loan`]s, and [`FOREVER`] where nothing says when the sharing ends (DLPack, addresses).
+    shared: AtomicU32,
     head: Cell<Option<Head>>,
     buffer: UnsafeCell<Option<Buffer>>,
     /// Where the current tape knows this storage as a leaf: (the tape's serial number, slot).
@@ -54,6 +54,19 @@ pub struct Storage {
     watched: AtomicBool,
     /// Stands for the present contents, while somebody wants to see them later.
     epoch: Mutex<Option<Arc<Epoch>>>,
+}
+
+/// The bit of [`Storage::share`], above any count of loans.
+const FOREVER: u32 = 1 << 31;
+
+/// Keeps a storage marked as shared with code outside the engine, until it is dropped.
+#[derive(Debug)]
+pub struct Loan(Arc<Storage>);
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        self.0.shared.fetch_sub(1, Relaxed);
+    }
 }
 
 /// The contents of a storage between two writes. Whoever wants to see them later holds a [`Saved`]; the write that would
@@ -109,7 +122,7 @@ impl Storage {
         Storage {
             bytes,
             device,
-            external: false.into(),
+            shared: AtomicU32::new(0),
             head: Cell::new(Some(head)),
             buffer: UnsafeCell::new(None),
             leaf: Cell::new((0, 0)),
@@ -124,7 +137,7 @@ impl Storage {
         Storage {
             bytes: buffer.bytes(),
             device,
-            external: false.into(),
+            shared: AtomicU32::new(0),
             head: Cell::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
             leaf: Cell::new((0, 0)),
@@ -148,9 +161,20 @@ impl Storage {
         (Arc::strong_count(&epoch) > 1).then_some(epoch)
     }
 
-    /// True where outsiders may touch the memory.
+    /// True while code outside the engine may touch the memory.
     pub fn is_external(&self) -> bool {
-        self.external.load(Relaxed)
+        self.shared.load(Relaxed) != 0
+    }
+
+    /// Marks the memory as shared with code outside the engine, until the storage is dropped.
+    pub fn share(&self) {
+        self.shared.fetch_or(FOREVER, Relaxed);
+    }
+
+    /// Marks the memory as shared with code outside the engine until the loan is dropped.
+    pub fn lend(self: &Arc<Storage>) -> Loan {
+        self.shared.fetch_add(1, Relaxed);
+        Loan(self.clone())
     }
 
     /// The pending version, if any.

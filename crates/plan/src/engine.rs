@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, Buffer, CallOp, DType, Error, In, Layout, Node, NodeKind, Result, Storage, Tape, tape};
+use cuprous_core::{
+    Array, Buffer, CallOp, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, Storage, Tape, tape,
+};
 
 use crate::aside::Watch;
 use crate::cache::Programs;
@@ -72,6 +74,8 @@ pub(crate) struct State {
     pub(crate) launches_wait: usize,
     /// What a function takes is being counted.
     pub(crate) watch: Option<Box<Watch>>,
+    /// The layouts without axes, by dtype.
+    pub(crate) scalars: Vec<LayoutRef>,
 }
 
 impl State {
@@ -179,6 +183,7 @@ impl Engine {
                 draw: None,
                 launches_wait: 1,
                 watch: None,
+                scalars: DType::ALL.iter().map(|&dtype| Layout::contiguous(dtype, &[])).collect(),
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
@@ -395,11 +400,33 @@ impl Engine {
         if !self.device.has_addresses() {
             return Err(crate::auto::no_address());
         }
+        let buffer = self.expose(storage)?;
+        storage.share();
+        Ok(buffer)
+    }
+
+    /// Submits what is pending for a storage and marks it as shared with the outside until the loan is dropped.
+    pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, Loan)> {
+        if !self.device.has_addresses() {
+            return Err(crate::auto::no_address());
+        }
+        let buffer = self.expose(storage)?;
+        Ok((buffer, storage.lend()))
+    }
+
+    /// The memory of a storage, with everything submitted that writes it or that reads it as it is now.
+    fn expose(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        if !storage.is_external() {
+            note_place();
+            let mut state = self.enter()?;
+            for tape in 0..state.tapes.len() as u32 {
+                self.run_tape(&mut state, tape)?;
+            }
+        }
         let buffer = self.realize(storage)?;
         let mut state = self.enter()?;
         self.before_write(&mut state, storage)?;
         state.programs.forget_early();
-        storage.external.store(true, Relaxed);
         Ok(buffer)
     }
 

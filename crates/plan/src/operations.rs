@@ -175,6 +175,21 @@ impl Engine {
         Ok(out)
     }
 
+    /// Records a copy of the element at `offset` of `a`'s storage. The offset is a parameter of the program.
+    pub fn element(self: &Arc<Engine>, a: &Array, offset: i64) -> Result<Array> {
+        let (mut state, tape) = self.open(&[a])?;
+        let s = &mut *state;
+        let t = &mut s.tapes[tape as usize];
+        // SAFETY: the lock is held, foreign tapes are settled.
+        let src = unsafe { t.source(&a.storage) };
+        let offset = Scalar::new(cuprous_core::scalar::Number::Int(offset.into()), DType::I64);
+        let at = t.constant(offset, &s.scalars[DType::I64 as usize]);
+        let ins = [In { src, layout: t.note(&a.layout) }, at, In::default()];
+        let out = t.push(NodeKind::Gather, 0, 2, &s.scalars[a.dtype() as usize], ins, self.id);
+        self.close(&mut state, tape, None, a.storage.is_external());
+        Ok(out)
+    }
+
     fn shifted(self: &Arc<Engine>, index: &Array, by: i64) -> Result<Array> {
         if index.dtype() != DType::I64 {
             return Err(Error::type_(format!("[gather] the index must be int64, not {}", index.dtype().name())));

@@ -11,24 +11,45 @@ use pyo3::types::{PyBytes, PyComplex, PyInt, PyString, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::interrupt;
-use crate::operand::{self, finish, settle};
-use crate::operators::{binary, in_place, unary};
+use crate::operand::{self, Value, finish, settle};
+use crate::operators::{Target, binary, in_place, unary};
 use crate::{devices, functions, hooks, index, numpy};
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
+///
+/// The second field is the array whose memory a view shows. The third marks a value: what NumPy gives as a scalar, an
+/// element `a[i]` or the 0-d result of an operation. Nothing writes to it, and `+=` rebinds the name.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
-pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>);
+pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, bool);
 
 impl PyArray {
     /// An array that is the first to show its memory.
     pub(crate) fn own(array: Array) -> PyArray {
-        PyArray(array, None)
+        PyArray(array, None, false)
+    }
+
+    /// The result of an operation.
+    #[inline]
+    pub(crate) fn result(array: Array) -> PyArray {
+        let is_value = array.layout.ndim() == 0;
+        PyArray(array, None, is_value)
+    }
+
+    /// The array for writing to it.
+    pub(crate) fn target(&self) -> PyResult<&Array> {
+        if self.2 {
+            return Err(PyTypeError::new_err(
+                "a value cannot be written: an element a[i] or a 0-d result is immutable, like NumPy's scalars. Write \
+                 a[i] = ..., or take a view of the element, a[i, ...]",
+            ));
+        }
+        Ok(&self.0)
     }
 
     /// A view of another array's memory; its base is the array that showed the memory first.
     pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
         let base = of.get().1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
-        PyArray(array, Some(base))
+        PyArray(array, Some(base), false)
     }
 }
 
@@ -44,7 +65,9 @@ impl PyArray {
     /// Bytes from one element to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let bytes = self.0.dtype().size() as i64;
+        // As NumPy has it, nothing lies beside nothing: a new array without elements has no strides.
+        let nothing = self.0.layout.size == 0 && self.1.as_ref().is_none_or(|base| base.get().0.layout.size == 0);
+        let bytes = if nothing { 0 } else { self.0.dtype().size() as i64 };
         PyTuple::new(py, self.0.layout.strides.iter().map(|s| s.saturating_mul(bytes)))
     }
 
@@ -121,6 +144,12 @@ impl PyArray {
     #[getter]
     fn is_external(&self) -> bool {
         self.0.storage.is_external()
+    }
+
+    /// True for what NumPy gives as a scalar: an element, or the 0-d result of an operation.
+    #[getter]
+    pub(crate) fn is_value(&self) -> bool {
+        self.2
     }
 
     /// The device that holds the elements: "cpu", "cuda:0", "auto".
@@ -226,17 +255,28 @@ impl PyArray {
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let array = &slf.get().0;
         match index::basic(&array.layout, key)? {
-            Some(layout) => Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout)))?.into_any()),
+            Some(index::Basic::Element(offset)) => {
+                let engine = devices::of(array);
+                let element = finish(slf.py(), engine, engine.element(array, offset))?;
+                Ok(Py::new(slf.py(), element)?.into_any())
+            }
+            Some(index::Basic::View(layout)) => {
+                Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout)))?.into_any())
+            }
             None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),
         }
     }
 
     fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        let array = &slf.get().0;
-        if let Some(layout) = index::basic(&array.layout, key)?
+        let array = slf.get().target()?;
+        if let Some(basic) = index::basic(&array.layout, key)?
             && let Some(value) = operand::value(value)?
         {
+            let layout = basic.layout(&array.layout);
             let engine = devices::of(array);
+            if let Value::Array(from) = &value {
+                warn_of_complex(slf.py(), from.get().0.dtype(), array.dtype())?;
+            }
             engine.update(&array.view(layout), value.stored(array.dtype())?).or_raise()?;
             return settle(slf.py(), engine);
         }
@@ -263,7 +303,7 @@ impl PyArray {
         binary(slf.py(), Fun::Power, o, slf.as_any())
     }
 
-    fn __ipow__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __ipow__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Power, o)
     }
 
@@ -322,6 +362,15 @@ impl PyArray {
             let result = finish(py, engine, engine.full(array.shape(), value, DType::Bool))?;
             return Ok(Py::new(py, result)?.into_any());
         }
+        if matches!(fun, Fun::Equal | Fun::NotEqual) {
+            return match operand::value(o)? {
+                Some(other) => {
+                    let result = operand::map(py, fun, &[Value::Array(slf.clone()), other], None)?;
+                    Ok(Py::new(py, result)?.into_any())
+                }
+                None => hooks::call(py, hooks::Hook::Compare, (slf, o, fun == Fun::Equal)),
+            };
+        }
         binary(py, fun, slf.as_any(), o)
     }
 
@@ -336,10 +385,10 @@ impl PyArray {
         let dims = index::dims_argument(shape)?;
         let dims = fill_in(&dims, array)?;
         let column_major = match order {
-            "C" => false,
-            "F" => true,
-            "A" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
-            "K" => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
+            "C" | "c" => false,
+            "F" | "f" => true,
+            "A" | "a" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
+            "K" | "k" => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
             _ => return Err(PyValueError::new_err(format!("order must be one of 'C', 'F', or 'A' (got '{order}')"))),
         };
         let result = if column_major {
@@ -391,18 +440,29 @@ impl PyArray {
         let layout = &array.layout;
         let upright: Vec<usize> = (0..layout.ndim()).collect();
         let axes = match order {
-            "C" => upright,
-            "A" if !layout.is_f_contiguous() || layout.is_c_contiguous() => upright,
-            "F" | "A" => upright.into_iter().rev().collect(),
-            "K" => by_stride(layout),
+            "C" | "c" => upright,
+            "A" | "a" if !layout.is_f_contiguous() || layout.is_c_contiguous() => upright,
+            "F" | "f" | "A" | "a" => upright.into_iter().rev().collect(),
+            "K" | "k" => by_stride(layout),
             _ => {
                 return Err(PyValueError::new_err(format!(
                     "order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"
                 )));
             }
         };
-        laid(slf.py(), array, array.dtype(), &axes)
+        // A copy can be written, also that of a value.
+        laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.0))
     }
+}
+
+/// NumPy's warning where an assignment drops imaginary parts.
+#[inline]
+fn warn_of_complex(py: Python<'_>, from: DType, to: DType) -> PyResult<()> {
+    if !from.is_complex() || to.is_complex() || to == DType::Bool {
+        return Ok(());
+    }
+    let class = py.import("numpy.exceptions")?.getattr("ComplexWarning")?;
+    PyErr::warn(py, &class, c"Casting complex values to real discards the imaginary part", 1)
 }
 
 /// The axes from the slowest to the fastest in memory, as NumPy's order "K" copies them.
@@ -415,10 +475,12 @@ pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
 }
 
 /// A fresh array of `dtype` with the same elements; its axes lie in memory in the order `axes`, the slowest first.
-pub(crate) fn laid(py: Python<'_>, array: &Array, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
+pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
+    let array = &source.0;
     let engine = devices::of(array);
     if axes.is_sorted() {
-        return finish(py, engine, engine.cast(array, dtype));
+        let copy = finish(py, engine, engine.cast(array, dtype))?;
+        return Ok(if source.is_value() { copy } else { PyArray::own(copy.0) });
     }
     let upright = array.view(array.layout.permute(axes));
     let out = finish(py, engine, engine.cast(&upright, dtype))?.0;

@@ -60,7 +60,7 @@ pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResu
 
 #[pyfunction]
 pub(crate) fn cast(py: Python<'_>, a: &PyArray, dtype: &str) -> PyResult<PyArray> {
-    laid(py, &a.0, dtype_argument(dtype)?, &by_stride(&a.0.layout))
+    laid(py, a, dtype_argument(dtype)?, &by_stride(&a.0.layout))
 }
 
 #[pyfunction]
@@ -123,7 +123,8 @@ pub(crate) fn full(
         Value::Array(_) => return Err(PyTypeError::new_err("[full] the value must be a scalar")),
     };
     let engine = default_engine(py)?;
-    finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))
+    let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
+    Ok(PyArray::own(array.0)) // one that was asked for by its shape can be written, whatever its shape
 }
 
 #[pyfunction]
@@ -199,8 +200,9 @@ pub(crate) fn owner(a: &PyArray) -> PyArray {
 #[pyfunction]
 pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let value = operand_argument(value)?;
-    let engine = devices::of(&a.0);
-    engine.update(&a.0, value.stored(a.0.dtype())?).or_raise()?;
+    let target = a.target()?;
+    let engine = devices::of(target);
+    engine.update(target, value.stored(target.dtype())?).or_raise()?;
     settle(py, engine)
 }
 

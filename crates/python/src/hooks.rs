@@ -13,6 +13,9 @@ pub(crate) enum Hook {
     SetItem,
     MatMul,
     UfuncCall,
+    Operand,
+    Compare,
+    Buffer,
     TensorNew,
     TensorGetItem,
     TensorSetItem,
@@ -21,11 +24,14 @@ pub(crate) enum Hook {
     TensorDevice,
 }
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 13] = [
     "getitem",
     "setitem",
     "matmul",
     "ufunc_call",
+    "operand",
+    "compare",
+    "buffer",
     "tensor_new",
     "tensor_getitem",
     "tensor_setitem",
@@ -33,7 +39,7 @@ const NAMES: [&str; 10] = [
     "tensor_dtype",
     "tensor_device",
 ];
-static HOOKS: [RwLock<Option<Py<PyAny>>>; 10] = [const { RwLock::new(None) }; 10];
+static HOOKS: [RwLock<Option<Py<PyAny>>>; 13] = [const { RwLock::new(None) }; 13];
 
 /// Calls a hook.
 pub(crate) fn call<'py>(

@@ -51,8 +51,25 @@ fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     Ok(None)
 }
 
-/// The view that a basic key selects; `None` where the key is not basic.
-pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<LayoutRef>> {
+/// What a basic key selects.
+pub(crate) enum Basic {
+    View(LayoutRef),
+    /// An integer for each axis and nothing else: NumPy gives the element itself, not a view of it. Its offset.
+    Element(i64),
+}
+
+impl Basic {
+    /// The layout of the view, or of the element as a view.
+    pub(crate) fn layout(self, of: &Layout) -> LayoutRef {
+        match self {
+            Basic::View(layout) => layout,
+            Basic::Element(offset) => of.with(&[], &[], offset),
+        }
+    }
+}
+
+/// What a basic key selects; `None` where the key is not basic.
+pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Basic>> {
     let mut parts: smallvec::SmallVec<[Part; 4]> = smallvec::SmallVec::new();
     if let Ok(tuple) = key.cast::<PyTuple>() {
         for item in tuple.iter() {
@@ -119,7 +136,11 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
     }
     shape.extend_from_slice(&layout.shape[axis..]);
     strides.extend_from_slice(&layout.strides[axis..]);
-    Layout::try_new(layout.dtype, &shape, &strides, offset).map(Some).or_raise()
+    if shape.is_empty() && !parts.iter().any(|p| matches!(p, Part::Ellipsis)) {
+        return Ok(Some(Basic::Element(offset)));
+    }
+    let view = Layout::try_new(layout.dtype, &shape, &strides, offset).or_raise()?;
+    Ok(Some(Basic::View(view)))
 }
 
 /// The element at a flat index or at one index an axis.
@@ -176,6 +197,9 @@ pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
 }
 
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if object.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("an integer is required, not a bool"));
+    }
     object.extract::<i64>().map_err(|_| {
         PyTypeError::new_err(format!(
             "'{}' object cannot be interpreted as an integer",

@@ -330,7 +330,7 @@ fn foreign(
         }
     }
     let storage = Storage::ready(owner(start, bytes), engine.id);
-    storage.external.store(true, std::sync::atomic::Ordering::Relaxed);
+    storage.share();
     Ok(PyArray::own(Array { storage: Arc::new(storage), layout }))
 }
 

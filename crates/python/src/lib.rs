@@ -1,6 +1,7 @@
 //! The native module `cuprous._core`: translation between Python and the engine, no logic of its own.
 
 mod array;
+mod buffer;
 mod checked;
 mod cli;
 mod counter;

@@ -144,6 +144,14 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
     other(object)
 }
 
+/// The operand that a list or another library's array is beside one of our arrays, as the Python face converts it;
+/// `None` where the operator is left to the other object.
+#[cold]
+pub(crate) fn converted<'py>(beside: &Bound<'py, PyAny>, object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
+    let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (beside, object))?;
+    if found.is_none(object.py()) { Ok(None) } else { value(found.bind(object.py())) }
+}
+
 fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     if let Ok(i) = object.extract::<i64>() {
         return Ok(Value::Weak(Number::Int(i.into())));
@@ -226,7 +234,7 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
 pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
     let array = result.or_raise()?;
     settle(py, engine)?;
-    Ok(PyArray::own(array))
+    Ok(PyArray::result(array))
 }
 
 /// Runs the tape where the last operation ended it.

@@ -22,7 +22,37 @@ pub(crate) fn binary<'py>(
 ) -> PyResult<Py<PyAny>> {
     match (operand::value(a)?, operand::value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
+        (Some(x), None) => match operand::converted(a, b)? {
+            Some(y) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
+            None => Ok(py.NotImplemented()),
+        },
+        (None, Some(y)) => match operand::converted(b, a)? {
+            Some(x) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
+            None => Ok(py.NotImplemented()),
+        },
         _ => Ok(py.NotImplemented()),
+    }
+}
+
+/// The array that an in-place operator writes to. A value is none: for it Python takes `a + b` and rebinds the name.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a, 'py>(&'a Bound<'py, PyArray>);
+
+/// Why an array is no target.
+pub(crate) struct IsValue;
+
+impl From<IsValue> for PyErr {
+    fn from(_: IsValue) -> PyErr {
+        PyTypeError::new_err("a value cannot be written")
+    }
+}
+
+impl<'a, 'py> TryFrom<&'a Bound<'py, PyArray>> for Target<'a, 'py> {
+    type Error = IsValue;
+
+    #[inline]
+    fn try_from(array: &'a Bound<'py, PyArray>) -> Result<Self, IsValue> {
+        if array.get().is_value() { Err(IsValue) } else { Ok(Target(array)) }
     }
 }
 
@@ -32,9 +62,13 @@ pub(crate) fn unary(slf: &Bound<'_, PyArray>, fun: Fun) -> PyResult<PyArray> {
 }
 
 /// An in-place operator: the operation and a write of its result.
-pub(crate) fn in_place(slf: &Bound<'_, PyArray>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = slf.py();
-    let Some(value) = operand::value(other)? else {
+    let value = match operand::value(other)? {
+        None => operand::converted(slf.as_any(), other)?,
+        value => value,
+    };
+    let Some(value) = value else {
         return Err(PyTypeError::new_err(format!(
             "Unsupported type {}: convert it with cuprous.asarray first",
             other.get_type().repr()?
@@ -78,7 +112,7 @@ impl PyArray {
     fn __radd__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::Add, o, slf.as_any())
     }
-    fn __iadd__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __iadd__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Add, o)
     }
     fn __sub__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -87,7 +121,7 @@ impl PyArray {
     fn __rsub__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::Subtract, o, slf.as_any())
     }
-    fn __isub__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __isub__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Subtract, o)
     }
     fn __mul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -96,7 +130,7 @@ impl PyArray {
     fn __rmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::Multiply, o, slf.as_any())
     }
-    fn __imul__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __imul__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Multiply, o)
     }
     fn __truediv__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -105,7 +139,7 @@ impl PyArray {
     fn __rtruediv__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::Divide, o, slf.as_any())
     }
-    fn __itruediv__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __itruediv__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Divide, o)
     }
     fn __floordiv__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -114,7 +148,7 @@ impl PyArray {
     fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::FloorDivide, o, slf.as_any())
     }
-    fn __ifloordiv__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __ifloordiv__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::FloorDivide, o)
     }
     fn __mod__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -123,7 +157,7 @@ impl PyArray {
     fn __rmod__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::Remainder, o, slf.as_any())
     }
-    fn __imod__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __imod__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::Remainder, o)
     }
     fn __and__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -132,7 +166,7 @@ impl PyArray {
     fn __rand__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::BitwiseAnd, o, slf.as_any())
     }
-    fn __iand__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __iand__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::BitwiseAnd, o)
     }
     fn __or__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -141,7 +175,7 @@ impl PyArray {
     fn __ror__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::BitwiseOr, o, slf.as_any())
     }
-    fn __ior__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __ior__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::BitwiseOr, o)
     }
     fn __xor__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -150,7 +184,7 @@ impl PyArray {
     fn __rxor__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::BitwiseXor, o, slf.as_any())
     }
-    fn __ixor__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __ixor__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::BitwiseXor, o)
     }
     fn __lshift__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -159,7 +193,7 @@ impl PyArray {
     fn __rlshift__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::LeftShift, o, slf.as_any())
     }
-    fn __ilshift__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __ilshift__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::LeftShift, o)
     }
     fn __rshift__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -168,7 +202,7 @@ impl PyArray {
     fn __rrshift__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf.py(), Fun::RightShift, o, slf.as_any())
     }
-    fn __irshift__(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __irshift__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>) -> PyResult<()> {
         in_place(slf, Fun::RightShift, o)
     }
 }

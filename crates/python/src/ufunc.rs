@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::PyArray;
-use crate::functions::operand_argument;
 use crate::hooks;
 use crate::operand;
 
@@ -70,10 +69,12 @@ impl PyUfunc {
         if let (Some(fun), None) = (this.fun, kwargs)
             && args.len() == this.nin
         {
-            let values: smallvec::SmallVec<[_; 3]> =
-                args.iter().map(|a| operand_argument(&a)).collect::<PyResult<_>>()?;
-            let array: PyArray = operand::map(py, fun, &values, None)?;
-            return Ok(Py::new(py, array)?.into_any());
+            let values: Option<smallvec::SmallVec<[_; 3]>> =
+                args.iter().map(|a| operand::value(&a)).collect::<PyResult<_>>()?;
+            if let Some(values) = values {
+                let array: PyArray = operand::map(py, fun, &values, None)?;
+                return Ok(Py::new(py, array)?.into_any());
+            }
         }
         let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
         hooks::call(py, hooks::Hook::UfuncCall, (slf, args, kwargs))

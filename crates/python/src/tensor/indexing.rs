@@ -34,8 +34,9 @@ impl PyTensor {
         check_steps(key)?;
         let tensor = slf.get().tensor();
         if !key.is_instance_of::<PyTensor>()
-            && let Some(layout) = index::basic(&tensor.array.layout, key)?
+            && let Some(basic) = index::basic(&tensor.array.layout, key)?
         {
+            let layout = basic.layout(&tensor.array.layout);
             return Ok(Py::new(py, PyTensor::wrap(tensor.view(layout)))?.into_any());
         }
         hooks::call(py, hooks::Hook::TensorGetItem, (slf, key))
@@ -46,9 +47,10 @@ impl PyTensor {
         check_steps(key)?;
         let tensor = slf.get().tensor();
         if !key.is_instance_of::<PyTensor>()
-            && let Some(layout) = index::basic(&tensor.array.layout, key)?
+            && let Some(basic) = index::basic(&tensor.array.layout, key)?
             && let Some(to) = value(to)?
         {
+            let layout = basic.layout(&tensor.array.layout);
             // As `copy_`, an assignment takes values from any device.
             let to = match to {
                 Value::Tensor(v) if v.array.storage.device != tensor.array.storage.device => {

@@ -25,7 +25,7 @@ fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
 /// Leaves the operator to the other operand; a host array would take it, with a result on the host.
 #[cold]
 fn left_to(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    if other.hasattr("__array_interface__")? {
+    if !other.is_instance_of::<crate::array::PyArray>() && other.hasattr("__array_interface__")? {
         return Err(PyTypeError::new_err(
             "unsupported operands: a Tensor and a numpy.ndarray; convert the array with torch.from_numpy first",
         ));

@@ -35,7 +35,7 @@ def _roots(inside: ndarray, structure: Any) -> ndarray:
             joined = _core.map("logical_and", inside, _core.as_strided(padded, shape, strides, start))
             shifted = _core.map("left_shift", _core.cast(joined, dtype), _core.full((), bit, dtype))
             word = _core.map("bitwise_or", word, shifted)
-        _core.update(edges[first // bits], word.reshape([inside.size]))
+        edges[first // bits] = word.reshape([inside.size])
     return _core.components(edges, steps).reshape(shape)
 
 
@@ -126,7 +126,7 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
         for row, (worst, op) in enumerate(((n, "minimum"), (-1, "maximum"))):
             line = _core.full([max_label + 1], worst, "int64")
             _core.scatter(line, slot, place, op)
-            _core.update(boxes[axis, row], line)
+            boxes[axis, row] = line
     host_boxes = _core.to_numpy(boxes)
     found: list[Any] = []
     for i in range(1, max_label + 1):

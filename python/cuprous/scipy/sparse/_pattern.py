@@ -90,7 +90,7 @@ def numbers(*values: ndarray) -> list[int]:
     """Arrays of one element as integers, in one transfer."""
     together = _core.empty((len(values),), "int64")
     for k, value in enumerate(values):
-        _core.update(together[k], value.reshape(()))
+        together[k] = value.reshape(())
     found: list[int] = _core.to_numpy(together).tolist()
     return found
 

@@ -121,14 +121,14 @@ def _lanczos(a: LinearOperator, n: int, k: int, which: str, start: ndarray, size
     while True:
         columns = _core.full((size, size), 0, dtype)
         for j in range(locked, size):
-            _core.update(basis[j], following)
+            basis[j] = following
             w = a.matvec(following)
             total = _core.full((size,), 0, dtype)
             for _ in range(2):  # twice is enough (Kahan and Parlett)
                 parts = (_core.map("conjugate", basis) if is_complex else basis) @ w
                 w = w - parts @ basis
                 total = total + parts
-            _core.update(columns[j], total)
+            columns[j] = total
             length = _norm(w)
             following = _core.map("where", length > 0, w / length, _core.full((), 0, dtype))
         rest = float(length)

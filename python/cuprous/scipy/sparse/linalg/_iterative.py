@@ -214,9 +214,9 @@ def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
         for _ in range(2):
             parts = (_core.map("conjugate", basis) if is_complex else basis) @ w
             w = w - parts @ basis
-            _core.update(heads[k], heads[k] + parts)
+            heads[k] = heads[k] + parts
         length = _norm(w)
-        _core.update(heads[k, k + 1], length)
+        heads[k, k + 1] = length
         zero = _core.full((), 0, name)
         _core.update(basis[k + 1], _core.map("where", length > 0, w / length, zero))
     return basis, heads
