@@ -12,8 +12,7 @@ use pyo3::impl_::pyclass::{PyClassImpl, PyClassItems};
 use pyo3::prelude::*;
 
 use crate::array::PyArray;
-use crate::errors::OrRaise;
-use crate::{devices, hooks};
+use crate::{devices, hooks, interrupt};
 
 /// `Py_buffer` of the stable ABI.
 #[repr(C)]
@@ -100,7 +99,7 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
     if !fits {
         return Err(PyBufferError::new_err("ndarray is not contiguous in the requested order"));
     }
-    let (memory, loan) = py.detach(|| engine.lend(&array.storage)).or_raise()?;
+    let (memory, loan) = interrupt::run(py, || engine.lend(&array.storage))?;
     let size = array.dtype().size() as i64;
     let mut export = Box::new(Export {
         shape: layout.shape.clone(),
