@@ -138,10 +138,10 @@ def test_memory_is_shared_with_numpy_where_it_lies_on_the_host() -> None:
     np.testing.assert_array_equal(shared, [10, 11, 12, 13, 14])
 
 
-def test_a_copy_to_numpy_is_never_implicit() -> None:
-    with pytest.raises(TypeError):
+def test_numpy_reads_arrays_unless_told_not_to() -> None:
+    assert np.asarray(cp.ones(3)).tolist() == [1, 1, 1]
+    with cp.set_transfers("refuse"), pytest.raises(TypeError):
         np.asarray(cp.ones(3))
-    assert isinstance(cp.ones(3).get(), np.ndarray)
 
 
 def test_errors_come_at_the_call_and_say_what_is_wrong() -> None:
