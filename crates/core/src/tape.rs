@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use crate::node::SrcKind;
 use crate::storage::Head;
 use crate::{Array, CallRef, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
 
@@ -246,7 +247,8 @@ impl Tape {
         }));
     }
 
-    /// Gives up the largest new value that somebody sees, so that the rest may fit into memory; its node.
+    /// Gives up one new value that somebody sees, so that the rest may fit into memory, and returns its node: the one
+    /// for which the largest array is computed, be it the value itself or something on the way to it.
     ///
     /// # Safety
     /// The engine's lock is held.
@@ -258,7 +260,16 @@ impl Tape {
             head == Some(Head { tape: self.index, node: node as u32 }) && !has_memory
         };
         let bytes = |node: usize| self.owners[node].as_ref().map_or(0, |storage| storage.bytes);
-        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| bytes(n));
+        let mut needed: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for (node, of) in self.nodes.iter().enumerate() {
+            let before = |read: &In| match read.src.kind() {
+                SrcKind::Node(operand) => needed[operand as usize],
+                _ => 0,
+            };
+            let most = of.operands().iter().map(before).max().unwrap_or(0);
+            needed.push(most.max(bytes(node)));
+        }
+        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| (needed[n], bytes(n)));
         if let Some(storage) = largest.and_then(|node| self.owners[node].as_ref()) {
             // SAFETY: as above.
             unsafe { storage.set_head(None) };
