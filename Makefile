@@ -132,6 +132,7 @@ oracle: $(READY) $(TORCH_READY)
 fuzz: $(READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
 	$(ENV) $(PY) -m tests.fuzz.gradients --programs $$(($(PROGRAMS) / 10)) --seed $(SEED) --processes 2
+	$(ENV) $(PY) -m tests.fuzz.functions --cases $(PROGRAMS) --seed $(SEED)
 
 coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py

@@ -177,10 +177,25 @@ def sum_dtype(name: str, dtype: Any, out: Any) -> str:
     if dtype is not None:
         return _dtypes.name_of(dtype)
     if isinstance(out, ndarray):
-        target = out.dtype_name
-        if _dtypes.kind(name) in "biu" or _core.can_cast(name, target, "same_kind"):
-            return target
+        return _core.promote_types(name, out.dtype_name)
     return _dtypes.accumulator(name)
+
+
+def starting_value(initial: Any, name: str) -> ndarray:
+    """`initial` of a reduction (0-d) in the dtype that it computes in, stored as a number is stored in an array.
+
+    Raises:
+        OverflowError: for an integer that the dtype does not hold.
+        TypeError: for a complex number in a real dtype.
+        ValueError: for an array of several elements.
+    """
+    if isinstance(initial, ndarray):
+        if initial.ndim:
+            raise ValueError("setting an array element with a sequence.")
+        return astype(initial, name)
+    result = _core.empty((), name)
+    _core.update(result, initial)
+    return result
 
 
 def common_dtype(arrays: Iterable[ndarray]) -> str:
@@ -194,6 +209,22 @@ def common_dtype(arrays: Iterable[ndarray]) -> str:
         for name in names[1:]:
             result = _core.promote_types(result, name)
     return result
+
+
+def result_name(*operands: Any) -> str:
+    """The dtype of operands together: arrays and NumPy's scalars by theirs, Python's scalars weakly."""
+    strong = [
+        x.dtype_name if isinstance(x, ndarray) else _dtypes.name_of(x.dtype) for x in operands if hasattr(x, "dtype")
+    ]
+    weak = [x for x in operands if not hasattr(x, "dtype")]
+    if not strong:
+        return _dtypes.name_of(max((type(x) for x in weak), key=_PYTHON_SCALARS.index))
+    name = strong[0]
+    for other in strong[1:]:
+        name = _core.promote_types(name, other)
+    for x in weak:
+        name = _core.result_dtype("maximum", _core.empty((), name), type(x)(0))
+    return name
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -235,7 +266,7 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
 
 
 def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
-    """As `write_out`, but the shapes must be equal (folds do not broadcast into `out`)."""
+    """As `write_out`, but the shapes must be equal (reductions do not broadcast into `out`)."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if isinstance(target, ndarray) and target.shape != result.shape:
         raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
@@ -253,6 +284,20 @@ def truth_mask(where: Any) -> Any:
         return True
     mask = array(where)
     check_casting(mask.dtype_name, "bool", "safe", "array data")
+    return mask
+
+
+def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
+    """The mask of a reduction's `where=`, which broadcasts to the array and never the other way round.
+
+    Raises:
+        TypeError: for another dtype than bool.
+        ValueError: for a mask that does not broadcast to the shape.
+    """
+    mask = truth_mask(where)
+    if mask is not True and broadcast_shapes(mask.shape, shape) != shape:
+        shapes = " doesn't match the broadcast shape ".join(str(s).replace(" ", "") for s in (shape, mask.shape))
+        raise ValueError(f"non-broadcastable operand with shape {shapes}")
     return mask
 
 

@@ -20,6 +20,8 @@ from cuprous._args import (
     normalize_axes,
     normalize_axis,
 )
+from cuprous._elementwise import imag, real
+from cuprous._gufuncs import matmul
 from cuprous._joining import concatenate
 from cuprous._manipulation import atleast_1d
 from cuprous._reductions import mean
@@ -61,13 +63,24 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
-    """Differences of neighbours in the flattened array, with values put before and after."""
+    """Differences of neighbours in the flattened array, with values put before and after.
+
+    Raises:
+        TypeError: for values that do not cast to the array's dtype.
+    """
     flat = array(ary).reshape(-1)
     steps = flat[1:] - flat[:-1]
-    parts = [] if to_begin is None else [astype(array(to_begin).reshape(-1), flat.dtype_name)]
+
+    def edge(values: ArrayLike, what: str) -> ndarray:
+        values = array(values).reshape(-1)
+        if not _core.can_cast(values.dtype_name, flat.dtype_name, "same_kind"):
+            raise TypeError(f"dtype of `{what}` must be compatible with input `ary` under the `same_kind` rule.")
+        return astype(values, flat.dtype_name)
+
+    parts = [] if to_begin is None else [edge(to_begin, "to_begin")]
     parts.append(steps)
     if to_end is not None:
-        parts.append(astype(array(to_end).reshape(-1), flat.dtype_name))
+        parts.append(edge(to_end, "to_end"))
     return steps if len(parts) == 1 else concatenate(parts)
 
 
@@ -191,20 +204,38 @@ def interp(
         fp = concatenate((fp[-1:], fp, fp[:1]))
         left = right = None
     n = xp.size
-    low = fp[0] if left is None else left
-    high = fp[n - 1] if right is None else right
+    low = fp[:1].reshape(()) if left is None else left
+    high = fp[n - 1 :].reshape(()) if right is None else right
     if n == 1:
         result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[0], high, fp[0]))
         return _core.map("where", _core.map("isnan", x), x, result)
     i = _core.map("minimum", _core.map("maximum", _core.searchsorted(xp, x, True) - 1, 0), n - 2)
     x0, f0 = gather_flat(xp, i), gather_flat(fp, i)
-    slope = (gather_flat(fp, i + 1) - f0) / (gather_flat(xp, i + 1) - x0)
-    inner = _core.map("where", x == xp[n - 1], fp[n - 1], _core.map("where", x == x0, f0, slope * (x - x0) + f0))
+    x1, f1 = gather_flat(xp, i + 1), gather_flat(fp, i + 1)
+    if _dtypes.kind(fp.dtype_name) == "c":
+        lines = [_between(x, x0, x1, part(f0), part(f1)) for part in (real, imag)]
+        line = _core.map("make_complex", *lines)
+    else:
+        line = _between(x, x0, x1, f0, f1)
+    inner = _core.map("where", x == xp[n - 1], fp[n - 1], _core.map("where", x == x0, f0, line))
     result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[n - 1], high, inner))
     return _core.map("where", _core.map("isnan", x), x, result)
 
 
+def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> ndarray:
+    """Values at `x` of lines from (x0, f0) to (x1, f1): from the right end where infinities leave NaN, as NumPy."""
+    slope = (f1 - f0) / (x1 - x0)
+    line = slope * (x - x0) + f0
+    line = _core.map("where", _core.map("isnan", line), slope * (x - x1) + f1, line)
+    return _core.map("where", _core.map("isnan", line) & (f0 == f1), f0, line)
+
+
 # --- convolution
+
+#: Dtypes that are convolved in a wider one; of the integers that wrap the low bits are right in int32.
+_WIDE = {"float16": "float32", "bfloat16": "float32", "int64": "int64", "uint64": "int64"}
+#: Elements of a matrix of windows.
+_WINDOWS = 1 << 20
 
 
 def _windows(a: ndarray, length: int) -> ndarray:
@@ -215,19 +246,39 @@ def _windows(a: ndarray, length: int) -> ndarray:
 
 def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
     """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
-    from cuprous._gufuncs import matmul
-
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
-    n, m = a.size, v.size
     name = common_dtype((a, v))
-    a, v = astype(a, name), astype(v, name)
-    if mode != "valid":
-        before, after = (m - 1, m - 1) if mode == "full" else (m // 2, m - 1 - m // 2)
-        wide = _core.full((before + n + after,), 0, name)
-        _core.update(wide[before : before + n], a)
-        a = wide
-    return matmul(_windows(a, m), v)
+    if _dtypes.kind(name) == "c":
+        part = _dtypes.component(name)
+        (x, y), (p, q) = ((astype(real(z), part), astype(imag(z), part)) for z in (a, v))
+        parts = (_direct(x, p, mode) - _direct(y, q, mode), _direct(x, q, mode) + _direct(y, p, mode))
+        return _core.map("make_complex", *parts)
+    wide = name if name in ("float32", "float64") else _WIDE.get(name, "int32")
+    sums = _direct(astype(a, wide), astype(v, wide), mode)
+    return astype(sums != 0 if name == "bool" else sums, name)
+
+
+def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
+    """`_slide` in a dtype that the engine correlates in: sums in the order of `v`, in the memory of the result."""
+    n, m = a.size, v.size
+    if mode == "same":
+        return _core.correlate(a, v, "constant", 0.0, [m // 2])
+    if mode == "full":
+        longer = _core.full((n + m - 1,), 0, a.dtype_name)
+        _core.update(longer[:n], a)
+        return _core.correlate(longer, v, "constant", 0.0, [m - 1])
+    count = n - m + 1
+    if 4 * count >= n:
+        return _core.correlate(a, v, "constant", 0.0, [0])[:count].copy()
+    # Few long sums: products of matrices of windows, as many columns at a time as are quick to copy.
+    step = max(1, _WINDOWS // count)
+    total: Any = None
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        part = matmul(_windows(a[start : stop + count - 1], stop - start), v[start:stop])
+        total = part if total is None else total + part
+    return total
 
 
 def _check_vectors(a: ndarray, v: ndarray) -> None:
@@ -274,8 +325,6 @@ def cov(
         ValueError: for more than two axes, a `ddof` that is no integer, or negative weights.
         RuntimeError: for weights of another shape.
     """
-    from cuprous._gufuncs import matmul
-
     m = array(m)
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
@@ -322,7 +371,7 @@ def cov(
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
     """Matrix of Pearson's correlation coefficients."""
     from cuprous._creation import diagonal_view
-    from cuprous._elementwise import clip, imag, real
+    from cuprous._elementwise import clip
 
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:

@@ -7,6 +7,8 @@ from typing import Any
 from cuprous import _core, _dtypes
 from cuprous._args import cast_in_order, common_dtype, ndarray, order_letter, with_order
 
+#: More axes than an array may have.
+_DEEPEST = 64
 _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -99,16 +101,17 @@ def _copied(x: Any, name: str | None, order: str) -> ndarray:
     return _core.from_numpy(host)
 
 
-def _holds_device_array(x: Any) -> bool:
+def _holds_device_array(x: Any, depth: int = 0) -> bool:
     while isinstance(x, (list, tuple)):
-        if not x:
+        depth += 1
+        if not x or depth > _DEEPEST:  # a list may hold itself
             return False
         if any(_on_device(item) for item in x):
             return True
         nested = [item for item in x if isinstance(item, (list, tuple))]
         if not nested:
             return False
-        if len(nested) > 1 and any(_holds_device_array(item) for item in nested[1:]):
+        if len(nested) > 1 and any(_holds_device_array(item, depth) for item in nested[1:]):
             return True
         x = nested[0]
     return False

@@ -100,6 +100,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
     axis = normalize_axis(axis, a.ndim)
     n = a.shape[axis]
     if mask.size > n:

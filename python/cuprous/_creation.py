@@ -19,6 +19,7 @@ from cuprous._args import (
     ndarray,
     normalize_axis,
     order_letter,
+    result_name,
     warn_of_lost_parts,
 )  # fmt: skip
 from cuprous._args import with_order as _with_order
@@ -337,9 +338,9 @@ def linspace(
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     parts = num - 1 if endpoint else num
     first, last = (convert(x) for x in (start, stop))
-    wide = _dtypes.inexact(_core.promote_types(first.dtype_name, last.dtype_name))
+    wide = _dtypes.inexact(result_name(*(x if is_scalar(x) else y for x, y in ((start, first), (stop, last)))))
     name = wide if dtype is None else _dtypes.name_of(dtype)
-    low, high = (_core.map("multiply", x, 1.0) for x in (first, last))
+    low, high = _core.cast(first, wide), _core.cast(last, wide)
     delta = _core.map("subtract", high, low)
     index = _core.cast(_core.iota((num,), (1,), 0), "float64").reshape((num,) + (1,) * delta.ndim)
     if _dtypes.itemsize(_dtypes.component(delta.dtype_name)) < 8:
@@ -365,7 +366,7 @@ def linspace(
     result = _on_device(result, device)
     if not retstep:
         return result
-    return result, (_core.full(delta.shape, math.nan, delta.dtype_name) if step is None else step)
+    return result, (_core.full((), math.nan, "float64") if step is None else step)
 
 
 def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
@@ -395,13 +396,13 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     Raises:
         ValueError: for an end that is zero, or a negative number of values.
     """
-    first, last = (_core.map("multiply", convert(x), 1.0) for x in (start, stop))
-    if bool((_core.map("multiply", first, last) == 0).any()):  # type: ignore[attr-defined]
+    first, last = convert(start), convert(stop)
+    if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
         raise ValueError("Geometric sequence cannot include zero")
-    real = "c" not in (_dtypes.kind(first.dtype_name), _dtypes.kind(last.dtype_name))
-    if real and bool((_core.map("multiply", first, last) < 0).any()):  # type: ignore[attr-defined]
-        real = False
-        first, last = (_core.cast(x, "complex128") for x in (first, last))
+    name = "float64" if dtype is None else _dtypes.inexact(_dtypes.name_of(dtype))
+    for x in (first, last):
+        name = _core.promote_types(name, x.dtype_name)
+    first, last = _core.cast(first, name), _core.cast(last, name)
     sign = _core.map("sign", first)
     exponents = linspace(
         _core.map("log10", _core.map("divide", first, sign)), _core.map("log10", _core.map("divide", last, sign)),
@@ -409,9 +410,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     )  # fmt: skip
     result = _core.map("multiply", _core.map("power", 10.0, exponents), sign)
     if num > 0:
-        result[0] = first
+        _core.update(result[:1], first)
         if num > 1 and endpoint:
-            result[-1] = last
+            _core.update(result[-1:], last)
     if axis != 0:
         from cuprous._manipulation import moveaxis
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ndarray
+from cuprous._args import is_scalar, ndarray
 
 #: The standard's groups of dtypes by their kind letters here.
 KINDS = {
@@ -29,6 +29,8 @@ def _device_name(dtype: Any) -> str | None:
     """Our name of a dtype or of an array's dtype; None for what devices do not have."""
     if isinstance(dtype, ndarray):
         return dtype.dtype_name
+    if is_scalar(dtype) and hasattr(dtype, "dtype"):  # one of NumPy's
+        dtype = dtype.dtype
     try:
         return _dtypes.name_of(dtype)
     except TypeError:
@@ -124,7 +126,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     if source is None or target is None:
         import numpy as np
 
-        return np.can_cast(from_, to, casting)  # type: ignore[arg-type]
+        return np.can_cast(_dtype_of(from_), _dtype_of(to), casting)  # type: ignore[arg-type]
     return _core.can_cast(source, target, casting)
 
 

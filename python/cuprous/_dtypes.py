@@ -67,7 +67,8 @@ def name_of(dtype: Any) -> str:
     except TypeError:  # not hashable
         return _ask_numpy(dtype)
     name = _ask_numpy(dtype)
-    _SEEN[dtype] = name
+    if not hasattr(dtype, "item"):  # numbers of different dtypes are equal as keys
+        _SEEN[dtype] = name
     return name
 
 

@@ -60,6 +60,11 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
     if arrow:
         names = _names(right)
+        if ellipsis and "..." not in names:
+            raise ValueError(
+                "output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis provided to "
+                "broadcast the extra dimensions."
+            )
         if "..." in names:
             at = names.index("...")
             names = (*names[:at], *ellipsis, *names[at + 1 :])
@@ -93,10 +98,9 @@ def _diagonals(a: ndarray, labels: Labels) -> tuple[ndarray, Labels]:
     sizes: dict[str, int] = {}
     strides: dict[str, int] = {}
     for c, n, s in zip(labels, a.shape, a.element_strides, strict=True):
-        if n != 1 and sizes.get(c, 1) not in (1, n):
+        if sizes.setdefault(c, n) != n:
             raise ValueError(f"dimensions in single operand for collapsing index '{c}' don't match ({sizes[c]} != {n})")
-        sizes[c] = max(n, sizes.get(c, n)) if n != 0 else 0
-        strides[c] = strides.get(c, 0) + (s if n != 1 else 0)
+        strides[c] = strides.get(c, 0) + s
     return _core.as_strided(a, list(sizes.values()), list(strides.values()), 0), tuple(sizes)
 
 
@@ -106,7 +110,9 @@ def _sum_out(a: ndarray, labels: Labels, keep: set[str]) -> tuple[ndarray, Label
     if not gone:
         return a, labels
     if a.dtype_name == "bool":
-        return _core.reduce("max", a, gone), tuple(c for c in labels if c in keep)
+        from cuprous._reductions import any as any_
+
+        return any_(a, gone), tuple(c for c in labels if c in keep)
     return _core.reduce("sum", a, gone), tuple(c for c in labels if c in keep)
 
 

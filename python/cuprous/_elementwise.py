@@ -6,7 +6,18 @@ import math
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, array, astype, ndarray, operand, write_exactly, write_out
+from cuprous._args import (
+    ArrayLike,
+    array,
+    astype,
+    broadcast_shapes,
+    check_casting,
+    ndarray,
+    operand,
+    result_name,
+    write_exactly,
+    write_out,
+)
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
@@ -45,11 +56,13 @@ def clip(
     if _dtypes.kind(a.dtype_name) in "iu":  # Python integers out of reach bound nothing
         min = None if type(min) is int and min <= _dtypes.lowest(a.dtype_name) else min
         max = None if type(max) is int and max >= _dtypes.highest(a.dtype_name) else max
-    for name, bound in (("maximum", min), ("minimum", max)):
-        if bound is None:
-            continue
-        result = _core.map(name, result, operand(bound))
-    return write_out(out, a.copy("K") if result is a else result, "clip", casting)
+    bounds = [(name, operand(x)) for name, x in (("maximum", min), ("minimum", max)) if x is not None]
+    if not bounds:
+        return write_out(out, _core.map("positive", a), "clip", casting)
+    common = result_name(a, *(bound for _, bound in bounds))  # of all three: the first step must not widen further
+    for name, bound in bounds:
+        result = _core.map(name, result, bound, dtype=common)
+    return write_out(out, result, "clip", casting)
 
 
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
@@ -57,7 +70,12 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
     a = array(a)
     name = a.dtype_name
     letter = _dtypes.kind(name)
-    if letter == "b":
+    if letter == "c":
+        parts = (round(part, decimals) for part in (real(a), imag(a)))
+        result = _core.map("make_complex", *parts)
+    elif letter == "b":
+        if decimals != 0:
+            check_casting("float64", name, "same_kind", "ufunc 'multiply' output")
         result = _core.cast(a, "float16")
     elif letter in "iu":
         if decimals >= 0:
@@ -102,7 +120,12 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
-    """NaN and infinities replaced by numbers (by default zero and the dtype's extremes)."""
+    """NaN and infinities replaced by numbers (by default zero and the dtype's extremes).
+
+    Raises:
+        ValueError: for replacements that do not broadcast to the array.
+        TypeError: for complex replacements in a real array.
+    """
     x = array(x)
     letter = _dtypes.kind(x.dtype_name)
     if letter == "c":
@@ -113,9 +136,15 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     if letter != "f":
         return x.copy("K") if copy else x
     greatest = _finite_max(x.dtype_name)
-    result = _core.map("where", _core.map("isnan", x), nan, x)
-    result = _core.map("where", x == math.inf, greatest if posinf is None else posinf, result)
-    result = astype(_core.map("where", x == -math.inf, -greatest if neginf is None else neginf, result), x.dtype_name)
+    numbers = nan, greatest if posinf is None else posinf, -greatest if neginf is None else neginf
+    result = x
+    for where, given in zip((_core.map("isnan", x), x == math.inf, x == -math.inf), numbers, strict=True):
+        number = array(given)
+        check_casting(number.dtype_name, x.dtype_name, "same_kind", "scalar" if number.ndim == 0 else "array data")
+        if broadcast_shapes(number.shape, x.shape) != x.shape:
+            shapes = " into shape ".join(str(s).replace(" ", "") for s in (number.shape, x.shape))
+            raise ValueError(f"could not broadcast input array from shape {shapes}")
+        result = _core.map("where", where, astype(number, x.dtype_name), result)
     if copy or x.is_value:
         return result
     _core.update(x, result)
@@ -205,11 +234,11 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
 
     p = array(p)
     i = normalize_axis(axis, p.ndim)
-    integral = _dtypes.kind(p.dtype_name) in "iu" and isinstance(period, int)
-    name = p.dtype_name if integral else _dtypes.inexact(p.dtype_name)
+    steps = diff(p, axis=i)
+    name = result_name(steps, period)
+    integral = _dtypes.kind(name) in "iu"
     if discont is None:
         discont = period / 2
-    steps = diff(p, axis=i)
     if integral:
         high, ambiguous = period // 2, period % 2 == 0
     else:

@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from cuprous import _core, _creation, _dtypes
-from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray
+from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray, result_name
 from cuprous._bin_widths import count
 from cuprous._sorting import searchsorted
 
@@ -79,9 +79,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     first, last = _outer_edges(a, range)
     if range is None and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
         first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
-    name = _core.promote_types(
-        _dtypes.inexact(a.dtype_name), "float64" if _dtypes.kind(a.dtype_name) in "biu" else a.dtype_name
-    )
+    name = _dtypes.inexact(result_name(a, *(() if range is None else range)))
     return _creation.linspace(first, last, number + 1, dtype=name)
 
 
@@ -194,7 +192,8 @@ def histogramdd(
         columns = [array(x) for x in sample]
         if any(x.ndim > 1 for x in columns):
             raise ValueError("[histogramdd] the coordinates must be 1-d")
-        columns = [x.reshape(-1) for x in columns]
+        name = common_dtype(columns)
+        columns = [astype(x.reshape(-1), name) for x in columns]
         if len({x.size for x in columns}) > 1:
             raise ValueError(f"[histogramdd] the coordinates have lengths {[x.size for x in columns]}; they must agree")
     dims = len(columns)

@@ -21,10 +21,12 @@ from cuprous._args import (
     normalize_axis,
     operand,
     order_letter,
+    result_name,
     target,
     with_order,
     write_out,
 )  # fmt: skip
+from cuprous._convert import convert
 from cuprous._counting import flatnonzero, nonzero, split_index
 from cuprous._indexing import flat_offsets
 
@@ -206,12 +208,12 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
 
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
-    parts = (
-        [array(c) for c in choices] if not isinstance(choices, ndarray) else [choices[i] for i in range(len(choices))]
-    )
-    if not parts:
+    given = [choices[i] for i in range(len(choices))] if isinstance(choices, ndarray) else [operand(c) for c in choices]
+    if not given:
         raise ValueError("0-length sequence.")
-    name = common_dtype(parts)
+    name = result_name(*given)
+    exact = _dtypes.kind(name) not in "fc"  # integers wrap, and may be any float
+    parts = [c if isinstance(c, ndarray) else astype(array(c), name) if exact else convert(c, name) for c in given]
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
     try:
@@ -243,13 +245,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if c.dtype_name != "bool":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [operand(c) for c in (*choicelist, default)]
-    arrays = [c for c in choices if isinstance(c, ndarray)]
-    if arrays:  # Python's scalars promote weakly, whichever place they have
-        name = common_dtype(arrays)
-        for choice in choices:
-            if not isinstance(choice, ndarray):
-                name = _core.result_dtype("add", _core.empty((), name), choice)
-        choices = [astype(c, name) if isinstance(c, ndarray) else c for c in choices]
+    name = result_name(*choices)  # Python's scalars promote weakly, whichever place they have
+    choices = [astype(array(c), name) for c in choices]
     result = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = _core.map("where", condition, choice, result)

@@ -74,7 +74,7 @@ def concatenate(
                 )
         length += shape[axis]
     name = common_dtype(parts) if dtype is None else _dtypes.name_of(dtype)
-    if dtype is not None:
+    if dtype is not None or casting != "same_kind":
         for part in parts:
             check_casting(part.dtype_name, name, casting, "array data")
     shape = (*first[:axis], length, *first[axis + 1 :])
@@ -206,6 +206,8 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         ValueError: for fewer parts than one.
     """
     ary = array(ary)
+    if ary.ndim == 0:
+        raise IndexError("tuple index out of range")
     axis = normalize_axis(axis, ary.ndim)
     n = ary.shape[axis]
     if hasattr(indices_or_sections, "__index__") and not getattr(indices_or_sections, "ndim", 0):
@@ -234,6 +236,8 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
+    if ary.ndim == 0:
+        raise IndexError("tuple index out of range")
     if sections == 0:
         raise ZeroDivisionError("integer modulo by zero")
     if sections > 0 and ary.shape[normalize_axis(axis, ary.ndim)] % sections:

@@ -82,7 +82,7 @@ def isreal(x: ArrayLike) -> ndarray:
 
 def isfortran(a: ndarray) -> bool:
     """Whether an array is Fortran-contiguous and not C-contiguous; TypeError for what is no array."""
-    return target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous
+    return bool(target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous)
 
 
 def iterable(y: object) -> bool:

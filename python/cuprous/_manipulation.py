@@ -273,6 +273,8 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     if axis is None:
         return roll(a.reshape(-1), sum(_shifts(shift)), 0).reshape(a.shape)
     axes = (axis,) if not isinstance(axis, Sequence) else tuple(axis)
+    if not axes:
+        return a.copy("K")
     shifts = _shifts(shift)
     if len(shifts) != len(axes):
         if 1 not in (len(shifts), len(axes)):

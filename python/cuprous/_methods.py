@@ -248,6 +248,13 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
     """`a @= b`."""
     if not isinstance(other, ndarray):
         return NotImplemented
+    if not self.ndim or other.ndim < 2:
+        common = _core.promote_types(self.dtype_name, other.dtype_name)
+        check_casting(common, self.dtype_name, "same_kind", "ufunc 'matmul' output")
+        raise ValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at least two "
+            f"dimensions; they have {self.ndim} and {other.ndim}."
+        )
     return _gufuncs.matmul(self, other, out=self)
 
 

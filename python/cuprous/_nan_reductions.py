@@ -55,7 +55,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, init
     if valid is not None and initial is None:
         nothing = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
         result = _core.map("where", nothing, _core.full((), float("nan"), result.dtype_name), result)
-    return write_exactly(out, result, f"nan{name}")
+    return write_exactly(out, result, f"nan{name}", "unsafe")
 
 
 def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
@@ -133,7 +133,7 @@ def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: flo
     count = _reductions.sum(mask, axis, keepdims=keepdims)
     # too few values for the degrees of freedom: NaN, as NumPy
     nan = _core.full((), float("nan"), result.dtype_name)
-    return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}")
+    return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}", "unsafe")
 
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:

@@ -124,6 +124,8 @@ def _value(value: Any, like: ndarray) -> Any:
 def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> None:
     ends = _pairs(kwargs.get("end_values", 0), result.ndim, lambda v: v)
     lengths = _pairs(kwargs.get("stat_length"), result.ndim, lambda v: v)
+    if any(length is not None and length < 0 for pair in lengths for length in pair):
+        raise ValueError("index can't contain negative values")
     if mode in ("maximum", "minimum") and any(0 in pair for pair in lengths):
         raise ValueError("stat_length of 0 yields no value for padding")
     for i, (before, after) in enumerate(widths):

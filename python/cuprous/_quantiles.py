@@ -86,7 +86,8 @@ def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ..
     given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
     if given.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    brought = None if isinstance(q, (int, float)) else given.dtype.name if given.dtype.kind == "f" else "float64"
+    name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "iu" else "float64"
+    brought = None if type(q) is float else name  # Python's are weak
     host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):
         raise ValueError(f"{what} must be in the range [0, {scale:g}]")
@@ -196,6 +197,8 @@ def _quantile(
     if _dtypes.kind(a.dtype_name) == "c":
         raise TypeError("a must be an array of real numbers")
     fractions, shape, q_dtype = _host_q(q, scale, what)
+    if q_dtype == "int64" and scale == 1 and method == "linear":
+        method = "lower"  # the least and the greatest: nothing is interpolated, so the dtype stays
     axes = normalize_axes(axis, a.ndim)
     if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
         return nanmean(a, axes, out=out, keepdims=keepdims)
@@ -209,7 +212,8 @@ def _quantile(
         if a.dtype_name == "bool" and all(a.shape[i] for i in axes):
             raise TypeError(NO_BOOLEAN_SUBTRACT)
         wide = a.dtype_name if floating else "float64"
-        wide = wide if q_dtype is None else _core.promote_types(a.dtype_name, q_dtype)
+        if q_dtype is not None and type(q) is not int:
+            wide = _core.promote_types(a.dtype_name, "float64" if q_dtype == "int64" else q_dtype)
     else:
         wide = a.dtype_name
     by_rank = w is None and not (skip_nan and floating)
@@ -324,7 +328,7 @@ def median(
             result = _core.map("where", _core.map("isnan", last), last, result)
     if keepdims:
         result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    return write_exactly(out, result, "median")
+    return write_exactly(out, result, "median", "unsafe")
 
 
 def nanmedian(

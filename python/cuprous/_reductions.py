@@ -17,7 +17,8 @@ from cuprous._args import (
     ndarray,
     normalize_axes,
     normalize_axis,
-    operand,
+    reduction_mask,
+    starting_value,
     sum_dtype,
     truth_mask,
     warn_of_lost_parts,
@@ -40,15 +41,17 @@ def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
 
 def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
     """`a` where the mask holds, `filler` elsewhere."""
-    return a if where is True else _core.map("where", truth_mask(where), a, _core.full((), filler, a.dtype_name))
+    return (
+        a
+        if where is True
+        else _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
+    )
 
 
-def _finish(result: ndarray, ufunc: str, initial: Any, out: Any) -> ndarray:
+def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, casting: str = "unsafe") -> ndarray:
     if initial is not None:
-        result = _core.map(ufunc, result, _core.full((), operand(initial), result.dtype_name)
-                           if not isinstance(initial, ndarray) else initial)  # fmt: skip
-    # As NumPy: what is reduced is converted to the dtype of `out` whatever it is; ptp subtracts elementwise.
-    return result if out is None else write_exactly(out, result, ufunc, "same_kind" if ufunc == "ptp" else "unsafe")
+        result = _core.map(ufunc, result, initial)
+    return result if out is None else write_exactly(out, result, ufunc, casting)
 
 
 def _total(
@@ -69,7 +72,18 @@ def _total(
         result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
     else:
         result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
-    return result if initial is None and out is None else _finish(result, ufunc, initial, out)
+    if initial is None:
+        return result if out is None else _finish(result, ufunc, None, out)
+    start = starting_value(initial, wide)
+    if op == "sum" and _dtypes.kind(wide) == "f":
+        # The engine's sums start from 0, which takes the sign of -0 away; only a sum of nothing but -0 has it.
+        plain = ~_core.map("signbit", a) | (a != 0)
+        if where is not True:
+            plain = plain & truth_mask(where)
+        if axes != ():
+            plain = _extreme(plain, axis, None, keepdims, False, True, True)
+        result = _core.map("where", plain, result, -0.0)
+    return _finish(result, ufunc, start, out)
 
 
 def sum(
@@ -88,25 +102,41 @@ def prod(
     return _total("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
 
+def reduced_by(
+    ufunc: str, a: ndarray, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
+) -> ndarray:
+    """`reduce` of the ufuncs that the engine has reductions for."""
+    if ufunc == "add":
+        return _total("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
+    if ufunc == "multiply":
+        return _total("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
+    a = a if dtype is None else astype(a, _dtypes.name_of(dtype))
+    return _extreme(a, axis, out, keepdims, initial, where, ufunc == "maximum")
+
+
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
     if not isinstance(a, ndarray):
         a = array(a)
+    if isinstance(out, ndarray):  # which takes part in choosing the dtype
+        a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
+    initial = None if initial is None else starting_value(initial, a.dtype_name)
     ufunc = "maximum" if greatest else "minimum"
     axes = _axes(axis, a.ndim)
     if where is not True:
-        where = truth_mask(where)
+        where = reduction_mask(where, a.shape)
         if initial is None:
             raise ValueError(
                 f"reduction operation '{ufunc}' does not have an identity, "
                 "so to use a where mask one has to specify 'initial'"
             )
-        a = _masked(a, where, initial)
+        a = _core.map("where", where, a, initial)
     if axes == ():
         result = a.copy("K")
     elif a.size == 0 and _folded(a.shape, axes) == 0:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
-        result = _core.full(_reduced_shape(a.shape, axes, keepdims), initial, a.dtype_name)
+        result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
+        _core.update(result, initial)
     else:
         result = _reduce("max" if greatest else "min", a, axes, keepdims)
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
@@ -158,7 +188,9 @@ amin = min
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Greatest minus least element over axes."""
     a = array(a)
-    return _finish(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "ptp", None, out)
+    return _finish(
+        max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind"
+    )
 
 
 def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
@@ -238,7 +270,7 @@ def mean(
     if wide != name:
         a = _core.cast(a, wide)
     a = _masked(a, where, 0)
-    axes = _axes(axis, a.ndim, False)
+    axes = _axes(axis, a.ndim, where is not True)
     total = _reduce("sum", a, axes, keepdims) if axes != () else a
     result = total / _count(a, axes, keepdims, where)
     if result.dtype_name != returned:
@@ -259,7 +291,7 @@ def _spread(
     returned = _dtypes.component(returned)
     if wide != a.dtype_name:
         a = _core.cast(a, wide)
-    axes = _axes(axis, a.ndim, False)
+    axes = _axes(axis, a.ndim, where is not True)
     count = _count(a, axes, keepdims, where)
     plain = where is True and known is None and axes != () and _dtypes.kind(wide) == "f" and count
     if plain:
@@ -287,7 +319,7 @@ def _spread(
         result = _core.map("sqrt", result)
     if result.dtype_name != returned:
         result = _core.cast(result, returned)
-    return result if out is None else write_exactly(out, result, name, "unsafe")
+    return result if out is None else write_exactly(out, result, name, "same_kind" if root else "unsafe")
 
 
 def var(

@@ -189,6 +189,12 @@ def isin(
     if tests.size == 0:
         return _core.full(element.shape, invert, "bool")
     name = common_dtype((element, tests))
+    if name == "float64" and {_dtypes.kind(element.dtype_name), _dtypes.kind(tests.dtype_name)} == {"i", "u"}:
+        # Exactly, in the dtype of the tests: what it does not hold is not among them.
+        name = tests.dtype_name
+        held = element >= 0 if name == "uint64" else element <= _dtypes.highest(name)
+        found = isin(_core.cast(element, name), tests) & held
+        return ~found if invert else found
     element, ordered = astype(element, name), _core.sort(astype(tests, name))
     place = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
     found = gather_flat(ordered, place)
@@ -206,6 +212,9 @@ def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
 
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The distinct elements that occur in both arrays, in order; on request where they first occur in each."""
+    ar1, ar2 = array(ar1), array(ar2)
+    name = common_dtype((ar1, ar2))
+    ar1, ar2 = astype(ar1, name), astype(ar2, name)
     if return_indices:
         a, first = unique(ar1, return_index=True)
         b, second = unique(ar2, return_index=True)

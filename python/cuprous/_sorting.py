@@ -225,15 +225,14 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     if _dtypes.kind(x.dtype_name) == "c":
         raise TypeError("x may not be complex")
     check_casting(edges.dtype_name, "float64", "same_kind", "array data")
+    rising = True
     if edges.size > 1:
-        if not bool(any_(edges[1:] < edges[:-1])):
-            rising = True
-        elif not bool(any_(edges[1:] > edges[:-1])):
-            rising = False
-        else:
+        up, down, differ = edges[1:] > edges[:-1], edges[1:] < edges[:-1], edges[1:] != edges[:-1]
+        # The first two edges that differ say which order it is. Beside NaN it is the falling one, as in NumPy.
+        first = _core.reduce("argmax", differ, None)
+        rising = not bool(any_(differ)) or bool(_core.gather(up, first))
+        if bool(any_(down if rising else up)):
             raise ValueError("bins must be monotonically increasing or decreasing")
-    else:
-        rising = True
     side = "left" if right else "right"
     if rising:
         return searchsorted(edges, x, side)

@@ -31,12 +31,13 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         raise ValueError("second operand needed for ufunc")
     operands: tuple[ndarray, ...] = () if b is None else (array(b),)  # NumPy's scalars are strong here, too
     name = self.__name__
+    _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, *operands)))  # is there a loop?
     if name in _SCATTERS and _folds(name, a, *operands):
         value = astype(operands[0], a.dtype_name)
         _indexing.scatter_into(a, indices, -value if name == "subtract" else value, _SCATTERS[name])
     elif _indexing.is_basic_key(indices):
-        view = _indexing.view_at(a, indices)
-        _core.update(view, self(view, *operands))
+        # Not through a view: `a[...]` of a whole index or of a 0-d index array is a value of its own.
+        a[indices] = astype(self(a[indices], *operands), a.dtype_name)
     else:
         _in_turn(self, a, indices, *operands)
 

@@ -20,9 +20,12 @@ from cuprous._args import (
     normalize_axes,
     normalize_axis,
     order_letter,
+    result_name,
+    starting_value,
     sum_dtype,
     truth_mask,
     with_order,
+    write_exactly,
     write_out,
 )  # fmt: skip
 
@@ -36,7 +39,7 @@ _IDENTITIES: dict[str, Any] = {
     "gcd": 0,
 }  # fmt: skip
 #: ufuncs that may be folded in any grouping.
-_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin", "lcm"}
+_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
@@ -90,8 +93,11 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
         return None
     forced = _dtypes.name_of(dtype)
     for i, x in enumerate(args):
-        if isinstance(x, ndarray):
-            check_casting(x.dtype_name, forced, casting, f"ufunc '{name}' input {i}")
+        if hasattr(x, "dtype"):
+            own = x.dtype_name if isinstance(x, ndarray) else _dtypes.name_of(x.dtype)
+            check_casting(own, forced, casting, f"ufunc '{name}' input {i}")
+        elif type(x) is bool:
+            check_casting("bool", forced, casting, f"ufunc '{name}' input {i}")
         elif casting != "unsafe" and _dtypes.kind(forced) in _NARROWER.get(type(x), ""):
             check_casting("float64" if type(x) is float else "complex128", forced, casting, f"ufunc '{name}' input {i}")
     return forced
@@ -127,7 +133,20 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == _dtypes.name_of(dtype):
         dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
+    if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
+        # The loop that gives this dtype: of complex numbers the one that they cast to safely.
+        wanted = _core.promote_types(_dtypes.name_of(dtype), "complex64")
+        real = _dtypes.component(wanted) == _dtypes.name_of(dtype)
+        if real and _dtypes.kind(args[0].dtype_name) == "c" and _core.can_cast(args[0].dtype_name, wanted, "safe"):
+            args, dtype = (astype(args[0], wanted),), None
     forced = loop_dtype(name, args, dtype, casting)
+    if casting in ("no", "equiv") and dtype is None and name != "ldexp" and not name.startswith("logical_"):
+        natural = _natural_dtype(name, args)
+        # Comparisons, magnitudes and counts have results of another dtype than the operands' own.
+        own = natural == "bool" or name in ("absolute", "bitwise_count")
+        loop = result_name(*args) if own else natural
+        if loop is not None:
+            loop_dtype(name, args, loop, casting)
     result = _core.map(name, *args, dtype=forced)
     check_loop(name, forced, result.dtype_name)
     return finish(name, result, out, where, order, casting)
@@ -168,7 +187,7 @@ def _fold_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = 
     `start` if there is one, over the elements that the mask has."""
     if name not in _ASSOCIATIVE:
         first = 0 if start is not None else 1
-        result = a[0] if start is None else _core.full(a.shape[1:], start, a.dtype_name)
+        result = a[0] if start is None else _core.broadcast_to(start, a.shape[1:])
         for i in range(first, a.shape[0]):
             folded = _core.map(name, result, a[i])
             result = folded if mask is None else _core.map("where", mask[i], folded, result)
@@ -205,10 +224,17 @@ def reduce(
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
+    if name in _FOLDS:
+        from cuprous import _reductions
+
+        return _reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
     # NumPy lets a 0-d array have an axis here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
     a = _fold_dtype(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
+    if initial is not None or (identity == 0 and a.dtype_name != "bool"):
+        # The identity may change single elements: gcd(0, -6) is 6.
+        initial = starting_value(identity if initial is None else initial, a.dtype_name)
     mask = None
     if where is not True:
         if initial is None and identity is None:
@@ -218,7 +244,7 @@ def reduce(
             )
         mask = _core.broadcast_to(truth_mask(where), a.shape)
         if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
-            filler = _core.full((), initial if identity is None else identity, a.dtype_name)
+            filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
     folded = 1
     for i in axes:
@@ -231,17 +257,14 @@ def reduce(
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
-        start: Any = identity if initial is None else initial
-        result = _core.full(kept, start, a.dtype_name)
+        result = _core.full(kept, 0 if identity is None else identity, a.dtype_name)
+        if initial is not None:
+            _core.update(result, initial)
         result = result if keepdims else _drop(result, axes)
-        if name in _FOLDS and initial is None:
-            result = astype(result, a.dtype_name)
-    elif name in _FOLDS and not (a.dtype_name == "bool" and name in ("add", "multiply")):
-        result = _core.reduce(_FOLDS[name], a, axes, keepdims)
     elif name in _LOGICAL:
         result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
     else:
-        if len(axes) > 1 and (name not in _ASSOCIATIVE or name == "lcm"):
+        if len(axes) > 1 and name not in _ASSOCIATIVE:
             raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
         result = a
         for i in axes:
@@ -255,8 +278,8 @@ def reduce(
                 a = result = result.reshape(tuple(a_shape))
         result = result if keepdims else _drop(result, axes)
     if initial is not None and folded and name in _ASSOCIATIVE:
-        result = _core.map(name, result, _core.full((), initial, result.dtype_name))
-    return write_out(out, result, name)
+        result = _core.map(name, result, initial)
+    return write_exactly(out, result, name, "unsafe")
 
 
 def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
@@ -277,7 +300,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     a = _fold_dtype(name, a, dtype, out)
     scans = {**_FOLDS, **_LOGICAL}
     if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
-        return write_out(out, _core.scan(scans[name], a, i), name)
+        return write_out(out, _core.scan(scans[name], a, i), name, "unsafe")
     n = a.shape[i]
     order = (i, *(j for j in range(a.ndim) if j != i))
     result = a.copy("K")
@@ -289,17 +312,15 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
             step *= 2
     else:
         for j in range(1, n):
-            moved[j] = _core.map(name, moved[j - 1], moved[j])
-    return write_out(out, result, name)
+            _core.update(moved[j : j + 1], _core.map(name, moved[j - 1 : j], moved[j : j + 1]))
+    return write_out(out, result, name, "unsafe")
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
-    a, b = beside_arrays((A, B))
-    if isinstance(a, ndarray) and isinstance(b, ndarray):
-        a = a.reshape(a.shape + (1,) * b.ndim)
-    return self(a, b, **kwargs)
+    a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
+    return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
 
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
@@ -311,19 +332,25 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     """
     name = _require_binary(self, "reduceat")
     a = array(array_)
-    i = normalize_axis(axis, a.ndim)
+    if axis is None and a.ndim > 1:
+        raise ValueError("reduceat does not allow multiple axes")
+    i = normalize_axis(0 if axis is None else axis, a.ndim)
     starts = [int(s) for s in (indices.get() if isinstance(indices, ndarray) else indices)]  # type: ignore[attr-defined]
     n = a.shape[i]
     for s in starts:
         if not 0 <= s < n:
             raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
+    a = _fold_dtype(name, a, dtype, out)
     front = (slice(None),) * i
     parts = []
-    for s, e in zip(starts, [*starts[1:], n], strict=True):
-        parts.append(reduce(self, a[(*front, slice(s, max(e, s + 1)))], i, dtype, keepdims=True))
+    for at, s in enumerate(starts):
+        e = starts[at + 1] if at + 1 < len(starts) else n
+        part = a[(*front, slice(s, max(e, s + 1)))]
+        parts.append(part if part.shape[i] == 1 else reduce(self, part, i, dtype, keepdims=True))
     from cuprous._joining import concatenate
 
-    return write_out(out, concatenate(parts, i), name)
+    result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
+    return write_out(out, result, name, "unsafe")
 
 
 def attach() -> None:

@@ -6,9 +6,20 @@ import math
 from typing import Any
 
 from cuprous import _core, _creation
-from cuprous._args import ArrayLike, Axis, array, astype, fortran_or_c, ndarray, normalize_axis, with_order
+from cuprous._args import ArrayLike, Axis, array, astype, fortran_or_c, is_scalar, ndarray, normalize_axis, with_order
 from cuprous._manipulation import moveaxis
 from cuprous._reductions import sum as sum_
+
+
+def _points(M: Any) -> float:
+    """The number of points as a Python number: NumPy's integers would wrap."""
+    if isinstance(M, ndarray):
+        if M.ndim:
+            raise ValueError("[windows] the number of points must be a number, not an array of several")
+        M = M.item()
+    if isinstance(M, complex) or not is_scalar(M):
+        raise TypeError(f"[windows] the number of points must be a real number, not {type(M).__name__}")
+    return float(M)
 
 
 def _phase(M: float, n: int) -> ndarray:
@@ -16,8 +27,9 @@ def _phase(M: float, n: int) -> ndarray:
     return _core.cast(_core.iota((n,), (2,), 0), "float64") + (1 - M)
 
 
-def _cosines(M: float, *weights: float) -> ndarray:
+def _cosines(M: Any, *weights: float) -> ndarray:
     """A sum of cosines that is symmetric about the middle."""
+    M = _points(M)
     if M <= 1:
         return _creation.ones(int(M == 1))
     phase = _phase(M, math.ceil(M - 0.5))
@@ -27,30 +39,32 @@ def _cosines(M: float, *weights: float) -> ndarray:
     return result
 
 
-def hanning(M: float) -> ndarray:
+def hanning(M: Any) -> ndarray:
     """Hann's window of M points: a raised cosine that reaches zero."""
     return _cosines(M, 0.5, 0.5)
 
 
-def hamming(M: float) -> ndarray:
+def hamming(M: Any) -> ndarray:
     """Hamming's window of M points: a raised cosine on a pedestal."""
     return _cosines(M, 0.54, 0.46)
 
 
-def blackman(M: float) -> ndarray:
+def blackman(M: Any) -> ndarray:
     """Blackman's window of M points: three terms of cosines."""
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
-def bartlett(M: float) -> ndarray:
+def bartlett(M: Any) -> ndarray:
     """Bartlett's window of M points: a triangle that reaches zero."""
+    M = _points(M)
     if M <= 1:
         return _creation.ones(int(M == 1))
     return 1 - _core.map("absolute", _phase(M, math.ceil(M - 0.5))) / (M - 1)
 
 
-def kaiser(M: float, beta: float) -> ndarray:
+def kaiser(M: Any, beta: Any) -> ndarray:
     """Kaiser's window of M points, by the Bessel function I0."""
+    M, beta = _points(M), _points(beta)
     if M == 1:
         return _creation.ones(1)
     ratio = _phase(M, max(0, math.ceil(M))) / (M - 1)

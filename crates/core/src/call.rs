@@ -232,7 +232,8 @@ pub enum CallOp {
         steps: Dims,
     },
     /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
-    /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32 or float64).
+    /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32, float64,
+    /// int32 or int64, whose sums wrap).
     Correlate {
         /// What lies beyond the edges.
         edge: Edge,

@@ -196,6 +196,8 @@ macro_rules! for_each_fun {
             (LessEqual, "less_equal", 2, All => Bool, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
             (Greater, "greater", 2, All => Bool, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
             (GreaterEqual, "greater_equal", 2, All => Bool, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
+            // (int64, uint64) in either order -> int8: -1, 0 or 1 by the order of the exact values
+            (CompareIntegers, "compare_integers", 2, Int => Special, special)
             (LogicalAnd, "logical_and", 2, Bool => Same, cpu |a, b| a & b, cuda "({0} && {1})")
             (LogicalOr, "logical_or", 2, Bool => Same, cpu |a, b| a | b, cuda "({0} || {1})")
             (LogicalXor, "logical_xor", 2, Bool => Same, cpu |a, b| a ^ b, cuda "({0} != {1})")
@@ -303,6 +305,7 @@ impl Fun {
             Returns::Component => compute.component(),
             Returns::Special => match self {
                 Fun::BitwiseCount => U8,
+                Fun::CompareIntegers => I8,
                 Fun::FrexpExponent => I32,
                 Fun::MakeComplex => {
                     if matches!(compute, F64) {

@@ -389,7 +389,7 @@ pub const NONE: &[(Reason, &[Fun])] = &[
         Fun::Equal, Fun::NotEqual, Fun::Less, Fun::LessEqual, Fun::Greater, Fun::GreaterEqual, Fun::LogicalAnd,
         Fun::LogicalOr, Fun::LogicalXor, Fun::LogicalNot, Fun::Isnan, Fun::Isinf, Fun::Isfinite, Fun::Signbit,
         Fun::BitwiseAnd, Fun::BitwiseOr, Fun::BitwiseXor, Fun::Invert, Fun::LeftShift, Fun::RightShift,
-        Fun::BitwiseCount, Fun::Gcd, Fun::Lcm, Fun::FrexpExponent,
+        Fun::BitwiseCount, Fun::CompareIntegers, Fun::Gcd, Fun::Lcm, Fun::FrexpExponent,
     ]),
     (Reason::Random, &[
         Fun::RandomBits32, Fun::RandomBits64, Fun::RandomUnit32, Fun::RandomUnit64, Fun::RandomNormal32,

@@ -195,7 +195,7 @@ impl Routine {
                     && origin.len() == a.ndim()
                     && out.shape == a.shape
                     && out.dtype == w.dtype
-                    && matches!(w.dtype, DType::F32 | DType::F64)
+                    && correlate::known(w.dtype)
                     && w.shape.iter().all(|&n| n >= 1)
             }
             CallOp::Pad { before, .. } => {

@@ -99,6 +99,11 @@ fn few() -> Vec<Stage> {
             correlate(&[400, 400], &[7, 45], DType::F32, false);
             correlate(&[100_000], &[301], DType::F32, false);
             correlate(&[400, 400], &[61, 1], DType::F32, false);
+            for d in [DType::I32, DType::I64] {
+                correlate(&[100_000], &[30], d, false);
+                correlate(&[100_000], &[301], d, false);
+                correlate(&[100_000], &[5001], d, false);
+            }
         }
         correlate(&[4096, 4096], &[1, 25], DType::F32, false);
         correlate(&[4096, 4096], &[25, 1], DType::F32, false);

@@ -48,6 +48,11 @@ fn specials() -> Vec<Stage> {
         if d.is_int() {
             let v = b.map(Fun::BitwiseCount, &[x]);
             b.store(v);
+            if matches!(d, DType::I64 | DType::U64) {
+                let y = b.load(if d == DType::I64 { DType::U64 } else { DType::I64 });
+                let v = b.map_to(Fun::CompareIntegers, DType::I8, &[x, y]);
+                b.store(v);
+            }
         }
         all.push(generate(&b.kernel, H200, Options { aligned: false, ..Options::default() }));
     }

@@ -45,6 +45,8 @@ enum Feed {
 #[derive(Clone, Debug)]
 struct Rule {
     fun: Fun,
+    /// A comparison with zero that follows the function.
+    then: Option<Fun>,
     /// The node's own, C-contiguous layout.
     out: LayoutRef,
     /// How the result is seen, where that is not as `out`: operands that lie in another order give a result that does.
@@ -92,9 +94,11 @@ impl Memo {
         }
         let key = (fun as u8, forced.map_or(u8::MAX, |d| d as u8), tags);
         let slot = hash(&key) & (SLOTS - 1);
-        // The dtype of a comparison with a Python integer depends on the integer too.
-        let by_value = fun.op().returns == Returns::Bool
-            && operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if !(0..128).contains(i)));
+        // The dtype of a comparison with a Python integer depends on the integer too, and whether there is a loop
+        // depends on whether it fits into 64 bits.
+        let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
+        let large = |i: &i128| !(0..128).contains(i) && (compares || i64::try_from(*i).is_err());
+        let by_value = operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if large(i)));
         let unkept;
         let entry = match &mut self.entries[slot] {
             _ if by_value => {
@@ -133,7 +137,7 @@ impl Memo {
                     return Err(Error::value("Integers to negative integer powers are not allowed."));
                 }
                 (Feed::Const(layout), Operand::Weak(n)) => {
-                    let n = if by_value { beyond_integers(*n, layout.dtype, operands) } else { *n };
+                    let n = if by_value && compares { beyond_integers(*n, layout.dtype, operands) } else { *n };
                     tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
                 (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
@@ -141,17 +145,25 @@ impl Memo {
             };
         }
         let out = tape.push(NodeKind::Map, entry.fun as u8, operands.len() as u8, &entry.out, ins, device);
-        Ok(match &entry.seen {
+        let out = match &entry.seen {
             None => out,
             Some(layout) => out.view(layout.clone()),
-        })
+        };
+        match entry.then {
+            None => Ok(out),
+            Some(then) => {
+                // SAFETY: the caller's; the operand is pending on this tape.
+                unsafe { self.map(tape, device, then, &[Operand::Array(&out), Operand::Weak(Number::Int(0))], None) }
+            }
+        }
     }
 }
 
 /// The dtype that recording `fun` would return.
 pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
     let (fun, operands) = simpler(fun, operands);
-    Ok(Rule::work_out(fun, operands, None)?.out.dtype)
+    let rule = Rule::work_out(fun, operands, None)?;
+    Ok(if rule.then.is_some() { DType::Bool } else { rule.out.dtype })
 }
 
 /// Records a cast to the dtype of `fresh`, a contiguous layout of the array's shape.
@@ -200,11 +212,15 @@ fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
         let fits = match dtype.kind() {
             Kind::Int => i >= -(1i128 << (bits - 1)) && i < 1i128 << (bits - 1),
             Kind::UInt => i >= 0 && i < 1i128 << bits,
+            Kind::Bool => i64::try_from(i).is_ok(),
             _ => true,
         };
         // NumPy's where() wraps integers that do not fit; operators refuse them.
         if !fits && fun != Fun::Where {
-            return Err(Error::overflow(format!("Python integer {i} out of bounds for {}", dtype.name())));
+            return Err(Error::overflow(match dtype {
+                DType::Bool => String::from("Python int too large to convert to C long"),
+                _ => format!("Python integer {i} out of bounds for {}", dtype.name()),
+            }));
         }
     }
     Ok(Scalar::new(number, dtype))
@@ -227,7 +243,14 @@ impl Rule {
                 shape = broadcast_shapes(&shape, a.shape()).ok_or_else(|| mismatch(operands))?;
             }
         }
-        let (fun, wants, result) = types(fun, operands, forced)?;
+        let mut then = None;
+        let (fun, wants, result) = match mixed_integers(fun, operands) {
+            Some(wants) if forced.is_none() => {
+                then = Some(fun);
+                (Fun::CompareIntegers, wants, DType::I8)
+            }
+            _ => types(fun, operands, forced)?,
+        };
         // The order of the axes in memory, outermost first: the operands' own, as NumPy keeps it.
         let order = memory_order(operands, &shape);
         let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
@@ -250,7 +273,7 @@ impl Rule {
         let out = Layout::try_contiguous(result, &ordered)?;
         let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
         let seen = (!in_order).then(|| out.permute(&inverse(&order)));
-        Ok(Rule { fun, out, seen, feeds })
+        Ok(Rule { fun, then, out, seen, feeds })
     }
 }
 
@@ -353,11 +376,20 @@ fn common_inexact(operands: &[Operand]) -> DType {
         });
         match weak {
             Some(Kind::Float | Kind::Complex) if integers => common_dtype(operands),
+            // A Python integer beside truth values alone is an int64, as it is for any operator.
+            Some(Kind::Int) if common_dtype(operands) == DType::I64 => DType::F64,
             Some(kind) => promote_weak(d, kind),
             None => d,
         }
     };
     strong.reduce(promote).map_or_else(|| common_dtype(operands), lifted)
+}
+
+/// A Python integer that is in no array's dtype and beyond 64 bits: an object to NumPy, for which no loop is.
+fn is_object(operands: &[Operand]) -> bool {
+    let beyond = |i: i128| i64::try_from(i).is_err() && u64::try_from(i).is_err();
+    operands.iter().all(|o| matches!(o, Operand::Weak(_)))
+        && operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if beyond(*i)))
 }
 
 /// The function to record, the dtype each operand is brought to, and the result's.
@@ -398,6 +430,13 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
         _ => {
             let class = fun.op().class;
             let by_float = matches!(class, Class::Float | Class::Inexact);
+            if by_float && is_object(operands) {
+                return Err(Error::type_(format!(
+                    "ufunc '{}' not supported for the input types: a Python integer beyond 64 bits is an object; use a \
+                     float",
+                    fun.op().name
+                )));
+            }
             let d = forced.unwrap_or_else(|| if by_float { common_inexact(operands) } else { common_dtype(operands) });
             if d == DType::Bool {
                 if matches!(fun, Fun::Positive | Fun::Sign | Fun::Gcd | Fun::Lcm) {
@@ -420,10 +459,29 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
             }
             let compute = class.compute(d).ok_or_else(|| no_loop(d))?;
             // Weak integers too large for a comparison's dtype compare in a wider one, as in NumPy 2.
-            let compute = if fun.result(compute) == DType::Bool { wide_enough(compute, operands) } else { compute };
+            let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
+            let compute = if compares { wide_enough(compute, operands) } else { compute };
             (fun, [compute; 3], fun.result(compute))
         }
     })
+}
+
+/// The dtypes in which signed integers are compared with uint64: no integer dtype holds both, and float64 rounds.
+fn mixed_integers(fun: Fun, operands: &[Operand]) -> Option<[DType; 3]> {
+    use Fun::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    if !matches!(fun, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual) {
+        return None;
+    }
+    let dtype = |o: &Operand| match o {
+        Operand::Array(a) => Some(a.dtype()),
+        Operand::Typed(_, d) => Some(*d),
+        Operand::Weak(_) => None,
+    };
+    match (dtype(&operands[0])?, dtype(&operands[1])?) {
+        (a, DType::U64) if a.kind() == Kind::Int => Some([DType::I64, DType::U64, DType::Bool]),
+        (DType::U64, b) if b.kind() == Kind::Int => Some([DType::U64, DType::I64, DType::Bool]),
+        _ => None,
+    }
 }
 
 /// An integer that no integer operand can reach, compared as a float, is as good as infinite: rounding must not make it
@@ -443,6 +501,14 @@ fn beyond_integers(n: Number, dtype: DType, operands: &[Operand]) -> Number {
 }
 
 fn wide_enough(compute: DType, operands: &[Operand]) -> DType {
+    let truth = |o: &Operand| match o {
+        Operand::Array(a) => a.dtype() == DType::Bool,
+        Operand::Typed(_, d) => *d == DType::Bool,
+        Operand::Weak(_) => true,
+    };
+    if operands.iter().all(truth) && !operands.iter().all(|o| matches!(o, Operand::Weak(_))) {
+        return compute; // beside truth values alone a Python integer must be an int64
+    }
     operands.iter().fold(compute, |d, o| match o {
         Operand::Weak(n @ Number::Int(_)) if checked(Fun::Equal, *n, d).is_err() => {
             if checked(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }

@@ -463,9 +463,9 @@ pub(crate) fn correlate(
     origin: Vec<i64>,
 ) -> PyResult<PyArray> {
     let dtype = weights.0.dtype();
-    if a.0.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64) {
+    if a.0.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
         return Err(PyTypeError::new_err(format!(
-            "[correlate] needs float32 or float64 for both operands, not {} and {}",
+            "[correlate] needs float32, float64, int32 or int64 for both operands, not {} and {}",
             a.0.dtype().name(),
             dtype.name()
         )));

@@ -32,6 +32,11 @@ pub(super) trait Fold<E: Copy>: 'static {
     fn push(acc: Self::Acc, e: E, index: i64) -> Self::Acc;
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     fn finish(acc: Self::Acc) -> Self::Out;
+    /// The fold of one element alone. `empty` need not be an identity of every element: 0 + -0 is 0.
+    #[inline(always)]
+    fn single(e: E) -> Self::Acc {
+        Self::push(Self::empty(), e, 0)
+    }
     /// An index `i` counted in tiles of `per` rows becomes `i·per + row`.
     #[inline(always)]
     fn relabel(acc: Self::Acc, _per: i64, _row: i64) -> Self::Acc {
@@ -356,6 +361,10 @@ macro_rules! wide_fold {
             #[inline(always)]
             fn push(acc: E::Wide, e: E, _index: i64) -> E::Wide {
                 E::$op(acc, e.widen())
+            }
+            #[inline(always)]
+            fn single(e: E) -> E::Wide {
+                e.widen()
             }
             #[inline(always)]
             fn merge(a: E::Wide, b: E::Wide) -> E::Wide {

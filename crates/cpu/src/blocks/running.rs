@@ -39,13 +39,16 @@ impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
         // SAFETY: by the contract of `ScanArgs`.
         unsafe {
             if a.carry {
-                let carry = F::push(F::empty(), *(a.from as *const E), 0);
+                let carry = F::single(*(a.from as *const E));
                 for i in 0..a.n {
                     *at.add(i) = F::finish(F::push(carry, *at.add(i), 0));
                 }
             } else if a.columns == 1 {
-                let mut acc = F::empty();
-                for i in 0..a.n {
+                if a.n == 0 {
+                    return;
+                }
+                let mut acc = F::single(*at);
+                for i in 1..a.n {
                     acc = F::push(acc, *at.add(i * a.pitch), 0);
                     *at.add(i * a.pitch) = F::finish(acc);
                 }
@@ -54,7 +57,7 @@ impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
                     let above = std::slice::from_raw_parts(at.add((i - 1) * a.pitch), a.columns);
                     let row = std::slice::from_raw_parts_mut(at.add(i * a.pitch), a.columns);
                     for (e, &before) in row.iter_mut().zip(above) {
-                        *e = F::finish(F::push(F::push(F::empty(), before, 0), *e, 0));
+                        *e = F::finish(F::push(F::single(before), *e, 0));
                     }
                 }
             }

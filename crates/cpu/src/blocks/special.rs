@@ -20,6 +20,8 @@ pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn>
         (Fun::Cast, &[from]) => cast_from::<S>(from, out),
         (Fun::Bitcast, &[from]) if from.size() == out.size() => Some(copy::<S>(out)),
         (Fun::BitwiseCount, &[d]) if out == DType::U8 => count::<S>(d),
+        (Fun::CompareIntegers, &[DType::I64, DType::U64]) => Some(S::entry::<Map2Mixed<Compare<i64, u64>>>()),
+        (Fun::CompareIntegers, &[DType::U64, DType::I64]) => Some(S::entry::<Map2Mixed<Compare<u64, i64>>>()),
         (Fun::MakeComplex, &[a, b]) if a == b => make_complex::<S>(a, out),
         (Fun::Ldexp, &[a, DType::I32]) if a == out => ldexp::<S>(a),
         (Fun::FrexpExponent, &[a]) if out == DType::I32 => exponent::<S>(a),
@@ -226,6 +228,30 @@ macro_rules! count {
 }
 count!(I8 i8 unsigned_abs; I16 i16 unsigned_abs; I32 i32 unsigned_abs; I64 i64 unsigned_abs;
     U8 u8; U16 u16; U32 u32; U64 u64;);
+
+/// The order of the exact values of a signed and an unsigned integer: no 64-bit type holds both.
+struct Compare<A, B>(PhantomData<(A, B)>);
+
+impl Mixed for Compare<i64, u64> {
+    type A = i64;
+    type B = u64;
+    type Out = i8;
+    #[inline(always)]
+    fn call(a: i64, b: u64) -> i8 {
+        let unsigned = a as u64;
+        if a < 0 { -1 } else { (unsigned > b) as i8 - (unsigned < b) as i8 }
+    }
+}
+
+impl Mixed for Compare<u64, i64> {
+    type A = u64;
+    type B = i64;
+    type Out = i8;
+    #[inline(always)]
+    fn call(a: u64, b: i64) -> i8 {
+        -Compare::<i64, u64>::call(b, a)
+    }
+}
 
 struct Pair<F, C>(PhantomData<(F, C)>);
 

@@ -117,11 +117,61 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Body f
     }
 }
 
+/// The same for integers, whose sums wrap.
+struct Wrapping<T>(PhantomData<T>);
+
+macro_rules! wrapping {
+    ($($t:ty)*) => {$(
+        impl Body for Wrapping<$t> {
+            type Args = BandArgs;
+
+            #[inline(always)]
+            unsafe fn run(a: &BandArgs) {
+                const N: usize = 32;
+                for (row, col) in (0..a.rows).flat_map(|row| (0..a.cols).step_by(N).map(move |col| (row, col))) {
+                    let mut acc = [0 as $t; N];
+                    // SAFETY: taps and scratch rows are there, with slack of more than `N` elements; only wanted
+                    // outputs are written.
+                    unsafe {
+                        for y in 0..a.kh {
+                            let input = (a.input as *const $t).add((row + y) * a.pitch + col);
+                            let weights = (a.weights as *const $t).add((y + ROWS - 1) * a.kw);
+                            for x in 0..a.kw {
+                                let (w, from) = (*weights.add(x), input.add(x));
+                                for (l, acc) in acc.iter_mut().enumerate() {
+                                    *acc = acc.wrapping_add(w.wrapping_mul(*from.add(l)));
+                                }
+                            }
+                        }
+                        let out = (a.out as *mut $t).add(row * a.out_pitch + col);
+                        for (l, &v) in acc[..N.min(a.cols - col)].iter().enumerate() {
+                            let before = if a.add { *out.add(l) } else { 0 };
+                            *out.add(l) = before.wrapping_add(v);
+                        }
+                    }
+                }
+            }
+        }
+    )*};
+}
+wrapping!(i32 i64);
+
+/// Is there a routine for this dtype?
+pub(crate) fn known(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64)
+}
+
 fn entry(dtype: DType) -> Entry<BandArgs> {
     match (isa::level(), dtype) {
         (Level::V1, DType::F32) => V1::entry::<Band<V1, f32>>(),
         (Level::V3, DType::F32) => V3::entry::<Band<V3, f32>>(),
         (Level::V4, DType::F32) => V4::entry::<Band<V4, f32>>(),
+        (Level::V1, DType::I32) => V1::entry::<Wrapping<i32>>(),
+        (Level::V3, DType::I32) => V3::entry::<Wrapping<i32>>(),
+        (Level::V4, DType::I32) => V4::entry::<Wrapping<i32>>(),
+        (Level::V1, DType::I64) => V1::entry::<Wrapping<i64>>(),
+        (Level::V3, DType::I64) => V3::entry::<Wrapping<i64>>(),
+        (Level::V4, DType::I64) => V4::entry::<Wrapping<i64>>(),
         (Level::V1, _) => V1::entry::<Band<V1, f64>>(),
         (Level::V3, _) => V3::entry::<Band<V3, f64>>(),
         (Level::V4, _) => V4::entry::<Band<V4, f64>>(),
@@ -164,6 +214,8 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     let f = entry(dtype);
     let fill = match dtype {
         DType::F32 => (constant as f32).to_bits().to_le_bytes().to_vec(),
+        DType::I32 => (constant as i32).to_le_bytes().to_vec(),
+        DType::I64 => (constant as i64).to_le_bytes().to_vec(),
         _ => constant.to_bits().to_le_bytes().to_vec(),
     };
     let (input, spread, out) = (Ptr(input.ptr()), Ptr(spread.as_ptr()), Ptr(out.origin()));

@@ -342,6 +342,7 @@ pub(crate) fn map_expression(fun: Fun, to: DType, first: DType, args: &[String])
         Fun::Ldexp => format!("ldexp_({}, cast<int64>({}))", a(0), a(1)),
         Fun::FrexpExponent => format!("frexp_exponent({})", a(0)),
         Fun::BitwiseCount => format!("bitwise_count({})", a(0)),
+        Fun::CompareIntegers => format!("compare_integers({}, {})", a(0), a(1)),
         Fun::MakeComplex => {
             let part = ctype(to.component());
             format!("{c}{{cast<{part}>({}), cast<{part}>({})}}", a(0), a(1))

@@ -130,6 +130,11 @@ template <class T> DEV bool less_equal(T a, T b) {
     else if constexpr (cplx<T>) return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im <= b.im);
     else return a <= b;
 }
+// -1, 0 or 1 by the order of the exact values.
+DEV int8 compare_integers(int64 a, uint64 b) {
+    return a < 0 ? (int8)-1 : (int8)((int)((uint64)a > b) - (int)((uint64)a < b));
+}
+DEV int8 compare_integers(uint64 a, int64 b) { return (int8)-compare_integers(b, a); }
 // A NaN wins, the first of two.
 template <class T> DEV T maximum(T a, T b) { return less_equal(b, a) || isnan_(a) ? a : b; }
 template <class T> DEV T minimum(T a, T b) { return less_equal(a, b) || isnan_(a) ? a : b; }

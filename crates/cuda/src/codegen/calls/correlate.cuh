@@ -2,6 +2,7 @@
 // do not depend on how the work is cut: with MORE a kernel goes on with the sums that an earlier one left in y.
 DEV float more(float s, float w, float x) { return __fmaf_rn(w, x, s); }
 DEV double more(double s, double w, double x) { return __fma_rn(w, x, s); }
+template <class T> DEV T more(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
 template <int n> struct number { static constexpr int value = n; };
 template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constant) {
     int64 j = at_edge<E>(i, n);

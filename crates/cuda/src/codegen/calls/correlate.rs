@@ -45,7 +45,7 @@ impl Correlation {
 pub(super) fn correlate(call: &Call, (edge, constant): (Edge, u64), origin: &Dims, made: &mut Made) -> Option<()> {
     let out = &call.out.1;
     let d = out.dtype;
-    if !matches!(d, DType::F32 | DType::F64) {
+    if !matches!(d, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
         return None;
     }
     let (shape, window) = (&out.shape, &call.ins[1].1.shape);
