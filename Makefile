@@ -182,7 +182,8 @@ test-clients: $(CLIENTS_READY)
 
 # The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a
 # connection only what is there already is run; CUPY=/path, NUMBA_CUDA=/path and PYCUDA=/path name other copies.
-PEERS := cupy:cupy/cupy@6b6d9563c4f7410cd1866a11b2f71a60dd45a68c
+PEERS := cupy:cupy/cupy@6b6d9563c4f7410cd1866a11b2f71a60dd45a68c numba_cuda:NVIDIA/numba-cuda@v0.30.4 \
+         pycuda:inducer/pycuda@19bed9035edb9990b2928e297125d8e9d470130b
 build/peers/%/.git:
 	@pinned='$(filter $*:%,$(PEERS))'; from=$${pinned#*:}; mkdir -p build/peers/$*; cd build/peers/$*; \
 	git init --quiet . && git fetch --quiet --depth 1 https://github.com/$${from%@*} $${from#*@} && \

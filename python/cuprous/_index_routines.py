@@ -393,6 +393,9 @@ class _Grid:
 def _line(s: slice) -> ndarray:
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     if isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c":
+        if any(isinstance(x, ndarray) and x.ndim for x in (start, s.stop)):  # bounds broadcast with the points
+            count = int(abs(step))
+            return _creation.arange(count) * ((s.stop - start) / max(1, count - 1)) + start
         return _creation.linspace(start, s.stop, int(abs(step)))
     return _creation.arange(start, s.stop, step)
 

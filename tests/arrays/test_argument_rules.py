@@ -26,6 +26,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "more elements than int64 counts": lambda xp: xp.ravel_multi_index(([0], [0]), (2**32, 2**32)),
     "more elements than int64 counts, back": lambda xp: xp.unravel_index(1, (2**32 - 1, 2**31 + 1)),
     "grid of a NumPy number's steps": lambda xp: xp.mgrid[0.1 : 0.3 : np.complex64(3j),].shape,
+    "grid between columns": lambda xp: xp.mgrid[xp.zeros((10, 1)) : xp.ones((10, 1)) : 10j],
     "row of a NumPy number's steps": lambda xp: xp.r_[0 : 36 : np.complex64(100j)],
     "concatenate into another rank": lambda xp: xp.concatenate([xp.ones(2)] * 2, out=xp.zeros((1, 4))),
     "concatenate into another shape": lambda xp: xp.concatenate([xp.ones(1)], out=xp.zeros(4)),

@@ -14,7 +14,7 @@ from typing import Any
 from tests.peers.suites import Suite
 
 #: Seconds without a finished test after which the running one counts as hanging.
-PATIENCE = 120
+PATIENCE = 300
 PYTEST = """-m pytest -p tests.peers.plugin -p no:cacheprovider -p no:xdist --import-mode=importlib
     -o addopts= -o xfail_strict=true -W ignore --tb=native --assert=plain -q -q --continue-on-collection-errors"""
 
