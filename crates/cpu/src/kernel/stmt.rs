@@ -11,7 +11,9 @@ use super::host::offset;
 use super::values::register;
 
 /// Turns of constant loops, one in the other, for which nobody looks whether the launch is to stop.
-const SHORT: i64 = 1 << 12;
+const SHORT: i64 = 1 << 16;
+/// Turns of a counting loop between two such looks, as a power of two.
+const CHUNK: i64 = 8;
 
 /// How often a counting loop is gone through, where that is known.
 fn trips(start: &Expr, stop: &Expr, step: &Expr) -> Option<i64> {
@@ -118,14 +120,39 @@ impl Body<'_, '_, '_> {
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
         let (next, end) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(head);
-        let at = self.get(var)[0];
         let (less, more) = if unsigned {
             (IntCC::UnsignedLessThan, IntCC::UnsignedGreaterThan)
         } else {
             (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
         };
+        if trips.is_none_or(|n| n > SHORT) && known.is_some_and(|n| n > 0) {
+            // Parts of so many turns, and a look between them.
+            let (outer, part) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().jump(outer, &[]);
+            self.b.switch_to_block(outer);
+            let at = self.get(var)[0];
+            let goes_on = self.b.ins().icmp(less, at, stop);
+            self.enter(goes_on, part, end);
+            self.b.switch_to_block(part);
+            self.poll();
+            let left = self.b.ins().isub(stop, at);
+            let parts = self.b.ins().ushr_imm_u(left, CHUNK);
+            let last = self.b.ins().icmp(IntCC::UnsignedLessThan, parts, step);
+            let far = self.b.ins().ishl_imm_u(step, CHUNK);
+            let far = self.b.ins().iadd(at, far);
+            let limit = self.b.ins().select(last, stop, far);
+            self.b.ins().jump(head, &[]);
+            self.b.switch_to_block(head);
+            let at = self.get(var)[0];
+            let goes_on = self.b.ins().icmp(less, at, limit);
+            self.enter(goes_on, inside, outer);
+            self.turn([inside, next, end], Some(1 << CHUNK), body)?;
+            self.count_on(var, step, [head, next, end]);
+            return Ok(());
+        }
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let at = self.get(var)[0];
         let goes_on = match known {
             Some(n) => self.b.ins().icmp(if n > 0 { less } else { more }, at, stop),
             None => {
