@@ -139,6 +139,42 @@ def test_debug_finds_divisions_by_zero_and_items_that_are_not_there() -> None:
         item[1, 1](r, 3)
 
 
+def test_debug_finds_variables_that_are_not_assigned() -> None:
+    def sometimes(a, n):
+        for i in range(n):
+            s = a[i] + 1
+            if s > 2:
+                found = i
+        t = 5 if n else 6
+        if n > 1:
+            t = s
+        a[0] = t + (found if n > 2 else 0)
+
+    checked, plain = cuda.jit(debug=True)(sometimes), cuda.jit(sometimes)
+    a = np.array([1.0, 2.0, 3.0])
+    checked[1, 1](a, 3)
+    assert a[0] == 4 + 2
+    for n in (0, 1, 2):
+        a, b = np.zeros(3), np.zeros(3)
+        checked[1, 1](a, n)
+        plain[1, 1](b, n)
+        assert a[0] == b[0] == (6, 5, 1)[n]
+    a = np.zeros(3)
+    message = r"cannot access local variable 'found' where it is not associated with a value"
+    with pytest.raises(UnboundLocalError, match=message):
+        checked[1, 1](a, 3)
+    plain[1, 1](a, 3)
+    assert a[0] == 1  # 0 in its place
+
+    @cuda.jit
+    def never(a):
+        a[0] = missing  # noqa: F821
+        missing = 1  # noqa: F841
+
+    with pytest.raises(cuda.errors.TypingError, match=r"missing.* is used before it is assigned"):
+        never[1, 1](np.zeros(1))
+
+
 def test_kernels_that_raise_nothing_have_no_record() -> None:
     @cuda.jit("void(float64[::1])")
     def plain(a):

@@ -38,6 +38,8 @@ pub enum FaultKind {
     Zero,
     /// An index beyond the items of a tuple.
     Item,
+    /// A variable that no assignment reached.
+    Unassigned(String),
     /// An index beyond an axis; the values are the indices, then the extents.
     Index(String),
 }
@@ -49,7 +51,7 @@ pub struct Checks {
     pub report: bool,
     /// Indices of arrays are compared with the extents.
     pub bounds: bool,
-    /// Divisors, and indices of tuples.
+    /// Divisors, indices of tuples, and variables that may not be assigned.
     pub values: bool,
     /// A division by zero with `/`.
     pub quotients: bool,
@@ -63,6 +65,7 @@ impl Fault {
             FaultKind::Assert(_) => "AssertionError",
             FaultKind::Value(_) => "ValueError",
             FaultKind::Zero => "ZeroDivisionError",
+            FaultKind::Unassigned(_) => "UnboundLocalError",
             FaultKind::Item | FaultKind::Index(_) => "IndexError",
         }
     }
@@ -73,6 +76,9 @@ impl Fault {
             FaultKind::Raise(_, message) | FaultKind::Assert(message) | FaultKind::Value(message) => message.clone(),
             FaultKind::Zero => "division by zero".into(),
             FaultKind::Item => "tuple index out of range".into(),
+            FaultKind::Unassigned(name) => {
+                format!("cannot access local variable '{name}' where it is not associated with a value")
+            }
             FaultKind::Index(array) => {
                 let n = record[VALUES - 1].clamp(0, (WORDS - VALUES) as i64) as usize / 2;
                 let (at, shape) = record[VALUES..VALUES + 2 * n].split_at(n);

@@ -16,12 +16,33 @@ pub struct Webs {
     pub private: Vec<bool>,
     /// How many assignments each web has.
     pub assignments: Vec<u32>,
+    /// Whether each occurrence, by [`Name::id`], is a use to which some path leads without an assignment.
+    maybe_unassigned: Vec<bool>,
 }
+
+/// In place of an assignment: none.
+const UNASSIGNED: u32 = u32::MAX;
 
 impl Webs {
     /// The web of an occurrence.
     pub fn of(&self, name: &Name) -> Option<usize> {
         self.of.get(name.id as usize).copied().flatten()
+    }
+
+    /// Returns true if an occurrence is a use to which some path leads without an assignment.
+    pub fn maybe_unassigned(&self, name: &Name) -> bool {
+        self.maybe_unassigned.get(name.id as usize).copied().unwrap_or(false)
+    }
+
+    /// For each web, whether it has such uses.
+    pub fn tracked(&self) -> Vec<bool> {
+        let mut tracked = vec![false; self.names.len()];
+        for (web, maybe) in self.of.iter().zip(&self.maybe_unassigned) {
+            if let (Some(web), true) = (*web, *maybe) {
+                tracked[web] = true;
+            }
+        }
+        tracked
     }
 }
 
@@ -32,6 +53,7 @@ struct Walk {
     /// Union-find over occurrences.
     parent: Vec<u32>,
     used: Vec<bool>,
+    maybe_unassigned: Vec<bool>,
     /// For assignments: 0 for a plain one, else the loop whose counter it is.
     counter_of: Vec<usize>,
     defined: Vec<bool>,
@@ -48,19 +70,20 @@ pub fn webs(function: &Function) -> Webs {
     let mut walk = Walk {
         parent: (0..n as u32).collect(),
         used: vec![false; n],
+        maybe_unassigned: vec![false; n],
         counter_of: vec![0; n],
         defined: vec![false; n],
         uses: Vec::new(),
         loops: Vec::new(),
         exits: Vec::new(),
     };
-    let mut reach = Reach::new();
     let mut names = vec![String::new(); n];
+    collect(function, &mut names);
+    let mut reach: Reach = names.iter().map(|text| (text.clone(), BTreeSet::from([UNASSIGNED]))).collect();
     for param in &function.params {
         walk.define(&param.name, 0, &mut reach);
     }
     walk.block(&function.body, &mut reach);
-    collect(function, &mut names);
     walk.finish(&names)
 }
 
@@ -174,9 +197,14 @@ impl Walk {
 
     fn use_name(&mut self, name: &Name, reach: &Reach) {
         let Some(defs) = reach.get(&name.text) else { return };
+        let unassigned = defs.contains(&UNASSIGNED);
+        if defs.len() == usize::from(unassigned) {
+            return;
+        }
         self.used[name.id as usize] = true;
+        self.maybe_unassigned[name.id as usize] |= unassigned;
         self.uses.push((name.id, self.loops.clone()));
-        for &def in defs {
+        for &def in defs.iter().filter(|def| **def != UNASSIGNED) {
             let (a, b) = (self.root(name.id), self.root(def));
             self.parent[a.max(b) as usize] = a.min(b);
         }
@@ -293,7 +321,9 @@ impl Walk {
     fn finish(mut self, texts: &[String]) -> Webs {
         let n = self.parent.len();
         let mut web_of_root: HashMap<u32, usize> = HashMap::new();
-        let mut result = Webs { of: vec![None; n], names: Vec::new(), private: Vec::new(), assignments: Vec::new() };
+        let maybe_unassigned = std::mem::take(&mut self.maybe_unassigned);
+        let (names, private, assignments) = (Vec::new(), Vec::new(), Vec::new());
+        let mut result = Webs { of: vec![None; n], names, private, assignments, maybe_unassigned };
         let mut counters: Vec<Option<usize>> = Vec::new();
         for id in 0..n as u32 {
             if !self.used[id as usize] && !self.defined[id as usize] {
@@ -374,6 +404,28 @@ mod tests {
         assert_eq!(of(4), of(6));
         assert_eq!(of(6), of(7));
         assert_eq!(of(2), of(8));
+    }
+
+    #[test]
+    fn a_use_that_a_path_reaches_without_an_assignment_is_known() {
+        // def f(n): if n: x = 1; (return) else: x = 2; y = x; (if n: z = 1); y = z
+        let branch = |target, leaves: bool| {
+            let leave = leaves.then(|| stmt(StmtKind::Return(None)));
+            std::iter::once(assign(load("x", target), one())).chain(leave).collect::<Vec<_>>()
+        };
+        let body = vec![
+            stmt(StmtKind::If { test: load("n", 1), body: branch(2, false), orelse: branch(3, false) }),
+            assign(load("y", 4), load("x", 5)),
+            stmt(StmtKind::If { test: load("n", 6), body: vec![assign(load("z", 7), one())], orelse: Vec::new() }),
+            assign(load("y", 8), load("z", 9)),
+            stmt(StmtKind::Expr(load("w", 10))),
+        ];
+        let params = vec![Param { name: name("n", 0), default: None }];
+        let webs = webs(&Function { params, body, names: 11, ..Function::default() });
+        let maybe = |id| webs.maybe_unassigned(&name("", id));
+        assert!(!maybe(5) && maybe(9) && !maybe(6));
+        assert_eq!(webs.of(&name("", 10)), None);
+        assert_eq!(webs.tracked().iter().filter(|t| **t).count(), 1);
     }
 
     #[test]

@@ -108,7 +108,7 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
         body = [ast.Expr(ast.Lambda(args, node.body))]
     else:
         body = [_definition(node.name, args, node.body)]  # type: ignore[attr-defined]
-    owner = function.__qualname__.split(".")[-2:-1]
+    owner = getattr(code, "co_qualname", function.__qualname__).split(".")[-2:-1]
     if owner and owner[0].isidentifier():
         # Names such as __x have the class's in front.
         around_class = ast.ClassDef(name=owner[0], bases=[], keywords=[], body=body, decorator_list=[])

@@ -8,6 +8,7 @@ use cuprous_core::{DType, Fun};
 use super::{Arg, Bound, Compiler};
 use crate::ast::{self, Name, Pos, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
+use crate::fault::FaultKind;
 use crate::ir::{self, Expr, Kind, StmtKind, Var, VarId};
 use crate::rules;
 use crate::types::{ArrayTy, BOOL, Order, Ty};
@@ -47,6 +48,8 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) vars: Vec<Var>,
     /// The variable of each web.
     var_of: Vec<VarId>,
+    /// For webs that some path may not assign, where that is looked for: whether they have been.
+    assigned: Vec<Option<VarId>>,
     /// Numbers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
     known: Vec<Option<Value>>,
     pub(super) arrays: Vec<ir::LocalArray>,
@@ -77,6 +80,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             bounds,
             vars: Vec::new(),
             var_of: Vec::new(),
+            assigned: Vec::new(),
             known: vec![None; webs.names.len()],
             arrays: Vec::new(),
             blocks: vec![Vec::new()],
@@ -132,6 +136,15 @@ impl<'c, 'a> Walk<'c, 'a> {
             };
             self.var_of.push(self.vars.len());
             self.vars.push(Var { name: self.webs.names[web].clone(), ty });
+        }
+        let tracks = self.compiler.checks.values;
+        self.assigned = vec![None; self.webs.names.len()];
+        for (web, tracked) in self.webs.tracked().into_iter().enumerate().filter(|_| tracks) {
+            if tracked {
+                let flag = self.variable("assigned", BOOL);
+                self.assigned[web] = Some(flag);
+                self.push(StmtKind::Assign(flag, Expr::bool(false)));
+            }
         }
         for (k, (param, arg)) in function.params.iter().zip(args).enumerate() {
             let Some(web) = self.webs.of(&param.name) else { continue };
@@ -261,8 +274,23 @@ impl<'c, 'a> Walk<'c, 'a> {
                 self.unset.get_or_insert_with(|| (name.text.clone(), self.pos));
                 Thing::Expr(Expr::unknown())
             }
-            Bound::Ty(ty) => Thing::Expr(Expr::new(ty.clone(), Kind::Var(self.var_of[web]))),
+            Bound::Ty(ty) => {
+                let value = Expr::new(ty.clone(), Kind::Var(self.var_of[web]));
+                if let (Some(flag), true) = (self.assigned[web], self.webs.maybe_unassigned(name)) {
+                    let flag = Expr::new(BOOL, Kind::Var(flag));
+                    let missing = Expr::new(BOOL, Kind::Not(Box::new(flag)));
+                    self.raise_if(missing, FaultKind::Unassigned(name.text.clone()), Vec::new())?;
+                }
+                Thing::Expr(value)
+            }
         })
+    }
+
+    /// Notes that a web has a value from here on.
+    fn note_assigned(&mut self, web: usize) {
+        if let Some(flag) = self.assigned[web] {
+            self.push(StmtKind::Assign(flag, Expr::bool(true)));
+        }
     }
 
     /// Assigns to a web.
@@ -290,6 +318,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.vars[var].ty = ty.clone();
         let value = self.cast(value, &ty)?;
         self.push(StmtKind::Assign(var, value));
+        self.note_assigned(web);
         Ok(())
     }
 
@@ -300,6 +329,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         (self.bounds[web], self.var_of[web]) = (Bound::Ty(value.ty.clone()), var);
         self.known[web] = None;
         self.push(StmtKind::Assign(var, value));
+        self.note_assigned(web);
     }
 
     /// Makes a web another name for something known.

@@ -131,6 +131,23 @@ pub(super) fn layout_order(layout: &Layout) -> Order {
     }
 }
 
+/// Refuses tuples inside tuples, and so on, beyond what their types are written down for.
+fn check_nesting<'py>(tuple: &Bound<'py, PyTuple>) -> PyResult<()> {
+    const MOST: usize = 100;
+    let mut level = vec![tuple.clone()];
+    for _ in 0..MOST {
+        let mut inner: Vec<Bound<'py, PyTuple>> = Vec::new();
+        for items in &level {
+            inner.extend(items.iter().filter_map(|item| item.cast_into::<PyTuple>().ok()));
+        }
+        level = inner;
+        if level.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(PyTypeError::new_err(format!("an argument of a kernel is a tuple nested more than {MOST} deep")))
+}
+
 impl<'py> Arg<'py> {
     /// The argument that a Python object is; its type goes to the end of the key.
     #[inline]
@@ -165,6 +182,7 @@ impl<'py> Arg<'py> {
             return Ok(Arg::None);
         }
         if let Ok(items) = object.cast::<PyTuple>() {
+            check_nesting(items)?;
             key.push(TUPLE | items.len() as u32);
             let names = field_names(object)?;
             names_key(&names, key);

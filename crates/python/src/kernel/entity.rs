@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use cuprous_core::DType;
+use cuprous_core::scalar::Number;
 use cuprous_kernel::Ty;
 use cuprous_kernel::ast::{ConstArray, Value};
+use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 
 use super::args::field_names;
-use super::parse::Translation;
+use super::parse::{MAX_DEPTH, Translation};
 use crate::array::PyArray;
 use crate::{devices, numpy, operand};
 
@@ -20,6 +22,17 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         Some(operand::Value::Typed(n, d)) => Some(Value::Typed(n, d)),
         _ => None,
     })
+}
+
+/// Returns true for what an integer of 64 bits holds, with a sign or without.
+pub(super) fn fits(n: i128) -> bool {
+    i64::try_from(n).is_ok() || u64::try_from(n).is_ok()
+}
+
+/// An integer that no kernel can hold.
+fn too_long(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let bits: u64 = object.call_method0("bit_length")?.extract()?;
+    Ok(Value::Other(format!("an integer of {bits} bits, which is too large for 64,")))
 }
 
 impl<'py> Translation<'py> {
@@ -39,8 +52,12 @@ impl<'py> Translation<'py> {
             || object.is_instance_of::<PyInt>()
             || object.is_instance_of::<PyFloat>()
             || object.is_instance_of::<PyComplex>();
-        if is_number && let Some(value) = number(object)? {
-            return Ok(value);
+        if is_number {
+            return Ok(match number(object)? {
+                Some(Value::Number(Number::Int(n))) if !fits(n) => too_long(object)?,
+                Some(value) => value,
+                None => too_long(object)?,
+            });
         }
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Value::Str(text.to_str()?.to_owned()));
@@ -49,7 +66,12 @@ impl<'py> Translation<'py> {
             return Ok(Value::Str(text.as_bytes().iter().map(|&b| char::from(b)).collect()));
         }
         if let Ok(items) = object.cast::<PyTuple>() {
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return Err(PyRecursionError::new_err("a tuple that the kernel uses is nested too deeply"));
+            }
             let values = items.iter().map(|item| self.value(&item)).collect::<PyResult<Vec<_>>>()?;
+            self.depth -= 1;
             return Ok(Value::Tuple(values, field_names(object)?));
         }
         if let Ok(name) = object.getattr("_kernel_name") {

@@ -1,5 +1,7 @@
 //! Expressions and calls.
 
+use cuprous_core::scalar::Number;
+
 use super::*;
 
 impl<'py> Translation<'py> {
@@ -19,6 +21,14 @@ impl<'py> Translation<'py> {
 
     fn expr_kind(&mut self, node: &Node<'py>, scope: &mut Scope<'py>) -> PyResult<ExprKind> {
         let name = kind(node)?;
+        if matches!(name.as_str(), "BinOp" | "UnaryOp")
+            && let Some(n) = literals::integer(node)?
+        {
+            return Ok(ExprKind::Value(match n {
+                Ok(n) => Value::Number(Number::Int(n)),
+                Err(_) => Value::Other(format!("{}, an integer of more than 64 bits,", unparse(node)?)),
+            }));
+        }
         let boxed = |this: &mut Self, field: &str, scope: &mut Scope<'py>| this.field(node, field, scope).map(Box::new);
         Ok(match name.as_str() {
             "Constant" => {

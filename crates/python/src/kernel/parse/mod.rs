@@ -2,6 +2,7 @@
 //! here, in closures, globals and builtins.
 
 mod expressions;
+mod literals;
 mod outside;
 mod statements;
 
@@ -20,7 +21,7 @@ use super::names::{binary, comparison, lookup, text_of, unparse};
 pub(super) type Node<'py> = Bound<'py, PyAny>;
 
 /// Nesting of Python's nodes.
-const MAX_DEPTH: usize = 500;
+pub(super) const MAX_DEPTH: usize = 500;
 
 /// A kernel and the functions it reaches, as they are translated.
 pub(super) struct Translation<'py> {
@@ -33,7 +34,7 @@ pub(super) struct Translation<'py> {
     classes: Vec<Node<'py>>,
     /// Arrays of devices that functions use from outside, with their names as parameters: see [`captured_name`].
     arrays: Vec<(String, Node<'py>)>,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 /// A function being translated.
