@@ -147,7 +147,7 @@ pub fn parse_in(text: &str, kind: Kind, unit: &str) -> Result<f64> {
 }
 
 fn read(text: &str, kind: Kind, given: Option<&str>) -> Result<f64> {
-    let plain = text.trim().replace('µ', "u").replace('μ', "u");
+    let plain = text.trim().replace(['µ', 'μ'], "u");
     let unit = kind.units().first().copied().unwrap_or_default();
     let shown = given.map_or_else(|| format!("{}{unit}", kind.usual()), str::to_owned);
     let wrong = |why: String| Err(Error::value(format!("{text:?} is not understood: {why}")));

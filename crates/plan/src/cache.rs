@@ -440,9 +440,11 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
     let mut late = vec![false; program.buffers.len()];
     program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
     for (info, late) in program.buffers.iter().zip(late) {
-        // SAFETY: the engine's lock is held, and the program does not go on.
         match info.place {
-            Place::Leaf(slot) if late => unsafe { tape.leaves[slot as usize].lose() },
+            Place::Leaf(slot) if late => {
+                // SAFETY: the engine's lock is held, and the program does not go on.
+                unsafe { tape.leaves[slot as usize].lose() }
+            }
             Place::Output(k) if !late => {
                 if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
                     // SAFETY: as above.
