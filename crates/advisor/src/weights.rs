@@ -10,7 +10,7 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
     (&["positive", "real", "imag", "conjugate", "make_complex", "cast", "bitcast"], 1.0, Vector),
     (&["add", "subtract", "multiply", "negative", "absolute", "fabs", "square", "maximum", "minimum"], 1.0, Vector),
     (&["fmax", "fmin", "sign", "copysign", "where", "heaviside", "rint", "floor", "ceil", "trunc"], 1.0, Vector),
-    (&["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"], 1.0, Vector),
+    (&["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "compare_integers"], 1.0, Vector),
     (&["logical_and", "logical_or", "logical_xor", "logical_not"], 1.0, Vector),
     (&["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"], 1.0, Vector),
     (&["isnan", "isinf", "isfinite", "signbit", "degrees", "radians", "bitwise_count"], 1.0, Vector),
