@@ -174,6 +174,7 @@ CALLS: dict[str, Call] = {
     "casting no, one dtype": lambda xp: xp.less(xp.ones(2), xp.ones(2), casting="no"),
     "abs as float64": lambda xp: xp.abs(xp.ones(2, "c8"), dtype="f8"),
     "abs as float32": lambda xp: xp.abs(xp.ones(2, "c16"), dtype="f4"),
+    "parts of nothing": lambda xp: (xp.zeros((2, 0), "c8").imag, xp.trace(xp.zeros((3, 0, 3), "c8")[::-1])),
     "roll over no axes": lambda xp: xp.roll(xp.arange(3), 1, axis=()),
     "split of 0-d": lambda xp: xp.split(xp.array(3), 0),
     "outer with a number": lambda xp: xp.multiply.outer(xp.ones(2, "i1"), 2),
