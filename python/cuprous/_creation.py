@@ -135,11 +135,12 @@ def asarray(
 ) -> ndarray:  # fmt: skip
     """A device array of anything array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
 
-    What already lives on the device is shared, not copied, unless `copy` is True. `blocking` is accepted for CuPy's
-    sake: a transfer never outlives the call.
+    What already lives on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results are
+    immutable, like NumPy's scalars, so of them it is a copy. `blocking` is accepted for CuPy's sake: a transfer never
+    outlives the call.
     """
     if type(a) is ndarray and dtype is None and order is None and device is None and not copy:
-        return a
+        return array_(a) if a.is_value and copy is None else a
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
 

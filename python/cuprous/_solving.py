@@ -106,7 +106,8 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     elif rtol is not _UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if not a.size:
-        return _core.full((*a.shape[:-2], n, m), 0, name)
+        # As in NumPy, matrices without elements keep the dtype of integers, and no matrices at all do not.
+        return _core.full((*a.shape[:-2], n, m), 0, given.dtype_name if 0 in (m, n) else name)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     inverse = _inverses(s, array(rcond)[..., None] * max_(s, -1, keepdims=True))
     return astype(adjoint(vh) @ (inverse[..., None] * adjoint(u)), name)

@@ -224,3 +224,10 @@ def test_bytes() -> None:
     assert bytes(a) == np.arange(3, dtype="int16").tobytes()
     b = cp.arange(6).reshape(2, 3)
     assert b.tobytes("f") == b.get().tobytes("F")
+
+
+def test_an_array_made_of_a_value_can_be_written() -> None:
+    total = cp.ones(3).sum()
+    array = cp.asarray(total)
+    array[...] += 1
+    assert (float(array), float(total)) == (4.0, 3.0)

@@ -233,7 +233,7 @@ def test_names_that_numpy_does_not_have(name: str) -> None:
 
 
 #: Functions that may be asked about anything.
-ANYTHING = {"isscalar", "iterable", "may_share_memory", "shares_memory", "array_equiv"}
+ANYTHING = {"isscalar", "iterable", "may_share_memory", "shares_memory", "array_equiv", "ndim", "shape", "size"}
 
 
 @pytest.mark.parametrize("name", [name for name in public() if name not in {*ELSEWHERE, *NUMBERS, *ANYTHING}])

@@ -87,7 +87,9 @@ class DeviceDateArray:
         return cuprous.asnumpy(part).view(self.dtype)[()]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        DeviceDateArray(self._counts[key], self.dtype, of=self).copy_to_device(value)
+        # The ellipsis makes a view of a single element too, for writing to it.
+        at = (*key, ...) if isinstance(key, tuple) and ... not in key else key if isinstance(key, tuple) else (key, ...)
+        DeviceDateArray(self._counts[at], self.dtype, of=self).copy_to_device(value)
 
     def __len__(self) -> int:
         return len(self._counts)

@@ -152,7 +152,7 @@ def pseudo_huber(delta: Any, r: Any) -> ndarray:
     a = _map("absolute", r)
     v = a / where(delta == 0.0, 1.0, delta)
     root = _map("hypot", v, 1.0) + 1.0
-    value = where(v < 1.0, a * a / root, delta * a * where(root < _INF, v / root, 1.0))
+    value = where(v < 1.0, a * a / root, delta * a * where(root == _INF, 1.0, v / root))
     return where(delta < 0.0, _INF, where(_map("logical_or", delta == 0.0, r == 0.0), 0.0, value))
 
 
