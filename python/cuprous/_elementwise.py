@@ -32,7 +32,9 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    return _core.map("where", operand(condition), operand(x), operand(y))
+    result = _core.map("where", operand(condition), operand(x), operand(y))
+    # NumPy gives an array, also without axes, where a ufunc gives a scalar.
+    return result if result.ndim else _core.cast(result, result.dtype_name).reshape(())
 
 
 def clip(

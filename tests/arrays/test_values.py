@@ -231,3 +231,9 @@ def test_an_array_made_of_a_value_can_be_written() -> None:
     array = cp.asarray(total)
     array[...] += 1
     assert (float(array), float(total)) == (4.0, 3.0)
+
+
+def test_where_gives_an_array_as_in_numpy() -> None:
+    chosen = cp.where(cp.ones(3).sum() > 0, 1.0, 2.0)
+    chosen[...] = 5
+    assert float(chosen) == 5.0

@@ -51,8 +51,12 @@ def source(code: CodeType) -> list[str] | None:
 def facts(code: CodeType) -> tuple[Any, ...]:
     """Everything by which one function differs from another, apart from where it stands and how methods are called:
     Python calls attributes of names that the same text imports in another way."""
-    listed = [i for i in dis.get_instructions(code) if i.opname != "PUSH_NULL"]
-    index = {i.offset: k for k, i in enumerate(listed)}
+    listed: list[dis.Instruction] = []
+    index = {}
+    for i in dis.get_instructions(code):
+        index[i.offset] = len(listed)  # of what is left out: the instruction behind it, to which a jump goes
+        if i.opname != "PUSH_NULL":
+            listed.append(i)
 
     def argument(i: dis.Instruction) -> Any:
         if i.opcode in dis.hasconst or i.opname == "KW_NAMES":
