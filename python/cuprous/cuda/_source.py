@@ -105,9 +105,10 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
     )  # fmt: skip
     body: list[ast.stmt]
     if isinstance(node, ast.Lambda):
-        body = [ast.Expr(ast.Lambda(args, node.body))]
+        # At its own line: some versions of Python compile a body on another line to other instructions.
+        body = [ast.copy_location(ast.Expr(ast.copy_location(ast.Lambda(args, node.body), node)), node)]
     else:
-        body = [_definition(node.name, args, node.body)]  # type: ignore[attr-defined]
+        body = [ast.copy_location(_definition(node.name, args, node.body), node)]  # type: ignore[attr-defined]
     owner = getattr(code, "co_qualname", function.__qualname__).split(".")[-2:-1]
     if owner and owner[0].isidentifier():
         # Names such as __x have the class's in front.
