@@ -55,7 +55,8 @@ def facts(code: CodeType) -> tuple[Any, ...]:
     index = {}
     for i in dis.get_instructions(code):
         index[i.offset] = len(listed)  # of what is left out: the instruction behind it, to which a jump goes
-        if i.opname != "PUSH_NULL":
+        # Jumps over more code, such as another way of calling, have longer arguments.
+        if i.opname not in ("PUSH_NULL", "EXTENDED_ARG"):
             listed.append(i)
 
     def argument(i: dis.Instruction) -> Any:
