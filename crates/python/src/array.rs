@@ -18,29 +18,30 @@ use crate::{devices, functions, hooks, index, numpy};
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
 ///
 /// The second field is the array whose memory a view shows. The third marks a value: what NumPy gives as a scalar, an
-/// element `a[i]` or the 0-d result of an operation. Nothing writes to it, and `+=` rebinds the name.
+/// element `a[i]` or the 0-d result of an operation: `+=` rebinds the name. The fourth marks an element, to which nothing
+/// writes; libraries write to 0-d results.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
-pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, bool);
+pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, bool, bool);
 
 impl PyArray {
     /// An array that is the first to show its memory.
     pub(crate) fn own(array: Array) -> PyArray {
-        PyArray(array, None, false)
+        PyArray(array, None, false, false)
     }
 
     /// The result of an operation.
     #[inline]
     pub(crate) fn result(array: Array) -> PyArray {
         let is_value = array.layout.ndim() == 0;
-        PyArray(array, None, is_value)
+        PyArray(array, None, is_value, false)
     }
 
     /// The array for writing to it.
     pub(crate) fn target(&self) -> PyResult<&Array> {
-        if self.2 {
+        if self.3 {
             return Err(PyTypeError::new_err(
-                "a value cannot be written: an element a[i] or a 0-d result is immutable, like NumPy's scalars. Write \
-                 a[i] = ..., or take a view of the element, a[i, ...]",
+                "a value cannot be written: an element a[i] is immutable, like NumPy's scalars. Write a[i] = ..., or take a \
+                 view of the element, a[i, ...]",
             ));
         }
         Ok(&self.0)
@@ -49,7 +50,7 @@ impl PyArray {
     /// A view of another array's memory; its base is the array that showed the memory first.
     pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
         let base = of.get().1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
-        PyArray(array, Some(base), false)
+        PyArray(array, Some(base), false, false)
     }
 }
 
@@ -257,7 +258,7 @@ impl PyArray {
         match index::basic(&array.layout, key)? {
             Some(index::Basic::Element(offset)) => {
                 let engine = devices::of(array);
-                let element = finish(slf.py(), engine, engine.element(array, offset))?;
+                let element = PyArray { 3: true, ..finish(slf.py(), engine, engine.element(array, offset))? };
                 Ok(Py::new(slf.py(), element)?.into_any())
             }
             Some(index::Basic::View(layout)) => {
