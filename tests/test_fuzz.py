@@ -118,7 +118,7 @@ logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like prom
 signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq rfftfreq
 alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ fractional_max_pool2d
 fractional_max_pool3d multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
-multi_head_attention_forward
+multi_head_attention_forward load save
 """
 
 

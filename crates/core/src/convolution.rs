@@ -53,6 +53,14 @@ impl Geometry {
         ]
     }
 
+    /// Multiplications and additions of a product: every element of the output meets its window once, whichever of the
+    /// three is computed.
+    pub fn products(&self) -> u64 {
+        let factors = self.output.iter().chain(&self.kernel).copied();
+        let channels = [self.images, self.outputs, self.inputs / self.groups.max(1)];
+        factors.chain(channels).fold(1, |product: u64, n| product.saturating_mul(n.unsigned_abs()))
+    }
+
     /// Returns the shape of a product of operands of shapes `a` and `b`, or `None` if they do not fit.
     pub fn shape(&self, part: Part, a: &[i64], b: &[i64]) -> Option<Dims> {
         let rank = self.kernel.len();

@@ -90,7 +90,8 @@ pub(crate) fn is_long(call: &Call) -> bool {
     match &call.op {
         CallOp::Dot => out.size.unsigned_abs().saturating_mul(last) >= 1 << 28,
         CallOp::Linalg(_) => elements.saturating_mul(last) >= 1 << 26,
-        CallOp::Correlate { .. } | CallOp::Convolve(..) => {
+        CallOp::Convolve(_, geometry) => geometry.products() >= 1 << 28,
+        CallOp::Correlate { .. } => {
             let taps = call.ins.get(1).map_or(1, |b| b.1.size.unsigned_abs());
             elements.saturating_mul(taps) >= 1 << 28
         }

@@ -103,7 +103,7 @@ impl Manner {
         }
         let long = match step {
             Step::Call(call) => background::is_long(call),
-            Step::Launch(_) => true,
+            Step::Launch(launched) => kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch)),
             Step::Kernel(_) | Step::Pack(_) => false,
         };
         Manner { again, long }
@@ -134,6 +134,12 @@ fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
     Ok(ready)
 }
 
+/// The kernel of the user that a step launches.
+fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
+    let any: &dyn Any = &*launched.launch.kernel;
+    any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
+}
+
 /// Launches a kernel of the user on memory that the caller vouches for.
 fn launch(launched: &Launched, env: Env) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
@@ -141,10 +147,7 @@ fn launch(launched: &Launched, env: Env) -> Result<()> {
     for (at, address) in launched.addresses(env.buffers) {
         block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
     }
-    let any: &dyn Any = &*launched.launch.kernel;
-    let kernel: Option<&CpuKernel> = any.downcast_ref();
-    let kernel = kernel.ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))?;
-    kernel.launch(&launched.launch.launch, Scalar::bytes_of(&block))
+    kernel_of(launched)?.launch(&launched.launch.launch, Scalar::bytes_of(&block))
 }
 
 impl Device for CpuDevice {

@@ -260,7 +260,7 @@ fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -
             vec![("fft", out.dtype, share * whole.size as f64 * log(points))]
         }
         CallOp::Linalg(op) => linalg(*op, a, b),
-        CallOp::Convolve(part, geometry) => vec![("convolve", out.dtype, windows(*part, geometry, a, b, out))],
+        CallOp::Convolve(_, geometry) => vec![("convolve", out.dtype, 2.0 * geometry.products() as f64)],
         CallOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
         CallOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
         CallOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
@@ -309,18 +309,6 @@ fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static s
         work.push(("column", a.dtype, short));
     }
     work
-}
-
-/// Multiplications and additions of a convolution: every output element meets its window once, whichever is computed.
-fn windows(part: Part, geometry: &Geometry, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> f64 {
-    let b = b.unwrap_or(a);
-    let (outputs, weights) = match part {
-        Part::Output => (out, b),
-        Part::Input => (a, b),
-        Part::Weight => (a, out),
-    };
-    let window: f64 = geometry.kernel.iter().map(|&n| n as f64).product();
-    2.0 * outputs.size as f64 * weights.shape.get(1).map_or(1.0, |&n| n as f64) * window
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use cuprous_core::{Error, Result};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
 
@@ -101,12 +102,18 @@ pub(crate) fn install(py: Python<'_>) {
 
 /// Whether Python's answer to SIGINT is `KeyboardInterrupt`.
 fn raises(py: Python<'_>) -> PyResult<bool> {
-    static KNOWN: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-    let (get, default) = KNOWN.get_or_try_init(py, || {
+    // The arguments are kept, because this is asked whenever the main thread waits.
+    static KNOWN: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
+    let (get, arguments, default) = KNOWN.get_or_try_init(py, || {
         let signal = py.import("_signal")?;
-        Ok::<_, PyErr>((signal.getattr("getsignal")?.unbind(), signal.getattr("default_int_handler")?.unbind()))
+        let arguments = (libc::SIGINT,).into_pyobject(py)?.unbind();
+        Ok::<_, PyErr>((
+            signal.getattr("getsignal")?.unbind(),
+            arguments,
+            signal.getattr("default_int_handler")?.unbind(),
+        ))
     })?;
-    Ok(get.bind(py).call1((libc::SIGINT,))?.is(default.bind(py)))
+    Ok(get.bind(py).call(arguments.bind(py), None)?.is(default.bind(py)))
 }
 
 /// That of work for which this thread is about to wait.

@@ -94,6 +94,12 @@ impl CpuKernel {
 }
 
 impl CpuKernel {
+    /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or of many threads.
+    pub(crate) fn is_long(&self, launch: &Launch) -> bool {
+        let threads = launch.block.iter().fold(launch.blocks(), |product, &n| product.saturating_mul(n.into()));
+        self.code.leaves || threads >= 1 << 22
+    }
+
     /// Runs it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16; the caller vouches for the memory they name.
     pub(crate) fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
