@@ -6,7 +6,6 @@ use cuprous_advisor::counted::Piece;
 use cuprous_advisor::{Demand, Group, Load};
 use cuprous_core::attention::Attention;
 use cuprous_core::call::{FftKind, LinalgOp, QrMode, Vectors};
-use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{CallOp, DType, Fun, LayoutRef, ReduceOp};
 
 use crate::kernel::{Call, Inst, Kernel, Level};
