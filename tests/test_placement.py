@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,29 @@ def test_unknown_devices_are_named() -> None:
     with pytest.raises(ValueError, match="auto"):
         cp.set_device("automatic")
     np.testing.assert_array_equal((cp.ones(2) + 1).get(), [2, 2])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
+def test_an_interrupted_program_goes_on_where_it_ran() -> None:
+    got = run(
+        """
+        import math, os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        x = cp.ones(20_000_000)
+        p = cp.zeros(20_000_000)
+        cp.synchronize()
+        y, want = x, 1.0
+        for _ in range(16):
+            y = cp.sin(y) + cp.cos(y) * cp.exp(y * 1e-3)
+            p += 1
+            want = math.sin(want) + math.cos(want) * math.exp(want * 1e-3)
+        threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            print(float(y[0]))
+        except KeyboardInterrupt:
+            print("interrupted")
+        x[:] = 5  # what is left of the program reads it as it was
+        print(abs(float(y[0]) - want) < 1e-9, abs(float(y[-1]) - want) < 1e-9, float(p.min()), float(p.max()))
+        """
+    )
+    assert got.splitlines() == ["interrupted", "True True 16.0 16.0"]

@@ -73,6 +73,25 @@ def test_fork_after_use_on_the_cpu() -> None:
 
 
 @unix_only
+def test_a_long_step_in_a_child_with_one_thread() -> None:
+    """Waiting for it must not occupy the only thread that could do the work."""
+    code = """
+        import os, signal, warnings
+        warnings.simplefilter("ignore")
+        import cuprous as cp
+        cp._core.set_device("cpu")
+        print(float((cp.arange(1_000_000.0) * 2).sum()), flush=True)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(60)
+            x = cp.ones((700, 700))
+            os._exit(0 if float((x @ x)[0, 0]) == 700 else 3)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+    assert output(code, RAYON_NUM_THREADS="1").splitlines() == [str(999_999 * 1_000_000.0), "0"]
+
+
+@unix_only
 def test_fork_beside_threads_that_compute() -> None:
     """Children are usable although the engine was busy when they were made, and so is the parent."""
     code = """
@@ -378,3 +397,29 @@ def test_out_of_memory_names_what_was_given_up() -> None:
     message, values = output(code, CUPROUS_PLACES="1").splitlines()
     assert "given up: [multiply], 134217728 bytes (<string>:7)" in message
     assert values == "1498500.0 999000.0"
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="a routine of the CPU asks for its scratch when it runs")
+def test_a_write_in_place_is_done_once_when_a_later_step_has_no_memory() -> None:
+    """The first room is too small for all of the transform, the last is enough."""
+    code = f"""
+        {SET}
+        x = cp.ones((512, 512), dtype="complex128")
+        p = cp.zeros(3)
+        cp._core.synchronize()
+        used = cp._core.memory_stats("cpu")["used_bytes"]
+        failed = []
+        for k, extra in enumerate((4_400_000, 5_000_000, 16_000_000)):
+            cp._core.set_memory_limit("cpu", used + extra)
+            p += 1
+            y = cp.fft.fft2(x)
+            try:
+                float(abs(y[0, 0]))
+            except MemoryError:
+                failed.append(k)
+            del y
+            cp._core.set_memory_limit("cpu", 0)
+            assert p.tolist() == [k + 1.0] * 3, p
+        print(0 in failed, 2 in failed)
+    """
+    assert output(code) == "True False"

@@ -101,8 +101,8 @@ struct Work<'a> {
     geometry: &'a Geometry,
 }
 
-/// Their product; what is too large for a number is too large for an array, too.
-fn extent(all: &[i64]) -> i64 {
+/// Returns the product of extents, saturated: such an array cannot exist, and creating it is an error.
+pub(crate) fn extent(all: &[i64]) -> i64 {
     all.iter().fold(1i64, |product, &n| product.saturating_mul(n))
 }
 

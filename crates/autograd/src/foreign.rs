@@ -1,5 +1,4 @@
-//! What the graph holds of the host language: hooks, rules and functions, and how a host that collects reference cycles
-//! finds them.
+//! Python objects that the graph holds (hooks, rules and functions), and how Python's cycle collector finds them.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::Tensor;
 use crate::node::{Edge, Listener, Node, Rule, Taps, View, try_locked};
 use crate::tensor::Root;
 
-/// An object of the host language that the graph keeps alive.
+/// A Python object that the graph keeps alive.
 pub trait Foreign: Any + Send + Sync {
     /// Releases what was saved for the backward pass.
     fn release(&self) {}
@@ -20,23 +19,23 @@ pub trait Foreign: Any + Send + Sync {
 
 /// Sees a gradient in the backward pass and may return another.
 pub trait Hook: Foreign {
-    /// The gradient to go on with, if it is another.
+    /// Returns the gradient that replaces `g`, if any.
     fn call(&self, g: &Tensor) -> Result<Option<Tensor>>;
 }
 
-/// A derivative from outside.
+/// A derivative that is defined in Python.
 pub trait Custom: Foreign {
-    /// The gradients of the operands (`None`: there is none) from those of the outputs.
+    /// Returns the gradients of the operands (`None` if one has no gradient) from those of the outputs.
     fn backward(&self, node: &Arc<Node>, gs: &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>>;
 }
 
-/// A function that computes the outputs of a node again, with their graph.
+/// A function that recomputes the outputs of a node, with their graph.
 pub trait Again: Foreign {
-    /// The outputs.
+    /// Returns the outputs.
     fn compute(&self) -> Result<Vec<Tensor>>;
 }
 
-/// Set once a graph has held anything foreign: until then there is nothing to visit.
+/// True once a graph has held a foreign object. Until then there is nothing to visit.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn note_foreign() {
@@ -45,10 +44,10 @@ pub(crate) fn note_foreign() {
     }
 }
 
-/// Nodes that one handle is asked for at most. What lies beyond is reachable as far as the collector knows, so it is kept.
+/// The most nodes that are visited for one handle. The collector takes objects beyond them for reachable, and keeps them.
 const MOST: usize = 1 << 12;
 
-/// Calls a function with each foreign object of the graph.
+/// A function that is called with foreign objects.
 type Visit<'a> = dyn FnMut(&dyn Any) + 'a;
 
 impl Tensor {
@@ -95,11 +94,11 @@ fn visit_root(root: &Root, visit: &mut Visit<'_>) {
     }
 }
 
-/// Those nodes to which there are no references but these.
+/// Adds the nodes to which there are no references but `held`, each once.
 fn owned<'a>(held: &[&'a Arc<Node>], into: &mut SmallVec<[&'a Node; 8]>) {
     for (k, &node) in held.iter().enumerate() {
-        let same = |other: &&&Arc<Node>| Arc::ptr_eq(other, node);
-        if !held[..k].iter().any(|other| same(&other)) && held.iter().filter(same).count() == Arc::strong_count(node) {
+        let references = |held: &[&Arc<Node>]| held.iter().filter(|other| Arc::ptr_eq(other, node)).count();
+        if references(&held[..k]) == 0 && references(held) == Arc::strong_count(node) {
             into.push(node);
         }
     }

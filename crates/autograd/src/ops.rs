@@ -258,14 +258,14 @@ fn noted_dot(out: Array, a: &Tensor, b: &Tensor, x: &Array, y: &Array) -> Tensor
     result(out, Rule::Dot, edges, kept)
 }
 
-/// The tensor, or a copy of it where gradients by index will be noted and elements share memory, as in an expanded view:
-/// such a gradient is written to memory, so each element must have its own.
+/// Returns the tensor, or a copy of it if its gradient by index will be recorded and elements share memory, as in an
+/// expanded view. Such a gradient is written to memory, so each element needs memory of its own.
 pub fn indexable(t: &Tensor) -> Result<Tensor> {
     if !noted(&[t]) || is_injective(&t.array.layout) { Ok(t.clone()) } else { cast(t, t.dtype()) }
 }
 
-/// Refuses to write different values to one element of memory, as PyTorch does; and where the write will be noted, also
-/// what shares memory in other ways: which value stays there is not known, so neither is its gradient.
+/// Refuses to write a tensor to an expanded view, as PyTorch does. If the write will be recorded, also refuses other targets
+/// whose elements share memory: it is not known which value stays there, so neither is its gradient.
 fn check_places(target: &Tensor, value: Option<&Tensor>) -> Result<()> {
     let (own, root) = (&target.array.layout, &target.root().layout);
     let expanded = || own.shape.iter().zip(&own.strides).any(|(&n, &s)| n > 1 && s == 0);
@@ -293,7 +293,7 @@ pub fn gather(a: &Tensor, index: &Tensor) -> Result<Tensor> {
         return Ok(Tensor::new(out));
     }
     if !is_injective(&a.array.layout) {
-        return Err(Error::runtime("[gather] elements of the operand share memory: it must be copied first"));
+        return Err(Error::runtime("[gather] elements of the operand share memory; pass a clone() of it"));
     }
     let mut kept: Kept = Default::default();
     kept[1] = Some(Saved::new(&index.array));

@@ -100,7 +100,7 @@ impl Recorder for Single<'_> {
 
     fn map(&mut self, fun: Fun, args: &[Term]) -> Result<Term> {
         let operands: SmallVec<[Operand; 3]> = args.iter().map(Term::operand).collect();
-        // Half precision is for memory alone: a mean that keeps 0.999 of itself would keep all of it.
+        // Computed in float32: in half precision, a running mean that decays by 0.999 would not decay at all.
         let half = |arg: &Term| matches!(arg, Term::Array(a) if matches!(a.dtype(), DType::F16 | DType::BF16));
         let dtype = args.iter().any(half).then_some(DType::F32);
         self.0.map(fun, &operands, dtype).map(Term::Array)

@@ -6,6 +6,7 @@ use cuprous_core::layout::contiguous_strides;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, Result, Saved};
 
+use crate::conv::extent;
 use crate::node::{Edge, Kept, Node, Rule};
 use crate::ops::{self, noted_result};
 use crate::{Arg, Tensor, mode};
@@ -74,9 +75,7 @@ impl<'a> Windows<'a> {
 /// Can [`max_pool`] do it?
 pub fn known(x: &Tensor, kernel: &[i64]) -> bool {
     let shape = x.shape();
-    let sizes = !kernel.is_empty()
-        && shape.len() >= kernel.len()
-        && kernel.iter().fold(1i64, |product, &k| product.saturating_mul(k)) <= MOST;
+    let sizes = !kernel.is_empty() && shape.len() >= kernel.len() && extent(kernel) <= MOST;
     sizes
         && x.dtype().is_float()
         && x.array.layout.size > 0

@@ -83,8 +83,8 @@ pub fn result_type(args: &[Arg]) -> DType {
     combine(wide, combine(zero, number)).unwrap_or_else(default_dtype)
 }
 
-/// Returns true for arithmetic of half precision with a number, or with a tensor without axes, that has more digits than the
-/// half: PyTorch takes those as they are ("opmath") and rounds the result alone.
+/// Returns true for arithmetic in half precision with a number that half precision cannot represent, or with a 0-d tensor
+/// of another dtype. PyTorch does not round those operands, only the result ("opmath").
 pub(crate) fn in_float32(fun: Fun, args: &[Arg], compute: DType) -> bool {
     matches!(compute, DType::F16 | DType::BF16)
         && matches!(fun, Fun::Add | Fun::Subtract | Fun::Multiply | Fun::Divide | Fun::FloorDivide)

@@ -1,4 +1,4 @@
-//! Tensors as they were.
+//! Tensors saved for the backward pass.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use cuprous_core::Saved;
 use crate::Tensor;
 use crate::node::Edge;
 
-/// A tensor as it was when it was saved: contents and place in the graph, whatever is written to it later. Saving copies
-/// nothing; the first write that would destroy the contents does.
+/// A tensor as it was when it was saved: its contents and its place in the graph do not change when it is written later.
+/// Saving copies nothing. The first write to the memory copies the contents.
 pub struct SavedTensor {
     saved: Saved,
     edge: Option<Edge>,
@@ -29,7 +29,7 @@ impl SavedTensor {
         }
     }
 
-    /// Returns true if a handle still is what was saved of it.
+    /// Returns true if `t` has the saved memory, layout and place in the graph.
     pub fn is_current(&self, t: &Tensor) -> bool {
         let array = self.saved.array();
         let same_head = match (&self.edge, t.head()) {

@@ -85,7 +85,7 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
     }
     let mut sum: Option<Tensor> = None;
     let mut parts: SmallVec<[(Tensor, LayoutRef); 2]> = SmallVec::new();
-    // Where elements of the value share memory, parts of it that are known by their layout share what they get there.
+    // If elements of the value share memory, they divide the gradient of that memory among themselves.
     let shared = !is_injective(base);
     let device = pieces.first().map(|piece| piece.g.clone()).expect("a value without gradients is not visited");
     for piece in pieces {

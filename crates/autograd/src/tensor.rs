@@ -27,7 +27,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// References to nodes.
+    /// The nodes that it references.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.head.iter().map(|head| &head.node).chain(&self.leaf)
     }
@@ -321,7 +321,7 @@ impl Tensor {
     }
 }
 
-/// The array, or a copy of it in which each element has memory of its own.
+/// Returns the array, or a copy if elements of it share memory.
 pub(crate) fn separate(array: &Array) -> Result<Array> {
     if is_injective(&array.layout) { Ok(array.clone()) } else { ops::engine_of(array).cast(array, array.dtype()) }
 }

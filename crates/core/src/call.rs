@@ -134,7 +134,7 @@ impl LinalgOp {
     /// Elements of each result for a matrix of m × n (and a right side of k columns); 0 where there is no such result.
     pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {
         let least = m.min(n);
-        // Whoever allocates them refuses what is too big.
+        // Saturated sizes are refused when they are allocated.
         let area = i64::saturating_mul;
         match self {
             LinalgOp::Cholesky { .. } => [area(n, n), 0, 0],
@@ -316,12 +316,9 @@ const FIRST_SWEEP: usize = 1 << 10;
 
 static CALLS: LazyLock<Mutex<Interner>> = LazyLock::new(Mutex::default);
 
-/// The table of calls, held: see [`hold`].
-pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Interner>);
-
-/// Keeps others from the table while the process forks, so that the child finds it free.
-pub fn hold() -> Held {
-    Held(CALLS.lock().unwrap_or_else(|e| e.into_inner()))
+/// Locks the table of calls until the result is dropped. Held over a fork, so that the child finds the table unlocked.
+pub fn hold() -> impl Sized + 'static {
+    CALLS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 impl Interner {
@@ -375,7 +372,7 @@ impl CallOp {
         let last = operand.last().map_or(1, |&n| n.unsigned_abs());
         let size: u64 = out.iter().map(|n| n.unsigned_abs()).product();
         match self {
-            CallOp::Dot if matches!(dtype, DType::F16 | DType::BF16) => moved.max(size * last / 80),
+            CallOp::Dot if matches!(dtype, DType::F16 | DType::BF16) => moved.max(size.saturating_mul(last) / 80),
             CallOp::Dot => moved.max(size.saturating_mul(last) / 6),
             // About n³ multiplications at half the rate.
             CallOp::Linalg(_) => moved.max(moved.saturating_mul(last) / 16),

@@ -2,7 +2,7 @@
 
 use crate::{DType, Dims};
 
-/// All that a convolution depends on besides its values; lists have one entry for each spatial axis.
+/// Everything that a convolution depends on besides its values. Lists have one entry for each spatial axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Geometry {
     /// Number of images.

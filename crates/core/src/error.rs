@@ -22,11 +22,11 @@ pub enum ErrorKind {
     Cast,
     /// A library that is needed is not installed: `ImportError`.
     MissingLibrary,
-    /// `RecursionError`, of kernels.
+    /// `RecursionError`: a kernel's functions called one another too deeply.
     Recursion,
-    /// `KeyboardInterrupt`; what was interrupted can go on later.
+    /// `KeyboardInterrupt`. What was interrupted can go on later.
     Interrupted,
-    /// `KeyboardInterrupt`; what was interrupted is lost.
+    /// `KeyboardInterrupt`. What was interrupted is lost.
     Aborted,
 }
 

@@ -1,24 +1,25 @@
 //! Ctrl-C while work runs: a request that the signal handler makes, and tokens by which loops notice it.
 //!
-//! Only work that the main thread waits for may be interrupted, because only there Python raises `KeyboardInterrupt`. The
+//! Only work that the main thread waits for may be interrupted, because Python raises `KeyboardInterrupt` only there. The
 //! thread that waits *listens*; a [`Token`] carries that to the threads that help it. A loop that sees the request unwinds
-//! with [`Interrupted`], which the device catches: [`catch`].
+//! with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for with [`wait`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// Installs the signal handler that calls [`request`], where it is not installed; set once by the language's side. Called
+/// Installs the signal handler that calls [`request`], unless it is installed. Set once by the Python bindings; called
 /// without Python's lock.
 pub static ARM: OnceLock<fn()> = OnceLock::new();
 
-/// Returns true on the thread on which the language handles signals, if an interrupt would end what it does; set once by
-/// the language's side. Called without Python's lock.
+/// Returns true on the thread on which Python handles signals, if a signal raises `KeyboardInterrupt` there. Set once by
+/// the Python bindings; called without Python's lock.
 pub static ANSWERS: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {
@@ -39,12 +40,12 @@ pub fn clear() {
     REQUESTED.store(false, Relaxed);
 }
 
-/// The flag that compiled loops poll.
+/// Returns the flag that compiled loops poll.
 pub fn flag() -> *const AtomicBool {
     &raw const REQUESTED
 }
 
-/// The error of work that was interrupted and can go on later.
+/// Returns the error of work that was interrupted and can go on later.
 #[cold]
 pub fn error() -> Error {
     Error::interrupted("interrupted")
@@ -55,12 +56,12 @@ pub fn error() -> Error {
 pub struct Token(bool);
 
 impl Token {
-    /// That of work that nothing interrupts.
+    /// The token of work that nothing interrupts.
     pub const NONE: Token = Token(false);
-    /// That of work for which the main thread waits.
+    /// The token of work for which the main thread waits.
     pub const MAIN: Token = Token(true);
 
-    /// The calling thread's.
+    /// Returns the calling thread's token.
     #[inline]
     pub fn current() -> Token {
         Token(LISTENS.get())
@@ -78,7 +79,7 @@ impl Token {
         self.0 && REQUESTED.load(Relaxed)
     }
 
-    /// Unwinds if an interrupt is requested; between parts of a long computation.
+    /// Unwinds if an interrupt is requested. For loops, between parts of a long computation.
     #[inline]
     pub fn check(self) {
         if self.requested() {
@@ -107,7 +108,7 @@ pub fn arm() {
     }
 }
 
-/// [`ANSWERS`], false where nobody set it.
+/// Calls [`ANSWERS`]; returns false if it is not set.
 pub fn answers() -> bool {
     ANSWERS.get().is_some_and(|answers| answers())
 }
@@ -121,12 +122,73 @@ pub fn catch<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     }
 }
 
+/// For so long a wait polls without sleeping, so that it ends as soon as the work does.
+const SPIN: Duration = Duration::from_millis(4);
+/// The longest sleep between two polls.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Waits until `done` returns true, and returns true then. An interrupt ends the wait with an error; the work goes on.
+///
+/// On a thread that does not listen, `done` is called once and its result returned, because such a thread can block.
+pub fn wait(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let token = Token::current();
+    if done()? {
+        return Ok(true);
+    }
+    if !token.listens() {
+        return Ok(false);
+    }
+    arm();
+    let start = Instant::now();
+    while !done()? {
+        if token.requested() {
+            return Err(error());
+        }
+        let waited = start.elapsed();
+        if waited < SPIN {
+            std::hint::spin_loop();
+        } else {
+            std::thread::sleep((waited / 64).min(LONGEST_SLEEP));
+        }
+    }
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Requests are the process's, so tests that make some run one after the other.
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    #[test]
+    fn a_wait_ends_with_the_work_or_an_interrupt() {
+        let _turn = TURN.lock();
+        clear();
+        let mut polls = 0;
+        let tenth = || {
+            polls += 1;
+            Ok(polls == 10)
+        };
+        assert!(Token::MAIN.within(|| wait(tenth)).unwrap());
+        assert_eq!(polls, 10);
+        assert!(!wait(|| Ok(false)).unwrap(), "a thread that does not listen blocks by itself");
+        let start = Instant::now();
+        let never = || {
+            if start.elapsed() > 2 * SPIN {
+                request();
+            }
+            Ok(false)
+        };
+        let error = Token::MAIN.within(|| wait(never)).unwrap_err();
+        assert_eq!(error.kind, crate::error::ErrorKind::Interrupted);
+        assert!(Token::MAIN.within(|| wait(|| Ok(true))).unwrap(), "what is done is not interrupted");
+        clear();
+    }
+
     #[test]
     fn only_work_that_listens_is_interrupted() {
+        let _turn = TURN.lock();
         let check = || {
             Token::current().check();
             Ok(())

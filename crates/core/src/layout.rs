@@ -26,11 +26,11 @@ pub const MAX_BYTES: i64 = 1 << 62;
 /// - There are at most [`MAX_NDIM`] axes and extents are not negative.
 /// - The bytes of all elements are at most [`MAX_BYTES`], where extents of 0 count as 1 (as in NumPy). The product of
 ///   any of the extents, and contiguous strides of the shape, therefore fit into `i64`.
-/// - The positions of all elements, from the lowest to the highest, fit into `i64`, and so does their distance; where
-///   there are no elements, those that there would be with extents of 1 for 0.
+/// - The positions of all elements and the distance between any two of them fit into `i64`, with extents of 0 counted
+///   as 1.
 ///
-/// An axis of extent 1 keeps whatever stride it was given (NumPy shows it). Whether a view lies inside its storage is
-/// the business of [`Layout::is_within`].
+/// An axis of extent 1 keeps whatever stride it was given (NumPy shows it). [`Layout::is_within`] tells whether a view
+/// lies inside its storage.
 #[derive(Debug)]
 pub struct Layout {
     /// Unique among the live layouts.
@@ -108,8 +108,8 @@ static INTERNER: LazyLock<Mutex<Interner>> = LazyLock::new(|| {
     Mutex::new(Interner { table: HashMap::default(), free_ids: Vec::new(), next_id: 0, sweep_at: 1 << 14 })
 });
 
-/// The number of elements of an array of `dtype` and `shape`, if there can be such an array: the one place where
-/// extents are multiplied that come from outside.
+/// Returns the number of elements of an array of `dtype` and `shape`, or the error that NumPy raises for such an array.
+/// Extents that come from outside are multiplied only here.
 pub fn checked_size(dtype: DType, shape: &[i64]) -> Result<i64> {
     if shape.len() > MAX_NDIM {
         return Err(Error::value(format!(
@@ -137,8 +137,8 @@ fn too_big(dtype: DType, shape: &[i64]) -> Error {
     ))
 }
 
-/// Lowest and highest position of a view, where extents of 0 count as 1; `None` where they or their distance leave 64
-/// bits.
+/// Returns the lowest and highest position of a view, with extents of 0 counted as 1. `None` if a position or their
+/// distance does not fit into 64 bits.
 fn checked_span(shape: &[i64], strides: &[i64], offset: i64) -> Option<(i64, i64)> {
     let (mut lo, mut hi) = (offset, offset);
     for (&n, &s) in shape.iter().zip(strides) {
@@ -150,15 +150,12 @@ fn checked_span(shape: &[i64], strides: &[i64], offset: i64) -> Option<(i64, i64
     Some((lo, hi))
 }
 
-/// The table of layouts, held: see [`hold`].
-pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Interner>);
-
-/// Keeps others from the table while the process forks, so that the child finds it free.
-pub fn hold() -> Held {
-    Held(INTERNER.lock().unwrap_or_else(|e| e.into_inner()))
+/// Locks the table of layouts until the result is dropped. Held over a fork, so that the child finds the table unlocked.
+pub fn hold() -> impl Sized + 'static {
+    INTERNER.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Row-major strides of `shape`. They are right where [`checked_size`] accepts the shape, and wrap elsewhere.
+/// Returns the row-major strides of `shape`. They are right for a shape that [`checked_size`] accepts, and wrap for others.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {
     let mut strides: Dims = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
@@ -168,10 +165,10 @@ pub fn contiguous_strides(shape: &[i64]) -> Dims {
 }
 
 impl Layout {
-    /// The interned layout of those parts, or the error that NumPy raises for them. Everything that comes from outside
+    /// Returns the interned layout, or the error that NumPy raises for it. Everything that comes from outside
     /// (arguments, files, capsules), and every shape that can be larger than those of the operands, goes through here.
     ///
-    /// A layout that is in the table was checked when it was made, so this costs a known layout nothing.
+    /// A layout in the table was checked when it was created, so a known layout is not checked again.
     pub fn try_new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> Result<LayoutRef> {
         if shape.len() != strides.len() {
             return Err(Error::value("shape and strides must have the same length"));
@@ -220,11 +217,11 @@ impl Layout {
         Ok(layout)
     }
 
-    /// As [`Layout::try_new`], for parts that were taken from an existing layout: a part of its elements, in any
-    /// order, or axes of extent 1 more.
+    /// As [`Layout::try_new`], for a view of an existing layout: some of its elements, in any order, perhaps with
+    /// additional axes of extent 1.
     ///
     /// # Panics
-    /// Where there can be no such layout, which is then the caller's mistake.
+    /// If such a layout cannot exist, which is the caller's mistake.
     pub fn new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
         match Layout::try_new(dtype, shape, strides, offset) {
             Ok(layout) => layout,
@@ -232,12 +229,12 @@ impl Layout {
         }
     }
 
-    /// A C-contiguous layout from offset 0, or the error that NumPy raises for such a shape.
+    /// Returns the C-contiguous layout with offset 0, or the error that NumPy raises for such a shape.
     pub fn try_contiguous(dtype: DType, shape: &[i64]) -> Result<LayoutRef> {
         Layout::try_new(dtype, shape, &contiguous_strides(shape), 0)
     }
 
-    /// As [`Layout::try_contiguous`], for a shape that an existing layout of elements at least as large has.
+    /// As [`Layout::try_contiguous`], for the shape of an existing layout whose elements are at least as large.
     ///
     /// # Panics
     /// As [`Layout::new`].
@@ -319,7 +316,7 @@ impl Layout {
         // Walk both shapes from the front, matching runs of axes with equal products (NumPy's _attempt_nocopy_reshape).
         let old: Vec<(i64, i64)> =
             self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|(n, _)| *n != 1).collect();
-        // Products are at most the size; strides of extents 1 may be anything, and wrap.
+        // Products are at most the size. Strides of extents 1 may be anything, so arithmetic on them wraps.
         let mut strides: Dims = SmallVec::from_elem(0, shape.len());
         let (mut i, mut j) = (0, 0);
         while i < old.len() && j < shape.len() {

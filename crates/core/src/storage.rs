@@ -41,8 +41,8 @@ pub struct Storage {
     pub bytes: usize,
     /// Index of the device in the engine's registry.
     pub device: u8,
-    /// Whether code outside the engine may read or write the memory at any time: then operations that touch it run at
-    /// once. The number of living [`Loan`]s, and [`FOREVER`] where nothing says when the sharing ends (DLPack, addresses).
+    /// Not zero while code outside the engine may read or write the memory at any time: operations that touch it run at
+    /// once then. The number of living [`Loan`]s, plus [`FOREVER`] if the sharing has no known end (DLPack, addresses).
     shared: AtomicU32,
     head: Cell<Option<Head>>,
     buffer: UnsafeCell<Option<Buffer>>,
@@ -56,7 +56,7 @@ pub struct Storage {
     epoch: Mutex<Option<Arc<Epoch>>>,
 }
 
-/// The bit of [`Storage::share`], above any count of loans.
+/// The bit of `shared` that [`Storage::share`] sets, above any count of loans.
 const FOREVER: u32 = 1 << 31;
 
 /// Keeps a storage marked as shared with code outside the engine, until it is dropped.
@@ -161,7 +161,7 @@ impl Storage {
         (Arc::strong_count(&epoch) > 1).then_some(epoch)
     }
 
-    /// True while code outside the engine may touch the memory.
+    /// Returns true while code outside the engine may touch the memory.
     pub fn is_external(&self) -> bool {
         self.shared.load(Relaxed) != 0
     }
@@ -216,7 +216,7 @@ impl Storage {
         unsafe { *self.buffer.get() = Some(buffer) }
     }
 
-    /// Gives up the contents, which are half-written: reading them is an error from now on.
+    /// Gives up the contents, which are partly written: reading them is an error from now on.
     ///
     /// # Safety
     /// The engine's lock is held, and no program that uses the memory runs.

@@ -247,8 +247,8 @@ impl Tape {
         }));
     }
 
-    /// Gives up one new value that somebody sees, so that the rest may fit into memory, and returns its node: the one
-    /// for which the largest array is computed, be it the value itself or something on the way to it.
+    /// Gives up one new value that is still referenced, so that the rest may fit into memory, and returns its node: the
+    /// value that needs the largest array, which may be the value itself or an intermediate result.
     ///
     /// # Safety
     /// The engine's lock is held.

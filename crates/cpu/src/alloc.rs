@@ -48,12 +48,9 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
     Mutex::new(Cache { free, free_bytes: 0, counters: presence::counters(presence::Device::Cpu), limit: 0 })
 });
 
-/// The cache, held: see [`hold`].
-pub struct Held(#[allow(dead_code, reason = "held, not read")] std::sync::MutexGuard<'static, Cache>);
-
-/// Keeps others from the cache while the process forks, so that the child finds it free.
-pub fn hold() -> Held {
-    Held(CACHE.lock().unwrap_or_else(|e| e.into_inner()))
+/// Locks the cache until the result is dropped. Held over a fork, so that the child finds the cache unlocked.
+pub fn hold() -> impl Sized + 'static {
+    CACHE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// Bytes of memory of the machine.

@@ -1,7 +1,8 @@
-//! Long steps on a thread of their own, so that who waits for one may be interrupted: the wait ends at once, whatever the
-//! step does, and the step goes on.
+//! Long steps on a thread of their own, so that the thread that waits for one can be interrupted: the wait ends at once,
+//! whatever the step does, and the step goes on.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,57 +16,70 @@ use cuprous_plan::Call;
 use crate::run::Env;
 use crate::threads::with_threads;
 
-/// How often a waiting thread looks for an interrupt.
+/// How often a waiting thread checks for an interrupt.
 const PERIOD: Duration = Duration::from_millis(10);
 
 type Outcome = std::result::Result<Result<()>, Box<dyn Any + Send>>;
 
-/// A step that runs.
+/// A running step.
 pub(crate) struct Background {
     outcome: Mutex<Receiver<Outcome>>,
     thread: JoinHandle<()>,
-    /// The process that it is of: a fork leaves it behind.
+    /// The process of the thread, which a forked child does not have.
     process: u32,
 }
 
 impl Background {
-    /// Runs `step` with copies of what the program gives it; `token` says whether an interrupt ends it.
+    /// Starts `step` with copies of the addresses and scalars in `env`. `token` tells whether an interrupt ends it.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// The system cannot start a thread.
     ///
     /// # Safety
-    /// `step` is right to call until the outcome is known, whatever it borrows.
+    /// What `step` borrows lives until the outcome is known or the thread is joined.
     pub(crate) unsafe fn start<'a>(
         env: Env<'_>,
         token: Token,
         step: impl FnOnce(Env) -> Result<()> + Send + 'a,
-    ) -> Result<Background> {
+    ) -> io::Result<Background> {
         let (send, receive) = channel();
         let (buffers, scalars): (Vec<u64>, Vec<Scalar>) = (env.buffers.to_vec(), env.scalars.to_vec());
         let work = move || {
             let env = Env { buffers: &buffers, scalars: &scalars };
             let work = || with_threads(|| interrupt::catch(|| step(env)));
-            // Nobody listens where the process ends.
+            // There is no receiver any more if the process is ending.
             let _ = send.send(catch_unwind(AssertUnwindSafe(|| token.within(work))));
         };
         let work: Box<dyn FnOnce() + Send + 'a> = Box::new(work);
         // SAFETY: only the lifetime changes; the caller vouches for it.
         let work: Box<dyn FnOnce() + Send + 'static> = unsafe { std::mem::transmute(work) };
-        let thread = Builder::new().name("cuprous-step".into()).spawn(work);
-        let thread = thread.map_err(|e| Error::runtime(format!("[cpu] no thread for a long step: {e}")))?;
+        let thread = Builder::new().name("cuprous-step".into()).spawn(work)?;
         Ok(Background { outcome: Mutex::new(receive), thread, process: std::process::id() })
+    }
+
+    fn is_ours(&self) -> bool {
+        self.process == std::process::id()
     }
 
     /// Returns true until the thread has ended.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.thread.is_finished()
+        self.is_ours() && !self.thread.is_finished()
     }
 
-    /// Waits for the outcome; `None` if an interrupt came first.
+    /// Waits until the thread has ended.
+    pub(crate) fn join(self) {
+        if self.is_ours() {
+            // The thread sends panics as outcomes.
+            let _ = self.thread.join();
+        }
+    }
+
+    /// Waits for the outcome. `None` if an interrupt came first.
     pub(crate) fn wait(&self, token: Token) -> Option<Result<()>> {
-        if self.process != std::process::id() {
-            return Some(Err(Error::runtime("[cpu] this value was being computed when the process was forked")));
+        if !self.is_ours() {
+            return Some(Err(Error::runtime(
+                "[cpu] the process was forked while its parent computed this value; compute it again",
+            )));
         }
         let outcome = self.outcome.lock().unwrap_or_else(|e| e.into_inner());
         loop {
@@ -82,7 +96,7 @@ impl Background {
     }
 }
 
-/// Returns true for a call that takes tens of milliseconds or more: there a thread of its own costs nothing.
+/// Returns true for a call that takes tens of milliseconds or more, beside which starting a thread costs nothing.
 pub(crate) fn is_long(call: &Call) -> bool {
     let (a, out) = (&call.ins[0].1, &call.out.1);
     let elements = a.size.max(out.size).unsigned_abs();

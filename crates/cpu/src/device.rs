@@ -8,7 +8,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::profile::{self, Event, Kind, Note};
 use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
-use cuprous_plan::{Device, Executable, Inst, KernelRef, Launched, Place, Program, Step};
+use cuprous_plan::{BufferInfo, Device, Executable, Inst, KernelRef, Launched, Place, Program, Step};
 use smallvec::SmallVec;
 
 use crate::alloc;
@@ -44,15 +44,31 @@ enum Ready {
     Launch(Launched),
 }
 
+impl Ready {
+    /// # Safety
+    /// The buffers have the sizes that the program was planned for, and nothing else writes them meanwhile.
+    unsafe fn run(&self, env: Env) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self {
+                Ready::Kernel(code) => code.run(env),
+                Ready::Call(routine) => routine.run(env),
+                Ready::Launch(launched) => launch(launched, env),
+            }
+        }
+    }
+}
+
 /// A compiled program.
 struct CpuProgram {
     /// Each with the step of the program that it is of.
     steps: Vec<(u32, Ready)>,
-    /// How each step of the program is interrupted.
-    manners: Vec<Manner>,
-    /// The step with which the next run begins: where the last one was interrupted, else the first.
+    /// How an interrupt ends each step of the program.
+    endings: Vec<Ending>,
+    /// The last run was interrupted: the next one goes on with step `next`.
+    interrupted: bool,
     next: usize,
-    /// The step of the program at which the last run ended early.
+    /// The step of the program in which the last run ended early.
     ended_at: u32,
     /// That step, if it still runs.
     background: Option<Background>,
@@ -62,51 +78,44 @@ struct CpuProgram {
     scalars: usize,
 }
 
-/// What an interrupt does to a step.
+/// How an interrupt ends a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Manner {
-    /// It may be done again from its beginning: it reads nothing that it writes.
+struct Ending {
+    /// The step may stop anywhere and be run again from its beginning: it reads nothing that it writes.
     again: bool,
-    /// It takes long enough to look for interrupts.
+    /// A routine that takes long.
     long: bool,
 }
 
-impl Manner {
-    fn of(program: &Program, step: &Step) -> Manner {
+impl Ending {
+    /// The token under which the step runs: only one that can be run again may stop anywhere.
+    fn token(self, token: Token) -> Token {
+        if self.again { token } else { Token::NONE }
+    }
+
+    fn of(program: &Program, step: &Step) -> Ending {
         let (mut read, mut written) = (Vec::new(), Vec::new());
         step.touches(|buffer, writes| {
             let list = if writes { &mut written } else { &mut read };
             list.push(program.buffers[buffer as usize]);
         });
-        // A kernel names a buffer once, for reading and writing.
-        let mut again = true;
+        // A kernel lists a buffer that it writes once, also if it reads it.
         for kernel in step.kernels() {
-            let reads = |k: usize| {
-                kernel.body.iter().any(|t| match &t.inst {
-                    Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Scatter { buf, .. } => *buf as usize == k,
-                    _ => false,
-                })
-            };
-            (0..kernel.buffers.len()).filter(|&k| reads(k)).for_each(|k| {
-                read.push(program.buffers[kernel.buffers[k] as usize]);
-            });
+            read.extend(kernel.body.iter().filter_map(|t| match t.inst {
+                Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Scatter { buf, .. } => {
+                    Some(program.buffers[kernel.buffers[usize::from(buf)] as usize])
+                }
+                _ => None,
+            }));
         }
-        for r in &read {
-            for w in &written {
-                again &= match (r.place, w.place) {
-                    (Place::Arena(a), Place::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
-                    // Two leaves may be views of one piece of somebody else's memory.
-                    (Place::Leaf(_), Place::Leaf(_)) => false,
-                    (a, b) => a != b,
-                };
-            }
-        }
-        let long = match step {
-            Step::Call(call) => background::is_long(call),
-            Step::Launch(launched) => kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch)),
-            Step::Kernel(_) | Step::Pack(_) => false,
+        let apart = |r: &BufferInfo, w: &BufferInfo| match (r.place, w.place) {
+            (Place::Arena(a), Place::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
+            // Two leaves may be views of the same memory of another library.
+            (Place::Leaf(_), Place::Leaf(_)) => false,
+            (a, b) => a != b,
         };
-        Manner { again, long }
+        let again = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
+        Ending { again, long: matches!(step, Step::Call(call) if background::is_long(call)) }
     }
 }
 
@@ -195,12 +204,19 @@ impl Device for CpuDevice {
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         let steps = ready(program)?;
-        let manners: Vec<Manner> = program.steps.iter().map(|step| Manner::of(program, step)).collect();
-        let long = |(_, step): &(u32, Ready)| matches!(step, Ready::Kernel(code) if code.is_long());
-        let long = manners.iter().any(|m| m.long) || steps.iter().any(long) || steps.len() >= MANY_STEPS;
+        let endings: Vec<Ending> = program.steps.iter().map(|step| Ending::of(program, step)).collect();
+        let long = steps.len() >= MANY_STEPS
+            || steps.iter().any(|(of, step)| match step {
+                Ready::Kernel(code) => code.is_long(),
+                Ready::Call(_) => endings[*of as usize].long,
+                Ready::Launch(launched) => {
+                    kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch))
+                }
+            });
         Ok(Box::new(CpuProgram {
             steps,
-            manners,
+            endings,
+            interrupted: false,
             next: 0,
             ended_at: 0,
             background: None,
@@ -247,41 +263,32 @@ impl Device for CpuDevice {
 }
 
 impl CpuProgram {
-    /// Runs the next step.
+    /// Runs a step.
     fn step(&mut self, k: usize, env: Env, token: Token) -> Result<()> {
         let (of, step) = &self.steps[k];
-        // SAFETY: the program's buffers have the sizes it was planned for, and the engine runs one program at a time.
-        let run = |step: &Ready, env: Env| unsafe {
-            match step {
-                Ready::Kernel(code) => code.run(env),
-                Ready::Call(routine) => routine.run(env),
-                Ready::Launch(launched) => launch(launched, env),
-            }
-        };
-        if !token.listens() {
-            return run(step, env);
-        }
         if token.requested() {
             return Err(interrupt::error());
         }
-        let manner = self.manners[*of as usize];
-        let aside = match step {
-            Ready::Kernel(code) if manner.again || !code.is_long() => None,
-            Ready::Launch(_) => None,
-            Ready::Call(_) if !manner.long => None,
-            other => Some(other),
+        let ending = self.endings[*of as usize];
+        let (noticed, by_itself) = match step {
+            // A launch ends at an interrupt, and the program with it: what the kernel has written is lost.
+            Ready::Launch(_) => (token, false),
+            Ready::Kernel(code) => (ending.token(token), !ending.again && code.is_long()),
+            Ready::Call(_) => (ending.token(token), ending.long),
         };
-        let token = if manner.again { token } else { Token::NONE };
-        let Some(step) = aside else {
-            return match step {
-                Ready::Launch(_) => run(step, env),
-                step => token.within(|| run(step, env)),
-            };
-        };
-        // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
-        // interrupted program keeps it.
-        self.background = Some(unsafe { Background::start(env, token, move |env| run(step, env))? });
-        self.wait(Token::MAIN)
+        // SAFETY: the engine gives the program's buffers, and lets nothing else write them until the program has ended.
+        let run = move |env: Env| unsafe { step.run(env) };
+        if token.listens() && by_itself {
+            // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
+            // interrupted program keeps it.
+            let started = unsafe { Background::start(env, noticed, run) };
+            // If no thread can be started, the step runs here, and an interrupt waits for its end.
+            if let Ok(background) = started {
+                self.background = Some(background);
+                return self.wait(token);
+            }
+        }
+        with_threads(|| noticed.within(|| run(env)))
     }
 
     /// Waits for the step that runs on a thread of its own.
@@ -298,7 +305,7 @@ impl CpuProgram {
         if self.background.is_some() {
             match self.wait(token) {
                 Ok(()) => self.next += 1,
-                // Its own loops noticed the interrupt that ended the run before.
+                // Its own loops noticed the interrupt that ended the last run, so it is run again.
                 Err(e) if e.kind == ErrorKind::Interrupted && self.background.is_none() => {}
                 Err(e) => return Err(e),
             }
@@ -310,7 +317,7 @@ impl CpuProgram {
         Ok(())
     }
 
-    /// The same; a profile hears how long each took.
+    /// Runs the steps from the next one on, and adds their times to a profile.
     #[cold]
     fn rest_timed(&mut self, note: Note, env: Env, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
@@ -338,8 +345,10 @@ impl CpuProgram {
 
 impl Drop for CpuProgram {
     fn drop(&mut self) {
-        // The step has addresses of this program's.
-        let _ = self.wait(Token::NONE);
+        // The step that still runs uses this program.
+        if let Some(background) = self.background.take() {
+            background.join();
+        }
     }
 }
 
@@ -353,17 +362,21 @@ impl Executable for CpuProgram {
         if token.listens() && self.long {
             interrupt::arm();
         }
-        let resumed = self.next > 0 || self.background.is_some();
-        let result = interrupt::catch(|| match profile::current() {
-            Some(note) if !resumed => with_threads(|| self.rest_timed(note, env, token)),
-            _ => with_threads(|| self.rest(env, token)),
-        });
-        if result.is_err() {
-            self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
-        }
-        // Interrupted, the next run goes on here.
-        if !result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+        let resumed = std::mem::take(&mut self.interrupted);
+        if !resumed {
             self.next = 0;
+        }
+        let note = profile::current().filter(|_| !resumed);
+        // A thread that waits for a long step must not be one of the pool's, which work on it.
+        let in_pool = !self.long;
+        let mut rest = || match note {
+            Some(note) => self.rest_timed(note, env, token),
+            None => self.rest(env, token),
+        };
+        let result = interrupt::catch(|| if in_pool { with_threads(rest) } else { rest() });
+        if let Err(error) = &result {
+            self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
+            self.interrupted = error.kind == ErrorKind::Interrupted;
         }
         result
     }

@@ -38,7 +38,7 @@ pub enum FaultKind {
     Zero,
     /// An index beyond the items of a tuple.
     Item,
-    /// A variable that no assignment reached.
+    /// A variable that was read before any assignment.
     Unassigned(String),
     /// An index beyond an axis; the values are the indices, then the extents.
     Index(String),
@@ -51,7 +51,7 @@ pub struct Checks {
     pub report: bool,
     /// Indices of arrays are compared with the extents.
     pub bounds: bool,
-    /// Divisors, indices of tuples, and variables that may not be assigned.
+    /// Divisors, indices of tuples, and variables that may be read before any assignment.
     pub values: bool,
     /// A division by zero with `/`.
     pub quotients: bool,

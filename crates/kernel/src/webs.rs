@@ -16,11 +16,11 @@ pub struct Webs {
     pub private: Vec<bool>,
     /// How many assignments each web has.
     pub assignments: Vec<u32>,
-    /// Whether each occurrence, by [`Name::id`], is a use to which some path leads without an assignment.
+    /// For each occurrence, by [`Name::id`], whether it is a use that some path reaches without an assignment.
     maybe_unassigned: Vec<bool>,
 }
 
-/// In place of an assignment: none.
+/// Stands among reaching assignments for a path without one.
 const UNASSIGNED: u32 = u32::MAX;
 
 impl Webs {
@@ -29,12 +29,12 @@ impl Webs {
         self.of.get(name.id as usize).copied().flatten()
     }
 
-    /// Returns true if an occurrence is a use to which some path leads without an assignment.
+    /// Returns true if an occurrence is a use that some path reaches without an assignment.
     pub fn maybe_unassigned(&self, name: &Name) -> bool {
         self.maybe_unassigned.get(name.id as usize).copied().unwrap_or(false)
     }
 
-    /// For each web, whether it has such uses.
+    /// Returns for each web whether it has such uses.
     pub fn tracked(&self) -> Vec<bool> {
         let mut tracked = vec![false; self.names.len()];
         for (web, maybe) in self.of.iter().zip(&self.maybe_unassigned) {

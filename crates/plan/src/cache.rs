@@ -65,19 +65,17 @@ pub(crate) struct Programs {
     suspended: Vec<Suspended>,
 }
 
-/// A program that was interrupted between two of its steps, or in one that can be done again. Its executable goes on
+/// A program that was interrupted between two of its steps, or in one that can be run again. Its executable goes on
 /// where it stopped when it is run again with the same memory.
 struct Suspended {
-    tape: u32,
+    /// The tape that it runs. `None` if it will not go on, but its last step still runs.
+    tape: Option<u32>,
     entry: Entry,
     addresses: Vec<u64>,
     outputs: Vec<Buffer>,
-    /// Kept, because the executable has their addresses.
+    /// Kept because the executable uses their addresses: the arena and the leaves.
     _memory: (Option<Buffer>, Vec<Option<Buffer>>),
 }
-
-/// The tape of a suspended program that will not go on, but whose last step still runs.
-const NOBODY: u32 = u32::MAX;
 
 /// Such values remembered.
 const MOST_EARLY: usize = 8;
@@ -92,7 +90,7 @@ impl Programs {
         journal: &mut Journal,
         stats: &mut Stats,
     ) -> Result<()> {
-        if let Some(at) = self.suspended.iter().position(|s| s.tape == tape.index) {
+        if let Some(at) = self.suspended.iter().position(|s| s.tape == Some(tape.index)) {
             return self.resume(at, tape);
         }
         // SAFETY: the engine calls this with its lock held.
@@ -169,28 +167,26 @@ impl Programs {
         }));
         let _range = nvtx::range(|| profiled::range(hash, tape));
         if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
+            // Memory that is shared with code outside may change before the program goes on, so such a program never does.
+            let interrupted = error.kind == ErrorKind::Interrupted;
+            let goes_on = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
             let done = entry.executable.done();
-            if error.kind != ErrorKind::Interrupted {
-                if error.kind == ErrorKind::Aborted {
-                    keep_finished(&program, &outputs, tape, done);
-                }
-                return Err(error);
-            }
-            // Who shares memory may change it before the program goes on.
-            let shared = tape.leaves.iter().any(|leaf| leaf.is_external());
-            if shared {
+            if !goes_on && (interrupted || error.kind == ErrorKind::Aborted) {
                 keep_finished(&program, &outputs, tape, done);
+            } else if error.kind == ErrorKind::Memory {
+                give_up_if_written(&program, &outputs, tape, done);
             }
-            let entry = self.take(hash, at);
-            if !shared || entry.executable.is_busy() {
-                let addresses = std::mem::take(&mut self.addresses);
-                let tape = if shared { NOBODY } else { tape.index };
-                self.suspended.push(Suspended { tape, entry, addresses, outputs, _memory: (arena, leaf_buffers) });
+            if interrupted {
+                // Its executable stands in the middle of a run, so no other tape may use it.
+                let entry = self.take(hash, at);
+                if goes_on || entry.executable.is_busy() {
+                    let addresses = std::mem::take(&mut self.addresses);
+                    let tape = goes_on.then_some(tape.index);
+                    self.suspended.push(Suspended { tape, entry, addresses, outputs, _memory: (arena, leaf_buffers) });
+                }
             }
-            if !shared {
-                return Err(error);
-            }
-            return Err(Error { kind: ErrorKind::Aborted, ..error });
+            let kind = if interrupted && !goes_on { ErrorKind::Aborted } else { error.kind };
+            return Err(Error { kind, ..error });
         }
         if let Some(noted) = noted {
             noted.end();
@@ -201,46 +197,47 @@ impl Programs {
         Ok(())
     }
 
-    /// Lets an interrupted program go on.
+    /// Runs the rest of a suspended program.
     #[cold]
     fn resume(&mut self, at: usize, tape: &mut Tape) -> Result<()> {
-        let Suspended { entry, addresses, .. } = &mut self.suspended[at];
-        let result = entry.executable.run(addresses, &tape.consts, false);
-        if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
-            return result;
-        }
-        let Suspended { entry, outputs, .. } = self.suspended.swap_remove(at);
-        match &result {
-            Ok(()) => hand_over(&entry.program, outputs, tape),
-            Err(_) => keep_finished(&entry.program, &outputs, tape, entry.executable.done()),
+        let mut suspended = self.suspended.swap_remove(at);
+        let result = suspended.entry.executable.run(&suspended.addresses, &tape.consts, false);
+        let (program, done) = (suspended.entry.program.clone(), suspended.entry.executable.done());
+        match result.as_ref().map_err(|error| error.kind) {
+            Ok(()) => hand_over(&program, suspended.outputs, tape),
+            Err(ErrorKind::Interrupted) => self.suspended.push(suspended),
+            Err(ErrorKind::Memory) => give_up_if_written(&program, &suspended.outputs, tape, done),
+            Err(_) => keep_finished(&program, &suspended.outputs, tape, done),
         }
         result
     }
 
-    /// Whether a program was interrupted and is not done.
+    /// Returns true if some interrupted program has not ended.
     #[inline]
     pub(crate) fn has_suspended(&self) -> bool {
         !self.suspended.is_empty()
     }
 
-    /// The tapes of interrupted programs.
+    /// Returns the tapes of suspended programs.
     pub(crate) fn suspended(&self) -> Vec<u32> {
-        self.suspended.iter().map(|s| s.tape).filter(|&tape| tape != NOBODY).collect()
+        self.suspended.iter().filter_map(|s| s.tape).collect()
     }
 
-    /// Those of programs none of whose work still runs; what of that nobody waits for is forgotten.
+    /// Returns the tapes of suspended programs of which no step still runs. Drops programs that will not go on and whose
+    /// last step has ended.
     pub(crate) fn idle_suspended(&mut self) -> Vec<u32> {
-        self.suspended.retain(|s| s.tape != NOBODY || s.entry.executable.is_busy());
-        self.suspended.iter().filter(|s| !s.entry.executable.is_busy()).map(|s| s.tape).collect()
+        self.suspended.retain(|s| s.tape.is_some() || s.entry.executable.is_busy());
+        self.suspended.iter().filter(|s| !s.entry.executable.is_busy()).filter_map(|s| s.tape).collect()
     }
 
+    /// Drops the suspended program of a tape.
     pub(crate) fn forget_suspended(&mut self, tape: u32) {
-        self.suspended.retain(|s| s.tape != tape);
+        self.suspended.retain(|s| s.tape != Some(tape));
     }
 
-    /// The tape of an interrupted program has another number now.
+    /// Renumbers the tape of a suspended program.
     pub(crate) fn parked(&mut self, tape: u32, to: u32) {
-        self.suspended.iter_mut().filter(|s| s.tape == tape).for_each(|s| s.tape = to);
+        self.suspended.iter_mut().filter(|s| s.tape == Some(tape)).for_each(|s| s.tape = Some(to));
     }
 
     /// Takes a program out of the table.
@@ -422,7 +419,7 @@ impl Programs {
     }
 }
 
-/// Gives the results of a program that has run to their storages.
+/// Hands the results of a program that has run to their storages.
 fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
     for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
         if let Some(owner) = &tape.owners[node as usize] {
@@ -434,8 +431,8 @@ fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
     unsafe { tape.clear() };
 }
 
-/// After a program was interrupted for good, before step `done` had ended: what it had written in part is nobody's to read.
-/// What earlier steps alone have written is there.
+/// After a program ended in step `done` and will not go on: hands over the results that earlier steps alone have written,
+/// and gives up the leaves that this step or a later one writes, because their contents are partly written.
 fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
     let mut late = vec![false; program.buffers.len()];
     program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
@@ -453,6 +450,19 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
             }
             _ => {}
         }
+    }
+}
+
+/// After a program ran out of memory in step `done`: gives up what it does not have yet if an earlier step has written a
+/// leaf, because running the program again would write the leaf twice.
+fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, done: usize) {
+    let mut written = false;
+    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].place, Place::Leaf(_));
+    program.steps[..done].iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
+    if written {
+        keep_finished(program, outputs, tape, done);
+        // SAFETY: the engine's lock is held, and the values that there are have their memory.
+        unsafe { tape.clear() };
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
+use cuprous_core::{Buffer, CallOp, Error, Result, Scalar, interrupt};
 use cuprous_kernel::linked::Object;
 
 use crate::kernels::{KernelRef, RawModule};
@@ -192,6 +192,11 @@ pub trait Mark: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
+/// Waits for a mark. An interrupt ends the wait; the work goes on.
+pub fn wait_for_mark(mark: &dyn Mark) -> Result<()> {
+    if interrupt::wait(|| mark.done())? { Ok(()) } else { mark.wait() }
+}
+
 /// A mark of a device that works at once: the time when it was set.
 struct Moment(Instant);
 
@@ -219,16 +224,16 @@ pub trait Executable: Send + Sync {
     /// scratch that stays untouched by others until the next submission. `scalars` are the constants. `replay` allows
     /// the device to turn a repeated program into one launch.
     ///
-    /// A run that ends with [`cuprous_core::error::ErrorKind::Interrupted`] goes on where it stopped when it is called again
-    /// with the same arguments; with [`cuprous_core::error::ErrorKind::Aborted`], what the program writes is half-written.
+    /// After [`cuprous_core::error::ErrorKind::Interrupted`], the next run has the same arguments and goes on where this one
+    /// stopped. After [`cuprous_core::error::ErrorKind::Aborted`], what the program writes may be partly written.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
 
-    /// After a run that was interrupted: the steps of the program that have ended.
+    /// Returns how many of the program's steps have ended, after a run that was interrupted.
     fn done(&self) -> usize {
         0
     }
 
-    /// Returns true while work that an interrupted run began still goes on, in memory of that run.
+    /// Returns true while a step that an interrupted run started still runs. It uses the memory of that run.
     fn is_busy(&self) -> bool {
         false
     }

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::layout::{checked_size, show};
+use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{
-    Array, Buffer, CallOp, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, Storage, Tape, tape,
+    Array, Buffer, CallOp, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, Storage, Tape, interrupt,
+    tape,
 };
 
 use crate::aside::Watch;
 use crate::cache::Programs;
-use crate::device::{Device, Listing};
+use crate::device::{Device, Listing, Mark, wait_for_mark};
 use crate::explain::{self, Journal};
 use crate::operations::Draw;
 use crate::profiled;
@@ -34,6 +35,9 @@ const BIG_WORK: u64 = 64 << 20;
 const EPILOGUE_NODES: usize = 64;
 /// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
 const BIG_PRODUCT: u64 = BIG_WORK / 8;
+/// Recorded work after which a read waits before it submits its copy, so that an interrupt can end the wait: 1 ms of an
+/// H200. After less work the copy is submitted at once, because submitting it later delays the read by some microseconds.
+const LONG_WORK: u64 = 64 * BIG_WORK;
 /// Results that an error names of those that did not fit; there may be hundreds.
 const TOLD: usize = 5;
 
@@ -72,6 +76,8 @@ pub(crate) struct State {
     pub(crate) draw: Option<Draw>,
     /// Launches of users' kernels that one program has, by now: see [`Engine::launch`].
     pub(crate) launches_wait: usize,
+    /// Work submitted since the device was last waited for, in bytes that take as long.
+    submitted: u64,
     /// What a function takes is being counted.
     pub(crate) watch: Option<Box<Watch>>,
     /// The layouts without axes, by dtype.
@@ -81,15 +87,25 @@ pub(crate) struct State {
 impl State {
     /// A tape that no thread has.
     pub(crate) fn take_tape(&mut self) -> u32 {
-        let tape = self.free_tapes.pop().unwrap_or_else(|| {
-            let index = self.tapes.len() as u32;
-            self.tapes.push(Tape::new(index));
-            index
-        });
+        let tape = self.free_tapes.pop().unwrap_or_else(|| self.add_tape());
         if profile::on() && self.tapes[tape as usize].nodes.is_empty() {
             self.tapes[tape as usize].track(true);
         }
         tape
+    }
+
+    /// Returns a tape that no thread has and on which nothing is pending. What ended threads have recorded may be.
+    pub(crate) fn take_empty_tape(&mut self) -> u32 {
+        match self.free_tapes.iter().position(|&tape| self.tapes[tape as usize].nodes.is_empty()) {
+            Some(at) => self.free_tapes.swap_remove(at),
+            None => self.add_tape(),
+        }
+    }
+
+    fn add_tape(&mut self) -> u32 {
+        let index = self.tapes.len() as u32;
+        self.tapes.push(Tape::new(index));
+        index
     }
 
     /// Do operations of some tape note their places?
@@ -126,7 +142,7 @@ pub struct Engine {
     threads: AtomicU32,
     /// Some tape notes places: see [`Tape::tracked`].
     tracking: AtomicBool,
-    /// This process was forked while another thread held the lock, which nobody will give back.
+    /// This process was forked while another thread held the lock, so it is never released here.
     pub(crate) orphaned: AtomicBool,
 }
 
@@ -182,6 +198,7 @@ impl Engine {
                 stats: Stats::default(),
                 draw: None,
                 launches_wait: 1,
+                submitted: 0,
                 watch: None,
                 scalars: DType::ALL.iter().map(|&dtype| Layout::contiguous(dtype, &[])).collect(),
             }),
@@ -372,16 +389,31 @@ impl Engine {
             // Whatever it was given is done.
             return self.device.synchronize();
         }
-        profile::timed(Kind::Wait, self.id, 1, || self.device.synchronize())
+        profile::timed(Kind::Wait, self.id, 1, || self.wait(None))
     }
 
-    /// The memory of a storage, with everything recorded for it submitted.
+    /// Waits for a mark, or for all work given so far. An interrupt ends the wait; the work goes on.
+    fn wait(&self, mark: Option<&dyn Mark>) -> Result<()> {
+        match mark {
+            Some(mark) => wait_for_mark(mark)?,
+            None if !interrupt::wait(|| self.device.idle())? => self.device.synchronize()?,
+            None => (),
+        }
+        self.enter()?.submitted = 0;
+        Ok(())
+    }
+
+    /// Returns the memory of a storage after submitting everything recorded for it.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
         note_place();
         let mut state = self.enter()?;
-        // SAFETY: the lock is held.
+        self.memory(&mut state, storage)
+    }
+
+    fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
+        // SAFETY: the caller has the state, so the lock is held.
         if let Some(head) = unsafe { storage.head() } {
-            self.run_tape(&mut state, head.tape)?;
+            self.run_tape(state, head.tape)?;
         }
         // SAFETY: as above.
         unsafe { storage.buffer() }.ok_or_else(lost)
@@ -395,39 +427,30 @@ impl Engine {
         buffer.flatten().as_ref().map(read)
     }
 
-    /// Submits what is pending for a storage and marks it as shared with the outside.
+    /// As [`Engine::lend`], without an end.
     pub fn export(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
-        if !self.device.has_addresses() {
-            return Err(crate::auto::no_address());
-        }
-        let buffer = self.expose(storage)?;
+        let (buffer, _loan) = self.lend(storage)?;
         storage.share();
         Ok(buffer)
     }
 
-    /// Submits what is pending for a storage and marks it as shared with the outside until the loan is dropped.
+    /// Returns the memory of a storage, marked as shared with code outside the engine until the loan is dropped.
+    /// Everything recorded before is submitted first: it reads what is there now.
     pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, Loan)> {
         if !self.device.has_addresses() {
             return Err(crate::auto::no_address());
         }
-        let buffer = self.expose(storage)?;
-        Ok((buffer, storage.lend()))
-    }
-
-    /// The memory of a storage, with everything submitted that writes it or that reads it as it is now.
-    fn expose(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
+        note_place();
+        let mut state = self.enter()?;
         if !storage.is_external() {
-            note_place();
-            let mut state = self.enter()?;
             for tape in 0..state.tapes.len() as u32 {
                 self.run_tape(&mut state, tape)?;
             }
         }
-        let buffer = self.realize(storage)?;
-        let mut state = self.enter()?;
-        self.before_write(&mut state, storage)?;
+        let buffer = self.memory(&mut state, storage)?;
         state.programs.forget_early();
-        Ok(buffer)
+        // Still under the lock, so that another thread records no work on it in between.
+        Ok((buffer, storage.lend()))
     }
 
     /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
@@ -464,11 +487,12 @@ impl Engine {
             parked = state.programs.suspended().contains(&tape);
         }
         let number = tape;
-        let State { tapes, programs, journal, replay, stats, .. } = state;
+        let State { tapes, programs, journal, replay, stats, submitted, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
             return Ok(());
         }
+        *submitted = submitted.saturating_add(tape.work);
         // What does not fit is given up, largest first, and the rest is computed; then the error is raised.
         let (mut no_room, mut given_up) = (None, 0);
         let result = loop {
@@ -591,10 +615,16 @@ impl Engine {
     fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
         let layout = Layout::try_contiguous(dtype, shape)?;
         if layout.size as usize * dtype.size() != bytes.len() {
-            return Err(Error::value(format!("{} bytes are not an array of shape {}", bytes.len(), show(shape))));
+            return Err(Error::value(format!(
+                "{} bytes cannot be an array of shape {} and dtype {}; pass {}",
+                bytes.len(),
+                show(shape),
+                dtype.name(),
+                layout.size as usize * dtype.size()
+            )));
         }
-        // To strangers any byte but 0 is true; routines here count on 1.
-        if dtype == DType::Bool && bytes.iter().any(|&byte| byte > 1) {
+        // Outside the engine any byte but 0 may stand for true; routines here rely on 1.
+        if dtype == DType::Bool && bytes.chunks(1 << 12).any(|part| part.iter().fold(0, |all, byte| all | byte) > 1) {
             let plain: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
             return self.receive(&plain, dtype, shape, true);
         }
@@ -668,30 +698,19 @@ impl Engine {
             watch.read(to.len());
         }
         let early = state.programs.early(&buffer);
+        let waits = self.device.is_asynchronous() && (profile::on() || state.submitted > LONG_WORK);
+        if !waits {
+            state.submitted = 0;
+        }
         drop(state);
         let start = packed.layout.offset as u64 * packed.dtype().size() as u64;
-        if profile::on() && self.device.is_asynchronous() {
-            // The wait apart from the copy, and no longer than the copy would wait; what is there already costs a look.
-            profile::timed(Kind::Wait, self.id, 0, || match &early {
-                Some(mark) => {
-                    if mark.done()? {
-                        Ok(())
-                    } else {
-                        mark.wait()
-                    }
-                }
-                None => {
-                    if self.device.idle()? {
-                        Ok(())
-                    } else {
-                        self.device.synchronize()
-                    }
-                }
-            })?;
+        if waits {
+            // A wait of its own, because the copy cannot be interrupted. It ends when the copy could begin.
+            profile::timed(Kind::Wait, self.id, 0, || self.wait(early.as_deref()))?;
         }
         let from = buffer.address() + start;
         profile::timed(Kind::Download, self.id, to.len() as u64, || match early {
-            // A loss is there before the way back has ended.
+            // A loss is there before the backward pass has ended.
             Some(mark) => self.device.download_after(&*mark, from, to),
             None => self.device.download(from, to),
         })
@@ -737,9 +756,4 @@ pub(crate) fn period(nodes: &[Node]) -> usize {
     let alike = |a: &Node, b: &Node| (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out);
     let n = nodes.len();
     (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)
-}
-
-/// Bytes of an array; an error where there can be no such array (see [`checked_size`]).
-pub fn checked_bytes(shape: &[i64], dtype: DType) -> Result<usize> {
-    Ok(checked_size(dtype, shape)? as usize * dtype.size())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuprous_core::profile::{self, Current, Kind, Note};
-use cuprous_core::{Array, Buffer, DType, Error, In, Layout, Result, Scalar, Src, nvtx};
+use cuprous_core::{Array, Buffer, DType, Error, In, Result, Scalar, Src, nvtx};
 use cuprous_kernel::fault::Record;
 use smallvec::SmallVec;
 
@@ -202,13 +202,13 @@ impl Engine {
         }
         let late = state.replay == Replay::Fused;
         let most = if late { MAX_LAUNCHES } else { state.launches_wait };
+        let none = state.scalars[DType::U8 as usize].clone();
         let t = &mut state.tapes[tape as usize];
         let block_of = In { src: Src(t.consts.len() as u32), layout: block.len() as u32 };
         t.consts.extend_from_slice(block);
         if !t.launches.last().is_some_and(|last| std::ptr::addr_eq(Arc::as_ptr(last), Arc::as_ptr(launch))) {
             t.launches.push(launch.clone());
         }
-        let none = Layout::contiguous(DType::U8, &[]);
         let names = |k: usize| [In { src: Src(launch.number), layout: k as u32 }, block_of];
         let (mut first, mut external) = (true, false);
         for (k, array) in arrays.iter().enumerate().filter(|(_, array)| array.layout.size > 0) {

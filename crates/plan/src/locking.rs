@@ -9,21 +9,19 @@ use cuprous_core::{Error, Result};
 
 use crate::engine::{Engine, State};
 
-/// An engine whose lock is held while the process forks.
+/// The lock of an engine, held while the process forks.
 pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
 
 impl Engine {
-    /// The state, once no other thread has it.
+    /// Locks the state.
     ///
     /// # Errors
-    /// An interrupt ended the wait, or nobody can have it any more: see [`Engine::orphan`].
+    /// An interrupt ended the wait, or the lock is never released: see [`Engine::orphan`].
     #[inline]
     pub(crate) fn enter(&self) -> Result<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            // A panic under the lock leaves at worst a tape to be run again.
-            Err(TryLockError::Poisoned(e)) => Ok(e.into_inner()),
-            Err(TryLockError::WouldBlock) => self.wait_to_enter(),
+        match self.try_enter() {
+            Some(state) => Ok(state),
+            None => self.wait_to_enter(),
         }
     }
 
@@ -50,7 +48,7 @@ impl Engine {
             interrupt::clear();
         }
         interrupt::arm();
-        let mut pause = Duration::from_micros(20);
+        let start = Instant::now();
         loop {
             if let Some(state) = self.try_enter() {
                 return Ok(state);
@@ -58,21 +56,23 @@ impl Engine {
             if Token::MAIN.requested() {
                 return Err(interrupt::error());
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(1));
+            // A small part of the time that was waited already, so that the lock is taken soon after it is free.
+            std::thread::sleep((start.elapsed() / 16).clamp(Duration::from_micros(20), Duration::from_millis(1)));
         }
     }
 
+    #[inline]
     fn try_enter(&self) -> Option<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
+            // A panic under the lock leaves at worst a tape to be run again.
             Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Holds the lock over a fork, so that the child finds the state as it should be; `None` if another thread has it
-    /// until then.
+    /// Locks the state over a fork, so that the child finds it consistent and unlocked. `None` if another thread holds the
+    /// lock until `until`.
     pub fn hold(&self, until: Instant) -> Option<Held<'_>> {
         loop {
             if let Some(state) = self.try_enter() {
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// In a child whose parent's thread had the lock: every operation is an error from now on.
+    /// Makes every operation an error from now on, in a child whose parent's other thread held the lock.
     pub fn orphan(&self) {
         self.orphaned.store(true, Relaxed);
     }

@@ -37,6 +37,6 @@ pub(crate) fn place(program: &mut Program) {
         placed.push((offset, offset.saturating_add(bytes), first, last));
         program.buffers[b].place = Place::Arena(offset);
     }
-    // No device has so much: it says so when it is asked.
+    // No device has so much memory, so the allocation will fail.
     program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0).min(MAX_BYTES as usize);
 }

@@ -84,8 +84,9 @@ impl Engine {
     pub fn full(self: &Arc<Engine>, shape: &[i64], value: Scalar, dtype: DType) -> Result<Array> {
         let out = Layout::try_contiguous(dtype, shape)?;
         let (mut state, tape) = self.open(&[])?;
-        let t = &mut state.tapes[tape as usize];
-        let read = t.constant(value, &Layout::contiguous(dtype, &[]));
+        let s = &mut *state;
+        let t = &mut s.tapes[tape as usize];
+        let read = t.constant(value, &s.scalars[dtype as usize]);
         let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
         self.close(&mut state, tape, None, false);
         Ok(out)

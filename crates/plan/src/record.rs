@@ -94,8 +94,8 @@ impl Memo {
         }
         let key = (fun as u8, forced.map_or(u8::MAX, |d| d as u8), tags);
         let slot = hash(&key) & (SLOTS - 1);
-        // The dtype of a comparison with a Python integer depends on the integer too, and whether there is a loop
-        // depends on whether it fits into 64 bits.
+        // The dtype of a comparison with a Python integer depends on the integer too. So does, for other functions, the
+        // error of an integer beyond 64 bits.
         let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
         let large = |i: &i128| !(0..128).contains(i) && (compares || i64::try_from(*i).is_err());
         let by_value = operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if large(i)));
@@ -385,7 +385,8 @@ fn common_inexact(operands: &[Operand]) -> DType {
     strong.reduce(promote).map_or_else(|| common_dtype(operands), lifted)
 }
 
-/// A Python integer that is in no array's dtype and beyond 64 bits: an object to NumPy, for which no loop is.
+/// Returns true if the operands are Python numbers and one is an integer beyond 64 bits. NumPy makes that an object, for
+/// which it has no loop.
 fn is_object(operands: &[Operand]) -> bool {
     let beyond = |i: i128| i64::try_from(i).is_err() && u64::try_from(i).is_err();
     operands.iter().all(|o| matches!(o, Operand::Weak(_)))
@@ -466,7 +467,8 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
     })
 }
 
-/// The dtypes in which signed integers are compared with uint64: no integer dtype holds both, and float64 rounds.
+/// Returns the operands' dtypes if signed integers are compared with uint64: no integer dtype holds both, and float64
+/// rounds.
 fn mixed_integers(fun: Fun, operands: &[Operand]) -> Option<[DType; 3]> {
     use Fun::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
     if !matches!(fun, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual) {

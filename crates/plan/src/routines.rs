@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use cuprous_core::layout::show;
+use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
 use cuprous_core::{
     Array, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScanOp, Src,
 };
 use smallvec::SmallVec;
 
-use crate::engine::{Engine, checked_bytes};
+use crate::engine::Engine;
 use crate::record::{self, Operand};
 
 /// Multiplications of a matrix product up to which a GPU does it in a kernel of ours: a launch less, where what follows is
@@ -96,7 +96,7 @@ impl Engine {
         }
         let mut shape: Dims = x.into();
         shape[n - 1] = y[n - 1];
-        checked_bytes(&shape, a.dtype())?;
+        checked_size(a.dtype(), &shape)?;
         if x[n - 1] == 0 {
             return self.full(&shape, Scalar::default(), a.dtype());
         }
@@ -110,7 +110,8 @@ impl Engine {
     /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the
     /// host; of those whose arrays have no addresses, for operands that are there.
     fn is_tiny(&self, a: &Array, b: &Array) -> bool {
-        let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if m.saturating_mul(n).saturating_mul(k) <= TINY && n > 0);
+        let tiny = |m: i64, n: i64, k: i64| m.saturating_mul(n).saturating_mul(k) <= TINY && n > 0;
+        let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if tiny(m, n, k));
         if !few || !matches!(a.dtype(), DType::F32 | DType::F64) || !self.device.is_asynchronous() {
             return false;
         }

@@ -1,4 +1,4 @@
-//! Programs that were interrupted: who goes on with them, and when nobody needs to.
+//! Interrupted programs: what makes them go on, and when they are dropped.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use cuprous_core::{Head, Result, Storage, Tape};
 use crate::engine::{Engine, State};
 
 impl State {
-    /// Moves what a tape holds to another one, because its program was interrupted: the thread goes on with an empty
-    /// tape, and whoever reads one of the values makes the program go on.
+    /// Moves the contents of a tape, whose program was interrupted, to another tape. The thread goes on with an empty
+    /// tape, and reading one of the values makes the program go on.
     pub(crate) fn park(&mut self, tape: u32) {
-        let to = self.take_tape();
+        let to = self.take_empty_tape();
         let mut empty = Tape::new(tape);
         (empty.tracked, empty.contended) = (self.tapes[tape as usize].tracked, true);
         let mut parked = std::mem::replace(&mut self.tapes[tape as usize], empty);
         for (node, owner) in parked.owners.iter().enumerate() {
             let Some(owner) = owner else { continue };
             let node = node as u32;
-            // SAFETY: whoever has the state holds the lock.
+            // SAFETY: the caller has the state, so the lock is held.
             unsafe {
                 if owner.head() == Some(Head { tape, node }) {
                     owner.set_head(Some(Head { tape: to, node }));
@@ -26,22 +26,22 @@ impl State {
         }
         parked.index = to;
         self.tapes[to as usize] = parked;
-        // Storages may be leaves of both from now on.
+        // A storage may be a leaf of both tapes from now on.
         self.tapes.iter_mut().for_each(|tape| tape.contended = true);
         self.programs.parked(tape, to);
     }
 
-    /// Forgets interrupted programs whose values nobody sees any more.
+    /// Drops suspended programs whose values are no longer referenced.
     #[cold]
     pub(crate) fn sweep(&mut self) {
         let mut live = Vec::new();
         for tape in self.programs.idle_suspended() {
             let parked = &mut self.tapes[tape as usize];
-            // SAFETY: whoever has the state holds the lock.
+            // SAFETY: the caller has the state, so the lock is held.
             unsafe { parked.liveness(&mut live) };
             if !live.contains(&true) {
                 self.programs.forget_suspended(tape);
-                // SAFETY: as above; nobody sees the values.
+                // SAFETY: as above; the values are not referenced.
                 unsafe { parked.clear() };
                 self.free_tapes.push(tape);
             }
@@ -50,7 +50,7 @@ impl State {
 }
 
 impl Engine {
-    /// Before a storage is written: interrupted programs that read its present contents go on to their end.
+    /// Runs suspended programs that read the present contents of a storage to their end, before it is written.
     #[inline]
     pub(crate) fn before_write(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
         if state.programs.has_suspended() { self.finish_readers(state, storage) } else { Ok(()) }

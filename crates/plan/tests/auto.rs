@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use common::{Recorder, Seen};
 use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_core::error::ErrorKind;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp};
 use cuprous_plan::auto::AutoDevice;
@@ -180,4 +181,28 @@ fn a_value_that_the_host_reads_each_time_costs_the_way_back() {
         }
         assert_eq!(b.ran()[1] == 0, reads, "{}", b.engine.explain());
     }
+}
+
+#[test]
+fn an_interrupted_program_goes_on_where_it_ran() {
+    let b = bench(13);
+    let x = b.array(1000);
+    let with = |fun: Fun| b.engine.map(fun, &[Operand::Array(&x), Operand::Weak(Number::Float(2.0))], None).unwrap();
+    let y = with(Fun::Add);
+    b.host.interrupts.store(2, Relaxed);
+    for _ in 0..2 {
+        let error = b.engine.realize(&y.storage).err().unwrap();
+        assert_eq!(error.kind, ErrorKind::Interrupted);
+    }
+    // Another program runs meanwhile, also of the same operations.
+    for fun in [Fun::Add, Fun::Multiply] {
+        b.engine.realize(&with(fun).storage).unwrap();
+    }
+    assert_eq!(b.ran(), [2, 0]);
+    b.engine.realize(&y.storage).unwrap();
+    assert_eq!(b.ran(), [3, 0]);
+    let runs = b.host.addresses.lock().unwrap();
+    assert_eq!(runs.len(), 5);
+    assert!(runs[1] == runs[0] && runs[4] == runs[0], "{runs:?}");
+    assert!(runs[2] != runs[0] && runs[3] != runs[0], "{runs:?}");
 }

@@ -1,6 +1,7 @@
 //! Forks beside threads that compute: the child finds every lock free and the engines as they should be, or is told that
 //! it cannot compute.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -26,9 +27,7 @@ pub(crate) fn count() -> u32 {
 /// What is held over a fork.
 struct Locks {
     engines: Vec<(&'static Engine, Option<Held<'static>>)>,
-    _memory: cuprous_cpu::alloc::Held,
-    _layouts: cuprous_core::layout::Held,
-    _calls: cuprous_core::call::Held,
+    _tables: [Box<dyn Any>; 3],
 }
 
 thread_local! {
@@ -44,9 +43,11 @@ extern "C" fn before() {
     // Those that a thread takes under an engine's lock come after it, in the same order.
     let locks = Locks {
         engines,
-        _calls: cuprous_core::call::hold(),
-        _layouts: cuprous_core::layout::hold(),
-        _memory: cuprous_cpu::alloc::hold(),
+        _tables: [
+            Box::new(cuprous_core::call::hold()),
+            Box::new(cuprous_core::layout::hold()),
+            Box::new(cuprous_cpu::alloc::hold()),
+        ],
     };
     let _ = LOCKS.try_with(|held| held.replace(Some(locks)));
 }

@@ -1,10 +1,10 @@
 //! The module's functions: arguments in, engine calls out.
 
 use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
+use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
 use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
-use cuprous_plan::engine::checked_bytes;
 use cuprous_plan::{Operand, Replay, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -112,7 +112,7 @@ pub(crate) fn full(
     strict: bool,
 ) -> PyResult<PyArray> {
     let dtype = dtype_argument(dtype)?;
-    checked_bytes(&shape, dtype).or_raise()?;
+    checked_size(dtype, &shape).or_raise()?;
     let value = operand_argument(value)?;
     if strict {
         value.stored(dtype)?;
@@ -148,7 +148,7 @@ pub(crate) fn random(
     parameter: Option<Bound<'_, PyAny>>,
 ) -> PyResult<PyArray> {
     let fun = fun_argument(name)?;
-    checked_bytes(&shape, DType::F64).or_raise()?;
+    checked_size(DType::F64, &shape).or_raise()?;
     let wanted = match fun {
         Fun::RandomGamma | Fun::RandomPoisson => Some(DType::F64),
         Fun::RandomBinomial => Some(DType::C128),
@@ -565,7 +565,7 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
         (LinalgOp::Eig { .. }, DType::F64) => DType::C128,
         (_, dtype) => dtype,
     };
-    checked_bytes(&[elements], dtype).or_raise()?;
+    checked_size(dtype, &[elements]).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
     whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
 }
@@ -598,7 +598,7 @@ pub(crate) fn sparse_dot(
         )));
     }
     let out = [rows, shape[1]];
-    checked_bytes(&out, dtype).or_raise()?;
+    checked_size(dtype, &out).or_raise()?;
     if values.0.layout.size == 0 || shape[0] == 0 {
         let engine = devices::of(&values.0);
         return finish(py, engine, engine.full(&out, Scalar::default(), dtype));

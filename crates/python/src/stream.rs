@@ -1,6 +1,6 @@
 //! Streams, events and device properties.
 
-use cuprous_plan::device::Mark;
+use cuprous_plan::device::{Mark, wait_for_mark};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -83,7 +83,7 @@ impl Event {
     }
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.with(|mark| mark.wait()))
+        interrupt::detach(py, || self.with(wait_for_mark))?
     }
 
     fn query(&self) -> PyResult<bool> {

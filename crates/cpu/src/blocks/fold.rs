@@ -32,7 +32,7 @@ pub(super) trait Fold<E: Copy>: 'static {
     fn push(acc: Self::Acc, e: E, index: i64) -> Self::Acc;
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     fn finish(acc: Self::Acc) -> Self::Out;
-    /// The fold of one element alone. `empty` need not be an identity of every element: 0 + -0 is 0.
+    /// The reduction of a single element. `empty` is not always an identity: 0 + -0 is 0, not -0.
     #[inline(always)]
     fn single(e: E) -> Self::Acc {
         Self::push(Self::empty(), e, 0)

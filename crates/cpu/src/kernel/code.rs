@@ -26,7 +26,7 @@ pub(super) fn array_bytes(array: &LocalArray) -> usize {
     (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
 }
 
-/// Returns true if something is done again and again.
+/// Returns true if the statements contain a loop.
 fn has_loop(body: &[ir::Stmt]) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         ir::StmtKind::While { .. } | ir::StmtKind::For { .. } => true,
@@ -47,11 +47,11 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) env: Value,
     /// The thread's place in its block.
     pub(super) thread: [Variable; 3],
-    /// Where the flag lies that loops poll.
+    /// The address of the flag that loops poll.
     stop: Value,
-    /// Where loops leave the launch.
+    /// The block in which loops leave the launch.
     leave: Option<Block>,
-    /// How often the constant loops around repeat what is written now.
+    /// The product of the trip counts of the constant loops around the current statement that do not poll.
     pub(super) repeats: i64,
     /// The block's place in the grid, threads of a block, blocks: loaded once.
     pub(super) places: [[Value; 3]; 3],
@@ -211,8 +211,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
     }
 
-    /// Prepares a place that loops leave the launch by. Its way in from the function's beginning keeps it out of all loops,
-    /// so that the optimizer does not think a loop left where it comes to it.
+    /// Creates the block in which loops leave the launch, if there are loops. It is also reached from the function's
+    /// beginning, which keeps it outside all loops for the optimizer.
     fn prepare_to_leave(&mut self) {
         if has_loop(&self.function.body) {
             let leave = self.b.create_block();
@@ -226,14 +226,14 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     /// Leaves the launch if it is to stop.
     pub(super) fn poll(&mut self) {
         let Some(leave) = self.leave else { return };
-        // Atomic, so that no turn of a loop takes the answer of another.
+        // Atomic, so that the load is not moved out of the loop.
         let stop = self.b.ins().atomic_load(types::I8, Self::trusted(), self.stop);
         let on = self.b.create_block();
         self.b.ins().brif(stop, leave, &[], on, &[]);
         self.b.switch_to_block(on);
     }
 
-    /// Writes the place.
+    /// Writes the block in which loops leave the launch.
     fn write_leave(&mut self) -> Result<()> {
         if let Some(leave) = self.leave {
             self.b.switch_to_block(leave);
@@ -243,7 +243,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         Ok(())
     }
 
-    /// Leaves the launch if the stack has no room for this call.
+    /// Leaves the launch if the stack has no room for the function that is being called.
     fn check_stack(&mut self) -> Result<()> {
         let here = self.b.ins().get_stack_pointer(types::I64);
         let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);

@@ -47,7 +47,7 @@ pub(super) const OPS: [&str; 17] = [
 ];
 /// The grid's.
 const OF_GRID: i32 = 16;
-/// Not operations: the launch is to stop, or has no stack left for a call.
+/// Not operations: a request to stop the launch, and a call for which there is no stack left.
 pub(super) const STOP: i32 = 17;
 pub(super) const OVERFLOW: i32 = 18;
 /// Operations of the whole block.
@@ -58,9 +58,9 @@ const WARP: usize = 32;
 /// A thread's stack without its arrays.
 const STACK: usize = 64 << 10;
 
-/// Of a stack, what functions of the library may need.
+/// The part of a stack that is left for functions of the library.
 const MARGIN: usize = 32 << 10;
-/// The stack of a task whose threads do not wait.
+/// The stack of a task whose threads do not wait for one another.
 const LARGE: usize = 8 << 20;
 
 /// Stacks that are kept: those of one block.
@@ -117,7 +117,7 @@ struct Running {
     fault: Option<Error>,
 }
 
-/// Where generated code must stop calling functions.
+/// Returns the address below which generated code calls no functions.
 fn limit(stack: &DefaultStack) -> usize {
     stack.limit().get() + MARGIN
 }
@@ -128,10 +128,13 @@ fn ended(code: &Code, why: Request) -> Error {
         return Error::aborted("interrupted in a kernel");
     }
     let name = code.names.get(why.mask as usize).map_or("a function", String::as_str);
-    Error::recursion(format!("maximum recursion depth exceeded: no stack is left for a call of {name}() in a kernel"))
+    Error::recursion(format!(
+        "maximum recursion depth exceeded: no stack is left for a call of {name}() in a kernel; recurse less deeply, or \
+         use a loop"
+    ))
 }
 
-/// Runs the blocks of a task, which may stop or run out of stack: on a stack of its own, which is then left as it is.
+/// Runs the blocks of a task on a stack of its own. If they stop early or run out of stack, it is abandoned with all frames.
 pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env)) -> Result<()> {
     thread_local! {
         static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };

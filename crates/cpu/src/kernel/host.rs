@@ -34,7 +34,7 @@ pub(super) struct Env {
     pub(super) fibers: *const Block,
     /// Not zero once the launch is to stop: loops poll it.
     pub(super) stop: *const AtomicBool,
-    /// Where the stack of the running thread ends, but for what functions of the library need.
+    /// The address below which the running thread calls no functions.
     pub(super) stack_limit: usize,
     /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
     ended: i32,

@@ -106,7 +106,9 @@ pub(super) struct Shared<'m> {
 fn failed(error: ModuleError) -> Error {
     let text = match error {
         ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
-        ModuleError::Allocation { err } => return Error::memory(format!("no room for the code of a kernel: {err}")),
+        ModuleError::Allocation { err } => {
+            return Error::memory(format!("cannot allocate memory for the code of a kernel: {err}"));
+        }
         other => other.to_string(),
     };
     Error::runtime(format!("an internal error of the kernel compiler, please report it: {text}"))
@@ -169,7 +171,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
         let mut control = ControlPlane::default();
         context.compile(shared.jit.isa(), &mut control).map_err(|e| failed(e.inner.into()))?;
-        let Some(code) = context.compiled_code() else { continue };
+        let code = context.compiled_code().expect("it was just compiled");
         let (text, align) = (code.code_buffer().to_vec(), u64::from(code.buffer.alignment));
         let relocations: Vec<_> =
             code.buffer.relocs().iter().map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect();

@@ -111,7 +111,7 @@ impl CpuKernel {
         // Several tasks a core even out blocks that take longer.
         let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = Mutex::new(None);
-        // Between tasks an interrupt unwinds; a part of the launch is done then.
+        // Between tasks an interrupt unwinds, with the launch partly done.
         let done = interrupt::catch(|| {
             with_threads(|| {
                 each(tasks, |task| {

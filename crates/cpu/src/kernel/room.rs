@@ -10,15 +10,15 @@ use cranelift_module::ModuleResult;
 /// A multiple of every page size.
 const PAGE: usize = 64 << 10;
 
-/// The largest distance that an instruction reaches.
+/// The largest distance that an instruction can address.
 const REACH: usize = i32::MAX as usize;
 
-/// The memory that a module needs, counted before the first byte of it is allocated.
+/// An upper bound on the memory that a module needs, computed before the first allocation.
 #[derive(Clone, Default)]
 pub(super) struct Need(Arc<AtomicUsize>);
 
 impl Need {
-    /// Counts a function or constant of so many bytes with so many relocations, each of which may take a veneer.
+    /// Adds a function or constant. Each relocation may need a veneer.
     pub(super) fn add(&self, bytes: usize, relocations: usize) {
         // A piece is aligned, and may begin a page.
         let most = bytes.saturating_add(relocations.saturating_mul(32)).saturating_add(2 * PAGE);
@@ -28,8 +28,8 @@ impl Need {
 
 /// One range of addresses for a module, because its functions reach one another and their constants by distances of 32 bits.
 ///
-/// It is reserved at the first allocation, when all code has been generated and its size is known: a fixed range that is
-/// large enough for any kernel would use up the addresses of a process that has thousands of them.
+/// It is reserved at the first allocation, when all code has been generated and its size is known. A fixed range that is
+/// large enough for any kernel would exhaust the address space of a process with thousands of kernels.
 pub(super) struct Room {
     need: Need,
     arena: Option<ArenaMemoryProvider>,
@@ -49,7 +49,8 @@ impl JITMemoryProvider for Room {
                 let need = self.need.0.load(Relaxed);
                 if need > REACH {
                     return Err(io::Error::other(format!(
-                        "code and constants take {need} bytes; at most {REACH} are allowed"
+                        "code and constants may take {need} bytes, which is more than {REACH}; pass large arrays as \
+                         arguments instead of using them as constants"
                     )));
                 }
                 self.arena.insert(ArenaMemoryProvider::new_with_size(need).map_err(io::Error::other)?)

@@ -10,12 +10,12 @@ use super::code::Body;
 use super::host::offset;
 use super::values::register;
 
-/// Turns of constant loops, one in the other, for which nobody looks whether the launch is to stop.
+/// Nested constant loops of at most so many iterations in all do not poll the flag that stops a launch.
 const SHORT: i64 = 1 << 16;
-/// Turns of a counting loop between two such looks, as a power of two.
+/// A longer counting loop polls after so many iterations, as a power of two.
 const CHUNK: i64 = 8;
 
-/// How often a counting loop is gone through, where that is known.
+/// Returns the number of iterations of a counting loop, if it is constant.
 fn trips(start: &Expr, stop: &Expr, step: &Expr) -> Option<i64> {
     let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
     stop.checked_sub(start)?.checked_div(step)?.checked_add(1)
@@ -126,7 +126,7 @@ impl Body<'_, '_, '_> {
             (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
         };
         if trips.is_none_or(|n| n > SHORT) && known.is_some_and(|n| n > 0) {
-            // Parts of so many turns, and a look between them.
+            // Strip mining: an inner loop of at most 2^CHUNK iterations, and a poll between two of them.
             let (outer, part) = (self.b.create_block(), self.b.create_block());
             self.b.ins().jump(outer, &[]);
             self.b.switch_to_block(outer);
@@ -177,8 +177,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(over, end, &[], inside, &[]);
     }
 
-    /// A loop's turn, which `body` writes: the blocks where it begins, where `continue` goes, where `break` goes. `trips` is
-    /// how many turns there are, where that is known.
+    /// Writes an iteration of a loop by `body`: the blocks where it begins, where `continue` goes, where `break` goes.
+    /// `trips` is the number of iterations, if it is constant.
     pub(super) fn turn(
         &mut self,
         [inside, next, end]: [Block; 3],

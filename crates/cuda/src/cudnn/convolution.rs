@@ -141,25 +141,33 @@ impl Plan {
 }
 
 impl Cudnn {
-    /// Returns true if the library has an engine for a product.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub(crate) fn convolves(&mut self, problem: &Convolution) -> Result<bool> {
+    /// Returns the plan of a product, or `None` if the library has no engine for it.
+    fn plan(&mut self, problem: &Convolution) -> Result<Option<&mut Plan>> {
         if !self.convolutions.contains_key(problem) {
             self.context.make_current()?;
             if self.convolutions.len() >= KEPT {
                 self.convolutions.clear();
             }
-            let plan = Plan::new(self, problem).ok();
+            let plan = match Plan::new(self, problem) {
+                // There may be memory the next time.
+                Err(error) if error.is_out_of_memory() => return Err(error),
+                plan => plan.ok(),
+            };
             self.convolutions.insert(problem.clone(), plan);
         }
-        Ok(self.convolutions[problem].is_some())
+        Ok(self.convolutions.get_mut(problem).and_then(Option::as_mut))
+    }
+
+    /// Returns true if the library has an engine for a product.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn convolves(&mut self, problem: &Convolution) -> Result<bool> {
+        Ok(self.plan(problem)?.is_some())
     }
 
     fn convolution(&mut self, problem: &Convolution) -> Result<&mut Plan> {
-        self.convolves(problem)?;
-        self.convolutions.get_mut(problem).and_then(Option::as_mut).ok_or_else(|| problem.unsupported())
+        self.plan(problem)?.ok_or_else(|| problem.unsupported())
     }
 
     /// Bytes of workspace for a product.

@@ -155,7 +155,7 @@ pub fn why_unavailable() -> Option<String> {
     if std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|value| hides_all(&value)) {
         return Some("CUDA_VISIBLE_DEVICES hides every device".into());
     }
-    // Whoever shows it says what it is of.
+    // The caller adds its own prefix.
     let plain = |error: CudaError| error.to_string().trim_start_matches("[cuda] ").to_owned();
     if FORKED.load(Ordering::Relaxed) {
         return Some(plain(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }));

@@ -48,7 +48,8 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) vars: Vec<Var>,
     /// The variable of each web.
     var_of: Vec<VarId>,
-    /// For webs that some path may not assign, where that is looked for: whether they have been.
+    /// For webs with a use that may come before any assignment: the variable that is true once they are assigned. Only if
+    /// values are checked.
     assigned: Vec<Option<VarId>>,
     /// Numbers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
     known: Vec<Option<Value>>,
@@ -286,7 +287,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         })
     }
 
-    /// Notes that a web has a value from here on.
+    /// Records that a web is assigned from here on.
     fn note_assigned(&mut self, web: usize) {
         if let Some(flag) = self.assigned[web] {
             self.push(StmtKind::Assign(flag, Expr::bool(true)));

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_advisor::counted::Counted;
 use cuprous_core::error::ErrorKind;
-use cuprous_core::interrupt::Token;
 use cuprous_core::{Buffer, Result, Scalar};
 use smallvec::SmallVec;
 
@@ -50,6 +49,10 @@ pub(super) struct AutoProgram {
     read: Arc<AtomicU64>,
     /// This run has reached the device: nothing else may be tried.
     submitted: bool,
+    /// The side that the last run has reached.
+    side: usize,
+    /// The last run was interrupted: the next one goes on there.
+    interrupted: bool,
 }
 
 /// A buffer of the program: the place of its dual, and where in it; none for what the program does not use.
@@ -83,6 +86,8 @@ impl AutoProgram {
             why_not: String::new(),
             read: Arc::default(),
             submitted: false,
+            side: HOST,
+            interrupted: false,
             kernels: program.steps.iter().any(|step| !matches!(step, Step::Call(_))),
             leaves: program.buffers.iter().zip(&touched).map(is_leaf).collect(),
             touched: touched.into(),
@@ -172,9 +177,9 @@ impl AutoProgram {
         (near, what.into())
     }
 
-    /// Runs where it ran last, if nothing has changed that could speak against it; the side. Most runs are such: one look
-    /// at the table, and no model.
-    fn again(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<usize>> {
+    /// Runs where it ran last, if nothing has changed that could speak against it. Most runs are such: one look at the
+    /// table, and no model.
+    fn again(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<()>> {
         let (side, 0, Cow::Borrowed(FASTER), _) = self.told.as_ref()? else { return None };
         let side = *side;
         if self.total(side) > self.total(1 - side) {
@@ -208,17 +213,11 @@ impl AutoProgram {
         writes.iter().for_each(|&at| gone.extend(slots[at].written(side, &self.read)));
         drop(slots);
         drop(gone);
-        if side == GPU {
-            self.auto.busy.store(true, Relaxed);
-        }
-        self.submitted = true;
-        if let Err(e) = self.made[side].as_mut()?.run(&addresses, scalars, replay) {
-            return Some(Err(e));
-        }
-        if let Some((.., times)) = &self.told {
+        let done = self.submit(side, &addresses, scalars, replay);
+        if let (Ok(()), Some((.., times))) = (&done, &self.told) {
             count(times, 1);
         }
-        Some(Ok(side))
+        Some(done)
     }
 
     /// Seconds on a side where its data are there. Results that the host read last time will be read again.
@@ -252,13 +251,7 @@ impl AutoProgram {
             }
             self.made[side] = Some(self.auto.sides[side].compile(&self.program)?);
         }
-        if let Some(made) = &mut self.made[side] {
-            self.submitted = true;
-            if side == GPU {
-                self.auto.busy.store(true, Relaxed);
-            }
-            made.run(&addresses, scalars, replay)?;
-        }
+        self.submit(side, &addresses, scalars, replay)?;
         let written = |slots: &mut super::duals::Slots| -> Vec<Buffer> {
             let writes = bound.iter().zip(self.touched.iter()).filter(|(_, touched)| touched[1]);
             writes.filter_map(|(place, _)| slots[place.as_ref()?.0].written(side, &self.read)).collect()
@@ -268,13 +261,30 @@ impl AutoProgram {
         Ok(moved)
     }
 
+    /// Runs the program that was compiled for a side.
+    fn submit(&mut self, side: usize, addresses: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
+        let made = self.made[side].as_mut().expect("the caller has compiled it");
+        (self.side, self.submitted) = (side, true);
+        if side == GPU {
+            self.auto.busy.store(true, Relaxed);
+        }
+        let result = made.run(addresses, scalars, replay);
+        self.interrupted = result.as_ref().is_err_and(|e| e.kind == ErrorKind::Interrupted);
+        result
+    }
+
+    /// Returns the program of the side that the last run has reached.
+    fn ran(&self) -> Option<&dyn Executable> {
+        self.made[self.side].as_deref().filter(|_| self.submitted)
+    }
+
     fn bind(&self, buffers: &[u64]) -> Result<SmallVec<[Bound; 8]>> {
         let bind = |&address: &u64| if address == 0 { Ok(None) } else { self.auto.table.find(address).map(Some) };
         buffers.iter().map(bind).collect()
     }
 
     /// Runs where it is chosen to, and tells the journal.
-    fn decide(&mut self, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+    fn decide(&mut self, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<()> {
         let mut leaves: Vec<(usize, bool)> = Vec::new();
         for ((place, &leaf), touched) in bound.iter().zip(&self.leaves).zip(self.touched.iter()) {
             let Some((at, _)) = place.filter(|_| leaf) else { continue };
@@ -303,7 +313,7 @@ impl AutoProgram {
             && (*side, *bytes, before) == (chosen, moved, &why)
         {
             count(times, 1);
-            return Ok(chosen);
+            return Ok(());
         }
         let times = Arc::new(AtomicU64::new(1));
         self.told = Some((chosen, moved, why.clone(), times.clone()));
@@ -316,7 +326,7 @@ impl AutoProgram {
             why,
             times,
         });
-        Ok(chosen)
+        Ok(())
     }
 }
 
@@ -340,26 +350,27 @@ fn touched(program: &Program) -> Vec<[bool; 2]> {
 impl Executable for AutoProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.submitted = false;
-        // Where an interrupted program would go on is known to the side that ran it alone; a launch never goes on.
-        let token = match self.program.steps[..] {
-            [Step::Launch(_)] => Token::current(),
-            _ => Token::NONE,
-        };
-        token.within(|| self.run_whole(buffers, scalars, replay))
+        if self.interrupted {
+            self.on(self.side, &self.bind(buffers)?, scalars, replay)?;
+        } else {
+            match self.again(buffers, scalars, replay) {
+                Some(done) => done?,
+                None => self.decide(&self.bind(buffers)?, scalars, replay)?,
+            }
+        }
+        count(&self.auto.clock, (self.seconds[self.side] * 1e9) as u64);
+        Ok(())
+    }
+
+    fn done(&self) -> usize {
+        self.ran().map_or(0, |made| made.done())
+    }
+
+    fn is_busy(&self) -> bool {
+        self.ran().is_some_and(|made| made.is_busy())
     }
 
     fn weight(&self) -> usize {
         self.made.iter().flatten().map(|made| made.weight()).sum::<usize>() + (1 << 12)
-    }
-}
-
-impl AutoProgram {
-    fn run_whole(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
-        let side = match self.again(buffers, scalars, replay) {
-            Some(done) => done?,
-            None => self.decide(&self.bind(buffers)?, scalars, replay)?,
-        };
-        count(&self.auto.clock, (self.seconds[side] * 1e9) as u64);
-        Ok(())
     }
 }

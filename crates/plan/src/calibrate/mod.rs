@@ -64,7 +64,7 @@ impl About {
     }
 }
 
-/// Called between two figures with what comes next.
+/// Called before each group of measurements with its name.
 pub type Progress<'a> = &'a mut dyn FnMut(&str);
 
 /// What was measured.
@@ -72,8 +72,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(&str);
 pub struct Measured {
     /// The rates.
     pub rates: Rates,
-    /// The longest by the shortest time of one and the same work, done again and again between the figures. Well above 1
-    /// where something else used the machine.
+    /// The ratio of the longest to the shortest time of the same work, repeated between the measurements. It is well
+    /// above 1 if something else used the machine.
     pub spread: f64,
 }
 
@@ -114,7 +114,7 @@ const BUDGET: Duration = Duration::from_millis(40);
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
-    /// Everything. Returns how far times of the same work were apart.
+    /// Measures everything. Returns [`Measured::spread`].
     fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<f64> {
         progress("launches");
         (rates.program, rates.launch) = self.launches()?;
@@ -147,7 +147,7 @@ impl Bench<'_> {
         Ok(if self.once { 1.0 } else { same.into_iter().fold(least, f64::max) / least })
     }
 
-    /// Seconds of work that is always the same.
+    /// Measures the seconds of work that is the same each time.
     fn reference(&self) -> Result<f64> {
         let x = self.random(DType::F32, &[self.chain()], 0.8)?;
         self.time(|| {

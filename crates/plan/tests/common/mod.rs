@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, CallOp, DType, Error, Fun, Memory, Result, Scalar};
+use cuprous_core::{Array, Buffer, CallOp, DType, Error, Fun, Memory, Result, Scalar, interrupt};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, spec};
 
@@ -29,6 +29,12 @@ pub(crate) struct Seen {
     pub(crate) asynchronous: AtomicBool,
     /// There is no more memory.
     pub(crate) full: AtomicBool,
+    /// So many runs end with an interrupt.
+    pub(crate) interrupts: AtomicUsize,
+    /// The next run has no memory for its last step.
+    pub(crate) no_scratch: AtomicBool,
+    /// The addresses that each run was given.
+    pub(crate) addresses: Mutex<Vec<Vec<u64>>>,
     /// Blocks without memory so far.
     blocks: AtomicUsize,
 }
@@ -93,9 +99,19 @@ impl Mark for There {
 struct Ran(Arc<Seen>);
 
 impl Executable for Ran {
-    fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+    fn run(&mut self, buffers: &[u64], _: &[Scalar], _: bool) -> Result<()> {
+        self.0.addresses.lock().unwrap().push(buffers.to_vec());
+        if self.0.interrupts.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+            return Err(interrupt::error());
+        }
         self.0.ran.fetch_add(1, Relaxed);
+        if self.0.no_scratch.swap(false, Relaxed) {
+            return Err(Error::memory("no room for scratch"));
+        }
         Ok(())
+    }
+    fn done(&self) -> usize {
+        self.0.programs.lock().unwrap().last().map_or(0, |program| program.steps.len() - 1)
     }
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
         Some(Arc::new(There(self.0.clone())))

@@ -56,7 +56,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
             let other = if upper { 0..i } else { i + 1..n };
             row[other].fill(T::whole(0.0));
         }
-        make_diagonal_real(out, n); // but for rounding it is
+        make_diagonal_real(out, n); // rounding may leave imaginary parts
         fine
     })
 }

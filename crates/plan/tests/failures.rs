@@ -1,0 +1,41 @@
+//! Programs that run out of memory in the middle.
+
+mod common;
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use common::bench;
+use cuprous_core::error::ErrorKind;
+use cuprous_core::{CallOp, DType, Fun};
+use cuprous_plan::Operand;
+
+#[test]
+fn what_was_written_in_place_is_not_written_twice() {
+    let b = bench(160);
+    let p = b.array(&[8]);
+    let sum = b.with(Fun::Add, &p, 1.0);
+    b.engine.update(&p, Operand::Array(&sum)).unwrap();
+    drop(sum);
+    let sorted = b.engine.call(CallOp::Sort, &[&p], DType::F32, &[8]).unwrap();
+    b.seen.no_scratch.store(true, Relaxed);
+    let error = b.engine.realize(&sorted.storage).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Memory);
+    assert_eq!(b.seen.ran.load(Relaxed), 1, "the program is not run again");
+    // The first step has ended, so what it has written is there.
+    b.engine.realize(&p.storage).unwrap();
+    assert!(b.engine.realize(&sorted.storage).is_err());
+}
+
+#[test]
+fn what_writes_no_old_memory_is_run_again_with_fewer_results() {
+    let b = bench(161);
+    let x = b.array(&[4, 8]);
+    let twice = b.with(Fun::Multiply, &x, 2.0);
+    let sorted = b.engine.call(CallOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
+    b.seen.no_scratch.store(true, Relaxed);
+    let error = b.engine.realize(&sorted.storage).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Memory);
+    assert_eq!(b.seen.ran.load(Relaxed), 2);
+    let there = [&twice, &sorted].map(|a| b.engine.realize(&a.storage).is_ok());
+    assert_eq!(there.iter().filter(|&&there| there).count(), 1);
+}
