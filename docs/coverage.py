@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -73,6 +74,7 @@ def refusals(folder: Path = SOURCES) -> dict[str, list[str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "NotImplementedError" and node.args:
                 function, _, text = literal(node.args[0]).removeprefix("[").partition("] ")
+                text = re.sub("^…=…? is not", "some arguments are not", text)  # whose names are variables
                 found.setdefault(function, []).append(text.replace("|", "\\|"))
     return found
 

@@ -3,7 +3,7 @@
     python -m bench.learning [--device cuda] [--only seed,cnn64] [--without compile] [--torch-python /path/to/python]
 
 Cuprous' rows run in a process each, PyTorch's in one for each way. All start from the same weights and data; losses of
-the first five steps are compared. A time is the median of rounds with a final synchronisation; warm-up is the time of
+the first five steps are compared. A time is the median of rounds with a final synchronization; warm-up is the time of
 the first five steps (of the seed's program: of its first run).
 """
 

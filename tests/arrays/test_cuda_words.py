@@ -20,6 +20,7 @@ def test_streams_and_events() -> None:
         end.record()
         end.synchronize()
         assert cp.cuda.get_elapsed_time(start, end) >= 0
+        assert cp.cuda.get_elapsed_time(end, end) == 0
     cp.cuda.runtime.deviceSynchronize()
     cp.synchronize()
     for bad in ({"ptds": True}, {"priority": 1}):

@@ -122,6 +122,12 @@ def test_requests_for_an_order() -> None:
     assert target.tolist() == [1, 2, 3, 4]
 
 
+@on_cpu
+def test_the_stride_of_one_element_may_be_anything() -> None:
+    assert memoryview(cp.arange(4.0)[:: 2**62]).tolist() == [0.0]
+    assert np.asarray(cp.arange(4.0)[1 :: 2**62]).tolist() == [1.0]
+
+
 def test_the_protocol_itself() -> None:
     a = cp.arange(3)
     assert a.__array__("float32").dtype == np.float32

@@ -178,7 +178,8 @@ def test_values_are_not_written() -> None:
     a = cp.arange(3)
     for write in (
         lambda: a[0].__setitem__(..., 5), lambda: cp.add(a[1], 1, out=a[1]),
-        lambda: a[0].fill(3), lambda: cp.copyto(a[0], 3),
+        lambda: a[0].fill(3), lambda: cp.copyto(a[0], 3), lambda: cp.put(a[0], 0, 3),
+        lambda: a[0].flat.__setitem__(0, 3),
     ):  # fmt: skip
         with pytest.raises(TypeError, match="value cannot be written"):
             write()

@@ -103,3 +103,37 @@ def test_sklearn() -> None:
     np.testing.assert_allclose(model.coef_, linear_model.LinearRegression().fit(x, y).coef_)
     assert RandomForestClassifier(5, random_state=0).fit(dx, dy).score(dx, dy) > 0.9
     assert KMeans(2, n_init=1, random_state=0).fit(dx).labels_.shape == (60,)
+
+
+def test_xarray() -> None:
+    """What xarray does with SciPy and pandas is done on the host; NumPy's labels choose elements on the device."""
+    xr = pytest.importorskip("xarray", reason=f"xarray {WANTS}")
+    x = np.array([1.0, 4, np.nan, 16, 25])
+    ours, theirs = (xr.DataArray(values, dims="t", coords={"t": np.arange(5.0)}) for values in (cp.asarray(x), x))
+    for work in (
+        lambda a: a.interp(t=[0.5, 1.5]), lambda a: a.interpolate_na("t"), lambda a: a.where(a.t > 2),
+        lambda a: a.polyfit("t", 1).polyfit_coefficients, lambda a: a.dropna("t"), lambda a: a.to_pandas(),
+    ):  # fmt: skip
+        np.testing.assert_allclose(np.asarray(work(ours)), np.asarray(work(theirs)), rtol=1e-12)
+    assert isinstance(ours.where(ours.t > 2).data, cp.ndarray)
+    assert isinstance(ours.dropna("t").data, cp.ndarray)
+
+
+def test_dask() -> None:
+    """What dask does with SciPy and NumPy's own routines is done on the host."""
+    da = pytest.importorskip("dask.array", reason=f"dask {WANTS}")
+    a = np.random.default_rng(0).random((6, 6)) + 6 * np.eye(6)
+    (ours, v), (theirs, w) = (
+        (da.from_array(m, chunks=3, asarray=False), da.from_array(r, chunks=3, asarray=False))
+        for m, r in ((cp.asarray(a), cp.arange(6.0)), (a, np.arange(6.0)))
+    )
+    for work in (
+        lambda m, r: da.linalg.solve(m, r), lambda m, r: da.linalg.inv(m), lambda m, r: da.linalg.cholesky(m @ m.T),
+        lambda m, r: da.linalg.lu(m)[1], lambda m, r: da.linalg.lstsq(m.rechunk((3, 6)), r)[0],
+        lambda m, r: da.isin(r, np.array([1.0, 2.0])), lambda m, r: da.insert(r, 1, 9.0, axis=0),
+        lambda m, r: da.histogramdd((r, r), bins=2, range=((0, 6), (0, 6)))[0],
+        lambda m, r: da.unique(r, return_counts=True)[1],
+    ):  # fmt: skip
+        np.testing.assert_allclose(
+            np.asarray(work(ours, v).compute()), work(theirs, w).compute(), rtol=1e-9, atol=1e-12
+        )

@@ -185,6 +185,31 @@ def test_another_handler_is_called_when_the_work_is_done() -> None:
     assert output(code) == "4500.0 [1]"
 
 
+def test_a_handler_in_c_that_calls_ours_still_reaches_pythons() -> None:
+    """A library may replace our handler and call it, and ours is then put before the library's."""
+    code = SET + textwrap.dedent("""
+        import ctypes, os
+        libc, handler = ctypes.CDLL(None), ctypes.CFUNCTYPE(None, ctypes.c_int)
+        libc.signal.restype = ctypes.c_void_p
+        libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+        x = cp.ones((2000, 2000))
+        float((x @ x)[0, 0])
+        heard = []
+        def library(number):
+            try:
+                handler(replaced)(number)
+                time.sleep(0)
+            except KeyboardInterrupt:
+                heard.append(number)
+        kept = handler(library)
+        replaced = libc.signal(signal.SIGINT, ctypes.cast(kept, ctypes.c_void_p))
+        float((x @ x)[0, 0])
+        os.kill(os.getpid(), signal.SIGINT)
+        print(heard)
+    """)
+    assert output(code) == "[2]"
+
+
 def test_only_the_main_thread_is_interrupted() -> None:
     """Another thread's work goes on, and the main thread does not wait for it."""
     setup = """

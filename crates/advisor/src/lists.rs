@@ -18,7 +18,7 @@ pub struct Value {
 pub struct Row {
     name: &'static str,
     figures: Vec<Value>,
-    /// What must be said beside the name.
+    /// A remark to show beside the name, such as that Cuprous does not support the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     remark: Option<&'static str>,
 }

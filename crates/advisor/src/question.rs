@@ -13,7 +13,7 @@ use crate::units::{quantity, seconds, times};
 
 mod sides;
 
-use sides::{Side, comparable, kind, listed};
+use sides::{Figures, Side, comparable, kind, listed};
 
 /// What stands for this machine's own CPU or GPU.
 pub const HERE: &str = "this";
@@ -254,7 +254,7 @@ pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
     if question.simple {
         return by_formula(question, &work, cpu.as_ref(), gpu.as_ref());
     }
-    // Only the simple formula does without.
+    // Both are known here: only the simple formula needs neither.
     let (Some(cpu), Some(gpu)) = (&mut cpu, &mut gpu) else { return Err(no_gpu(false)) };
     comparable(cpu, gpu, &work);
     let roofline = Roofline {
@@ -267,7 +267,7 @@ pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
         (cpu, gpu) => (measured(question, &work, cpu, gpu)?, false),
     };
     let names = [cpu.figures().name(), gpu.figures().name()].map(str::to_owned);
-    Ok(told(&found, names, [cpu.source(work.unit), gpu.source(work.unit)], roofline, priced))
+    Ok(answered(&found, names, [cpu.source(work.unit), gpu.source(work.unit)], roofline, priced))
 }
 
 fn no_gpu(simple: bool) -> Error {
@@ -331,8 +331,6 @@ fn by_formula(question: &Question, work: &Work, cpu: Option<&Side<Cpu>>, gpu: Op
     } else {
         format!("The CPU is {} faster for this task by the simple formula.", times(1.0 / s.speedup))
     };
-    let given = |rate: f64| format!("{} as given", quantity(rate, "FLOPS"));
-    let peak = |name: &str, source: String| format!("{name}, {source}");
     Ok(Answer {
         cpu: cpu.map_or("CPU", |side| side.figures().name()).to_owned(),
         gpu: gpu.map_or("GPU", |side| side.figures().name()).to_owned(),
@@ -351,16 +349,22 @@ fn by_formula(question: &Question, work: &Work, cpu: Option<&Side<Cpu>>, gpu: Op
         price: None,
         factor,
         range_words: None,
-        figures: [
-            cpu_rate.map(given).or(cpu.map(|side| peak(side.figures().name(), side.peak_source()))).unwrap_or_default(),
-            gpu_rate.map(given).or(gpu.map(|side| peak(side.figures().name(), side.peak_source()))).unwrap_or_default(),
-        ],
+        figures: [rate_source(cpu_rate, cpu), rate_source(gpu_rate, gpu)],
         roofline: None,
     })
 }
 
-/// Power and prices are known of hardware of the list.
-fn told(e: &Estimate, [cpu, gpu]: [String; 2], figures: [String; 2], roofline: Roofline, priced: bool) -> Answer {
+/// Where a rate of the simple formula comes from.
+fn rate_source<T: Figures>(given: Option<f64>, side: Option<&Side<T>>) -> String {
+    match (given, side) {
+        (Some(rate), _) => format!("{} as given", quantity(rate, "FLOPS")),
+        (None, Some(side)) => format!("{}, {}", side.figures().name(), side.peak_source()),
+        (None, None) => String::new(),
+    }
+}
+
+/// The answer of the full model. `priced`: both sides are of the list, so their power is known.
+fn answered(e: &Estimate, [cpu, gpu]: [String; 2], figures: [String; 2], roofline: Roofline, priced: bool) -> Answer {
     let t = &e.gpu;
     let parts = [
         ("start-up", t.startup),

@@ -66,8 +66,8 @@ impl Kind {
     /// A unit with or without its prefix, as a factor.
     fn unit(self, text: &str) -> Option<f64> {
         if self == Kind::Seconds {
-            let long = [("min", 60.0), ("minutes", 60.0), ("h", 3600.0), ("hours", 3600.0)];
-            if let Some((_, factor)) = long.iter().find(|(name, _)| *name == text) {
+            let long = [(["min", "minute", "minutes"], 60.0), (["h", "hour", "hours"], 3600.0)];
+            if let Some((_, factor)) = long.iter().find(|(names, _)| names.contains(&text)) {
                 return Some(*factor);
             }
         }
@@ -206,6 +206,7 @@ pub fn seconds(t: f64) -> String {
     const YEAR: f64 = 365.25 * DAY;
     match t {
         _ if !t.is_finite() => "forever".to_owned(),
+        t if t >= 1e3 * YEAR => format!("{:.1e} years", t / YEAR),
         t if t >= 2.0 * YEAR => quantity(t / YEAR, "years"),
         t if t >= 2.0 * DAY => format!("{:.1} days", t / DAY),
         t if t >= 7200.0 => format!("{:.0} h {:.0} min", (t / 3600.0).floor(), ((t % 3600.0) / 60.0).floor()),
@@ -262,7 +263,7 @@ mod tests {
         read_as(Bytes, &[("0", 0.0), ("2 kB", 2e3), ("2 KB", 2e3), ("4g", 4e9)]);
         read_as(
             Seconds,
-            &[("20 ms", 0.02), ("20 µs", 2e-5), ("20us", 2e-5), ("5 min", 300.0), ("2 h", 7200.0), ("1s", 1.0)],
+            &[("20 ms", 0.02), ("20 µs", 2e-5), ("20us", 2e-5), ("5 min", 300.0), ("1 hour", 3600.0), ("1s", 1.0)],
         );
         read_as(Operations, &[("10 TFLOP", 1e13), ("10T", 1e13), ("1e18", 1e18), ("10k", 1e4), ("5 tflop", 5e12)]);
         read_as(Operations, &[("10,000 GFLOPS", 1e13), ("10 000 GFLOP", 1e13), ("10_000G", 1e13), ("10'000 G", 1e13)]);
@@ -274,30 +275,31 @@ mod tests {
 
     #[test]
     fn what_could_be_misread_is_refused_with_what_to_write() {
-        let refused = |text: &str, kind: Kind, cure: &str| {
+        use Kind::{Bandwidth, Bytes, Count, Operations, Rate, Seconds};
+        let mut cases = vec![
+            ("400", Rate, "write 400 GFLOPS"),
+            ("10,000", Operations, "write 10,000 GFLOP"),
+            ("1", Bytes, "1 GB"),
+            ("1,5 GB", Bytes, "1.5 GB"),
+            ("0,125 GB", Bytes, "1.5 GB"),
+            ("10,00", Count, "1.5"),
+            ("1,0000", Count, "1.5"),
+            ("1,000 000", Count, "three digits"),
+            ("1 mB", Bytes, "M mega"),
+            ("5 mFLOP", Operations, "M mega"),
+            ("16 Gb/s", Bandwidth, "B a byte"),
+            ("1 gb", Bytes, "B a byte"),
+            ("1e999 B", Bytes, "too large"),
+            ("3 GB", Seconds, "write it as 3 s"),
+            ("3 ks", Seconds, "write it as 3 s"),
+        ];
+        let not_quantities =
+            ["", "GB", "1 parsec", "1 XB", "1..2 GB", "1.000.000 B", "ten", "nan", "inf B", "1 exabyte", "--1 B"];
+        cases.extend(not_quantities.map(|text| (text, Bytes, "write it as")));
+        for (text, kind, cure) in cases {
             let error = parse(text, kind).expect_err(text).message;
             assert!(error.contains(text) && error.contains(cure), "{error}");
-        };
-        refused("400", Kind::Rate, "write 400 GFLOPS");
-        refused("10,000", Kind::Operations, "write 10,000 GFLOP");
-        refused("1", Kind::Bytes, "1 GB");
-        refused("1,5 GB", Kind::Bytes, "1.5 GB");
-        refused("0,125 GB", Kind::Bytes, "1.5 GB");
-        refused("10,00", Kind::Count, "1.5");
-        refused("1,0000", Kind::Count, "1.5");
-        refused("1,000 000", Kind::Count, "three digits");
-        refused("1 mB", Kind::Bytes, "M mega");
-        refused("5 mFLOP", Kind::Operations, "M mega");
-        refused("16 Gb/s", Kind::Bandwidth, "B a byte");
-        refused("1 gb", Kind::Bytes, "B a byte");
-        refused("1e999 B", Kind::Bytes, "too large");
-        for wrong in
-            ["", "GB", "1 parsec", "1 XB", "1..2 GB", "1.000.000 B", "ten", "nan", "inf B", "1 exabyte", "--1 B"]
-        {
-            refused(wrong, Kind::Bytes, "write it as");
         }
-        refused("3 GB", Kind::Seconds, "write it as 3 s");
-        refused("3 ks", Kind::Seconds, "write it as 3 s");
     }
 
     #[test]
@@ -325,6 +327,7 @@ mod tests {
             (7199.0, "119 min 59 s"),
             (864_000.0, "10.0 days"),
             (2.5e10, "792 years"),
+            (1e12, "3.2e4 years"),
         ];
         for (t, text) in cases {
             assert_eq!(seconds(t), text);

@@ -2,7 +2,7 @@
 
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Dims, Fun, Layout, Scalar};
+use cuprous_core::{Array, Buffer, DType, Dims, Fun, Layout, Scalar};
 use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,28 +17,41 @@ use crate::{devices, functions, hooks, index, numpy};
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
 ///
-/// The second field is the array whose memory a view shows. The third marks a value: what NumPy gives as a scalar, an
-/// element `a[i]` or the 0-d result of an operation: `+=` rebinds the name. The fourth marks an element, to which nothing
-/// writes; libraries write to 0-d results.
+/// The second field is the array that owns the memory, if this one is a view.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
-pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, bool, bool);
+pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, Role);
+
+/// What NumPy returns where this is an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// An array.
+    Array,
+    /// A scalar, as the 0-d result of an operation: `+=` rebinds the name. Libraries write to such results, by `a[()] = x`
+    /// or `out=a`, so that is allowed.
+    Result,
+    /// A scalar, as an element `a[i]`: as `Result`, and immutable.
+    Element,
+}
 
 impl PyArray {
     /// An array that is the first to show its memory.
     pub(crate) fn own(array: Array) -> PyArray {
-        PyArray(array, None, false, false)
+        PyArray(array, None, Role::Array)
     }
 
     /// The result of an operation.
     #[inline]
     pub(crate) fn result(array: Array) -> PyArray {
-        let is_value = array.layout.ndim() == 0;
-        PyArray(array, None, is_value, false)
+        let role = if array.layout.ndim() == 0 { Role::Result } else { Role::Array };
+        PyArray(array, None, role)
     }
 
     /// The array for writing to it.
+    ///
+    /// # Errors
+    /// `TypeError` for an element.
     pub(crate) fn target(&self) -> PyResult<&Array> {
-        if self.3 {
+        if self.2 == Role::Element {
             return Err(PyTypeError::new_err(
                 "a value cannot be written: an element a[i] is immutable, like NumPy's scalars. Write a[i] = ..., or take a \
                  view of the element, a[i, ...]",
@@ -50,7 +63,7 @@ impl PyArray {
     /// A view of another array's memory; its base is the array that showed the memory first.
     pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
         let base = of.get().1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
-        PyArray(array, Some(base), false, false)
+        PyArray(array, Some(base), Role::Array)
     }
 }
 
@@ -66,10 +79,10 @@ impl PyArray {
     /// Bytes from one element to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        // As NumPy has it, nothing lies beside nothing: a new array without elements has no strides.
-        let nothing = self.0.layout.size == 0 && self.1.as_ref().is_none_or(|base| base.get().0.layout.size == 0);
-        let bytes = if nothing { 0 } else { self.0.dtype().size() as i64 };
-        PyTuple::new(py, self.0.layout.strides.iter().map(|s| s.saturating_mul(bytes)))
+        // As in NumPy, all strides of an array without elements are 0, unless it is a view of some.
+        let empty = self.0.layout.size == 0 && self.1.as_ref().is_none_or(|base| base.get().0.layout.size == 0);
+        let strides = byte_strides(&self.0.layout);
+        PyTuple::new(py, strides.into_iter().map(|s| if empty { 0 } else { s }))
     }
 
     /// Elements from one to the next along each axis.
@@ -150,7 +163,7 @@ impl PyArray {
     /// True for what NumPy gives as a scalar: an element, or the 0-d result of an operation.
     #[getter]
     pub(crate) fn is_value(&self) -> bool {
-        self.2
+        self.2 != Role::Array
     }
 
     /// The device that holds the elements: "cpu", "cuda:0", "auto".
@@ -164,11 +177,10 @@ impl PyArray {
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.0);
         let buffer = interrupt::run(py, || engine.export(&self.0.storage))?;
-        // A view of no elements may begin anywhere.
-        Ok(buffer.address().wrapping_add_signed(self.0.layout.offset.wrapping_mul(self.0.dtype().size() as i64)))
+        Ok(first_byte(&self.0, &buffer))
     }
 
-    /// Whether two arrays show the same memory, at whatever place.
+    /// Whether two arrays are views of the same memory, of the same part or not.
     fn shares_storage(&self, other: &PyArray) -> bool {
         std::sync::Arc::ptr_eq(&self.0.storage, &other.0.storage)
     }
@@ -258,8 +270,8 @@ impl PyArray {
         match index::basic(&array.layout, key)? {
             Some(index::Basic::Element(offset)) => {
                 let engine = devices::of(array);
-                let element = PyArray { 3: true, ..finish(slf.py(), engine, engine.element(array, offset))? };
-                Ok(Py::new(slf.py(), element)?.into_any())
+                let element = finish(slf.py(), engine, engine.element(array, offset))?;
+                Ok(Py::new(slf.py(), PyArray { 2: Role::Element, ..element })?.into_any())
             }
             Some(index::Basic::View(layout)) => {
                 Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout)))?.into_any())
@@ -354,25 +366,21 @@ impl PyArray {
             CompareOp::Ge => Fun::GreaterEqual,
         };
         let py = slf.py();
+        if !matches!(fun, Fun::Equal | Fun::NotEqual) {
+            return binary(py, fun, slf.as_any(), o);
+        }
         // No number equals these; NumPy says so element by element.
-        let nothing = o.is_none() || o.is_instance_of::<PyString>() || o.is_instance_of::<PyBytes>();
-        if nothing && matches!(fun, Fun::Equal | Fun::NotEqual) {
+        let result = if o.is_none() || o.is_instance_of::<PyString>() || o.is_instance_of::<PyBytes>() {
             let array = &slf.get().0;
             let engine = devices::of(array);
             let value = Scalar::new(Number::Bool(fun == Fun::NotEqual), DType::Bool);
-            let result = finish(py, engine, engine.full(array.shape(), value, DType::Bool))?;
-            return Ok(Py::new(py, result)?.into_any());
-        }
-        if matches!(fun, Fun::Equal | Fun::NotEqual) {
-            return match operand::value(o)? {
-                Some(other) => {
-                    let result = operand::map(py, fun, &[Value::Array(slf.clone()), other], None)?;
-                    Ok(Py::new(py, result)?.into_any())
-                }
-                None => hooks::call(py, hooks::Hook::Compare, (slf, o, fun == Fun::Equal)),
-            };
-        }
-        binary(py, fun, slf.as_any(), o)
+            finish(py, engine, engine.full(array.shape(), value, DType::Bool))?
+        } else if let Some(other) = operand::value(o)? {
+            operand::map(py, fun, &[Value::Array(slf.clone()), other], None)?
+        } else {
+            return hooks::call(py, hooks::Hook::Compare, (slf, o, fun == Fun::Equal));
+        };
+        Ok(Py::new(py, result)?.into_any())
     }
 
     // --- shape
@@ -451,9 +459,20 @@ impl PyArray {
                 )));
             }
         };
-        // A copy can be written, also that of a value.
+        // A copy can be written, that of a scalar too.
         laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.0))
     }
+}
+
+/// Bytes from one element to the next along each axis. Strides that leave 64 bits belong to axes of one element, which
+/// never use them.
+pub(crate) fn byte_strides(layout: &Layout) -> Dims {
+    layout.strides.iter().map(|s| s.saturating_mul(layout.dtype.size() as i64)).collect()
+}
+
+/// Address of the first element, in the memory of the array's storage; an array without elements may begin anywhere.
+pub(crate) fn first_byte(array: &Array, memory: &Buffer) -> u64 {
+    memory.address().wrapping_add_signed(array.layout.offset.wrapping_mul(array.dtype().size() as i64))
 }
 
 /// NumPy's warning where an assignment drops imaginary parts.

@@ -1,7 +1,7 @@
-//! Python's buffer protocol: an array on the CPU shows its memory to `memoryview`, NumPy and whatever takes buffers.
+//! Python's buffer protocol: `memoryview`, NumPy and others read and write the memory of an array on the CPU.
 //!
-//! PyO3 offers the protocol from Python 3.11's stable ABI on; this extension is built for that of 3.10, where the two
-//! slots exist but the struct is not declared. So the struct stands here, and the slots are handed to PyO3 as they are.
+//! PyO3 supports the protocol for the stable ABI of Python 3.11 and newer. This extension is built for that of 3.10, where
+//! the two slots exist but the struct is not declared, so it is declared here.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,7 +11,7 @@ use pyo3::ffi;
 use pyo3::impl_::pyclass::{PyClassImpl, PyClassItems};
 use pyo3::prelude::*;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, byte_strides, first_byte};
 use crate::{devices, hooks, interrupt};
 
 /// `Py_buffer` of the stable ABI.
@@ -42,7 +42,8 @@ const C_CONTIGUOUS: c_int = 0x20 | STRIDES;
 const F_CONTIGUOUS: c_int = 0x40 | STRIDES;
 const ANY_CONTIGUOUS: c_int = 0x80 | STRIDES;
 
-/// What a buffer that was handed out keeps: the memory, its mark as shared, and the arrays that the struct points to.
+/// What a view of the memory keeps alive: the memory, the loan that marks it as shared, and the extents and strides that
+/// the view points to.
 struct Export {
     shape: Dims,
     strides: Dims,
@@ -76,7 +77,7 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
     let array: &Array = &slf.get().0;
     let engine = devices::of(array);
     let letter = format(array.dtype()).filter(|_| engine.id == 0).ok_or_else(|| {
-        // A TypeError, as of a class without the protocol: that is what callers such as Numba expect.
+        // Callers such as Numba expect the TypeError that a class without the protocol raises.
         PyTypeError::new_err(format!(
             "a bytes-like object is required, not a cuprous.ndarray of {} on {}; use .get()",
             array.dtype().name(),
@@ -86,39 +87,35 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
     hooks::call(py, hooks::Hook::Buffer, (slf,))?;
     let layout = &array.layout;
     let (c, f) = (layout.is_c_contiguous(), layout.is_f_contiguous());
-    let asks = |bits| flags & bits == bits;
-    let fits = if asks(C_CONTIGUOUS) {
+    let wants = |bits| flags & bits == bits;
+    let fits = if wants(C_CONTIGUOUS) {
         c
-    } else if asks(F_CONTIGUOUS) {
+    } else if wants(F_CONTIGUOUS) {
         f
-    } else if asks(ANY_CONTIGUOUS) {
+    } else if wants(ANY_CONTIGUOUS) {
         c || f
     } else {
-        c || asks(STRIDES)
+        c || wants(STRIDES)
     };
     if !fits {
         return Err(PyBufferError::new_err("ndarray is not contiguous in the requested order"));
     }
     let (memory, loan) = interrupt::run(py, || engine.lend(&array.storage))?;
     let size = array.dtype().size() as i64;
-    let mut export = Box::new(Export {
-        shape: layout.shape.clone(),
-        strides: layout.strides.iter().map(|s| s * size).collect(),
-        _memory: memory.clone(),
-        _loan: loan,
-    });
-    let first = memory.address() + layout.offset as u64 * size as u64;
+    let first = first_byte(array, &memory);
+    let mut export =
+        Box::new(Export { shape: layout.shape.clone(), strides: byte_strides(layout), _memory: memory, _loan: loan });
     *view = PyBuffer {
-        // A buffer of no bytes has an address too.
+        // Readers may refuse null, which is the address of an empty storage.
         buf: if first == 0 { size as usize as *mut c_void } else { first as *mut c_void },
         obj: slf.clone().into_any().into_ptr(),
         len: (layout.size * size) as ffi::Py_ssize_t,
         itemsize: size as ffi::Py_ssize_t,
         readonly: 0,
         ndim: layout.ndim() as c_int,
-        format: if asks(FORMAT) { letter.as_ptr().cast_mut() } else { std::ptr::null_mut() },
-        shape: if asks(ND) { export.shape.as_mut_ptr().cast() } else { std::ptr::null_mut() },
-        strides: if asks(STRIDES) { export.strides.as_mut_ptr().cast() } else { std::ptr::null_mut() },
+        format: if wants(FORMAT) { letter.as_ptr().cast_mut() } else { std::ptr::null_mut() },
+        shape: if wants(ND) { export.shape.as_mut_ptr().cast() } else { std::ptr::null_mut() },
+        strides: if wants(STRIDES) { export.strides.as_mut_ptr().cast() } else { std::ptr::null_mut() },
         suboffsets: std::ptr::null_mut(),
         internal: std::ptr::null_mut(),
     };
@@ -127,8 +124,8 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
 }
 
 unsafe extern "C" fn get_buffer(slf: *mut ffi::PyObject, view: *mut PyBuffer, flags: c_int) -> c_int {
-    // SAFETY: Python calls the slot of a PyArray with its lock held and a struct to fill, whose `obj` is null in case
-    // of an error; a panic becomes an exception before it can reach Python.
+    // SAFETY: Python calls the slot with a PyArray, with its lock held, and with a struct to fill; after an error `obj`
+    // must be null. A panic becomes an exception, since it must not unwind into Python.
     unsafe {
         (*view).obj = std::ptr::null_mut();
         Python::attach(|py| {

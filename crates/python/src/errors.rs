@@ -32,7 +32,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Recursion => PyRecursionError::new_err(message),
         ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),
-        ErrorKind::Interrupted | ErrorKind::Aborted => crate::interrupt::raised(Error { kind: error.kind, message }),
+        ErrorKind::Interrupted | ErrorKind::Aborted => crate::interrupt::raised(message),
     }
 }
 

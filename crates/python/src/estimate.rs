@@ -1,4 +1,4 @@
-//! What a function takes: counted while it records, and told as seconds on this machine or a listed one.
+//! Estimates: what a function records, as seconds on this machine or a listed one, and the simple formula.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,7 @@ use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
 use cuprous_plan::aside::Taken;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -237,7 +238,7 @@ pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
         "seconds" => Kind::Seconds,
         "rate" => Kind::Rate,
         "bandwidth" => Kind::Bandwidth,
-        _ => Kind::Count,
+        _ => return Err(PyValueError::new_err(format!("[parse_quantity] no quantity is called {kind:?}"))),
     };
     parse(text, kind).or_raise()
 }

@@ -1,5 +1,5 @@
-//! Forks beside threads that compute: the child finds every lock free and the engines as they should be, or is told that
-//! it cannot compute.
+//! Forks while other threads compute. The forking thread takes every lock first, so that the child finds the locks free and
+//! the engines in a valid state. An engine whose lock it does not get in time cannot be used in the child.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,16 +15,16 @@ use crate::devices;
 /// How long a fork waits for the programs of other threads.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Forks between the process that loaded the library and this one.
+/// Number of forks between the process that loaded the library and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// See [`FORKS`].
+/// The number of forks between the process that loaded the library and this one.
 #[inline]
 pub(crate) fn count() -> u32 {
     FORKS.load(Relaxed)
 }
 
-/// What is held over a fork.
+/// The locks that are held during a fork.
 struct Locks {
     engines: Vec<(&'static Engine, Option<Held<'static>>)>,
     _tables: [Box<dyn Any>; 3],
@@ -40,7 +40,7 @@ extern "C" fn before() {
     if engines.is_empty() {
         return;
     }
-    // Those that a thread takes under an engine's lock come after it, in the same order.
+    // Threads take these while they hold an engine's lock, in this order; another order could deadlock.
     let locks = Locks {
         engines,
         _tables: [
@@ -69,7 +69,7 @@ extern "C" fn in_child() {
     }
 }
 
-/// Starts to watch for forks.
+/// Registers the handlers, once.
 pub(crate) fn watch() {
     static WATCHING: Once = Once::new();
     WATCHING.call_once(|| {

@@ -124,14 +124,11 @@ pub(crate) fn full(
     };
     let engine = default_engine(py)?;
     let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
-    Ok(PyArray::own(array.0)) // one that was asked for by its shape can be written, whatever its shape
+    Ok(PyArray::own(array.0)) // a new array, not a scalar, whatever its shape
 }
 
 #[pyfunction]
 pub(crate) fn iota(py: Python<'_>, shape: Vec<i64>, strides: Vec<i64>, offset: i64) -> PyResult<PyArray> {
-    if shape.len() != strides.len() {
-        return Err(PyValueError::new_err("[iota] shape and strides must have the same length"));
-    }
     let layout = Layout::try_new(DType::I64, &shape, &strides, offset).or_raise()?;
     let engine = default_engine(py)?;
     finish(py, engine, engine.iota(&layout))
@@ -232,8 +229,9 @@ pub(crate) fn scatter(
         "minimum" => ScatterOp::Minimum,
         _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
     };
-    let engine = devices::of(&a.0);
-    let dtype = a.0.dtype();
+    let target = a.target()?;
+    let engine = devices::of(target);
+    let dtype = target.dtype();
     let value = operand_argument(value)?;
     let stored = if matches!(op, ScatterOp::Set) { value.stored(dtype)? } else { value.operand() };
     let value = match (&value, stored) {
@@ -244,7 +242,7 @@ pub(crate) fn scatter(
         _ => unreachable!("only arrays are stored as arrays"),
     };
     value.layout.broadcast_to(index.0.shape()).or_raise()?;
-    engine.scatter(&a.0, &index.0, &value, op).or_raise()?;
+    engine.scatter(target, &index.0, &value, op).or_raise()?;
     settle(py, engine)
 }
 

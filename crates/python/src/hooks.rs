@@ -39,7 +39,7 @@ const NAMES: [&str; 13] = [
     "tensor_dtype",
     "tensor_device",
 ];
-static HOOKS: [RwLock<Option<Py<PyAny>>>; 13] = [const { RwLock::new(None) }; 13];
+static HOOKS: [RwLock<Option<Py<PyAny>>>; NAMES.len()] = [const { RwLock::new(None) }; NAMES.len()];
 
 /// Calls a hook.
 pub(crate) fn call<'py>(

@@ -114,7 +114,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
                 let n = layout.shape[axis];
                 let s = slice.indices(n as isize)?;
                 shape.push(s.slicelength as i64);
-                // Of up to one element any step may be asked for, also one that leaves 64 bits; it is not used then.
+                // The stride of up to one element is not used, so it may leave 64 bits.
                 strides.push(layout.strides[axis].saturating_mul(s.step as i64));
                 if s.slicelength > 0 {
                     offset += s.start as i64 * layout.strides[axis];

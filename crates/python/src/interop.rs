@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, first_byte};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::functions::dtype_argument;
@@ -134,7 +134,7 @@ pub(crate) fn to_dlpack(
         0 => DLDevice { kind: CPU, id: 0 },
         k => DLDevice { kind: CUDA, id: i32::from(k) - 1 },
     };
-    let data = buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64;
+    let data = first_byte(&array, &buffer);
     let mut export = Box::new(Export {
         shape: array.layout.shape.clone(),
         strides: array.layout.strides.clone(),
@@ -322,7 +322,7 @@ fn foreign(
     if dtype == DType::Bool && engine.device.is_host() && bytes > 0 {
         // SAFETY: whoever hands the memory over says that it can be read from the lowest to the highest element.
         let seen = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
-        // To strangers any byte but 0 is true; routines here count on 1. Such memory is copied instead of shared.
+        // Other libraries take any byte but 0 for true, routines here only 1: such memory is copied instead of shared.
         if seen.iter().any(|&byte| byte > 1) {
             let copy = engine.upload(seen, dtype, &[bytes as i64]).or_raise()?;
             drop(owner(start, bytes));

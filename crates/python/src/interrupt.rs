@@ -1,15 +1,15 @@
-//! Ctrl-C while the engine works: a signal handler before Python's, and waiting that it ends.
+//! Ctrl-C while the engine works: a signal handler around Python's, and waits that it ends.
 //!
-//! Python's own handler only notes a signal; what the user sees, `KeyboardInterrupt`, is raised by the main thread when it
-//! runs Python again. So that this is soon, a handler of ours is called first: it calls Python's and requests an interrupt
-//! from the engine ([`cuprous_core::interrupt`]). It only does so where Python's answer is `KeyboardInterrupt`; a handler
-//! of the user's own may want the work to go on, and is called when it is done.
+//! Python's own handler only records the signal; the main thread raises `KeyboardInterrupt` when it runs Python code again.
+//! To make this soon, a handler of ours calls Python's and then requests an interrupt from the engine
+//! ([`cuprous_core::interrupt`]). Waits listen to the request only if Python's answer is `KeyboardInterrupt`: a handler of
+//! the user's own may want the work to continue, and is called when it is done.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
+use cuprous_core::Result;
 use cuprous_core::interrupt::{self, Token};
-use cuprous_core::{Error, Result};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,35 +17,60 @@ use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
 
-/// Python's answer to SIGINT was `KeyboardInterrupt` when the main thread last waited for the engine.
+/// True if Python's answer to SIGINT was `KeyboardInterrupt` when the main thread last waited for the engine.
 static RAISES: AtomicBool = AtomicBool::new(false);
-/// The handler before ours.
-static PREVIOUS: AtomicUsize = AtomicUsize::new(0);
-/// It takes the signal alone, not what is known of it.
-static SIMPLE: AtomicBool = AtomicBool::new(false);
 
-type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+/// A handler that ours replaced, and calls.
+struct Replaced {
+    /// 0 for none.
+    address: AtomicUsize,
+    /// True if it takes the signal alone, false if it was installed with `SA_SIGINFO`.
+    simple: AtomicBool,
+}
+
+/// The one that was there first, usually Python's.
+static FIRST: Replaced = Replaced::none();
+/// The one that was there last: the first, or that of a library which replaced ours.
+static LAST: Replaced = Replaced::none();
+
+impl Replaced {
+    const fn none() -> Replaced {
+        Replaced { address: AtomicUsize::new(0), simple: AtomicBool::new(false) }
+    }
+
+    fn set(&self, handler: &libc::sigaction) {
+        self.simple.store(handler.sa_flags & libc::SA_SIGINFO == 0, Relaxed);
+        self.address.store(handler.sa_sigaction, Relaxed);
+    }
+
+    fn call(&self, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        type Informed = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        match self.address.load(Relaxed) {
+            0 => {}
+            // SAFETY: the address of a handler that was installed for this signal, with or without SA_SIGINFO.
+            address if self.simple.load(Relaxed) => unsafe {
+                std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(address)(signal);
+            },
+            // SAFETY: as above.
+            address => unsafe { std::mem::transmute::<usize, Informed>(address)(signal, info, context) },
+        }
+    }
+}
 
 extern "C" fn on_interrupt(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    static INSIDE: AtomicBool = AtomicBool::new(false);
-    let previous = PREVIOUS.load(Relaxed);
-    // Somebody else's handler may have been put before ours and call it.
-    if previous != 0 && !INSIDE.swap(true, Relaxed) {
-        // SAFETY: a handler that was installed with these flags.
-        unsafe {
-            if SIMPLE.load(Relaxed) {
-                std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(previous)(signal);
-            } else {
-                std::mem::transmute::<usize, Handler>(previous)(signal, info, context);
-            }
-        }
-        INSIDE.store(false, Relaxed);
+    static DEPTH: AtomicUsize = AtomicUsize::new(0);
+    // A library's handler may call ours, which it replaced: then it is the turn of the first.
+    match DEPTH.fetch_add(1, Relaxed) {
+        0 => LAST.call(signal, info, context),
+        1 => FIRST.call(signal, info, context),
+        _ => {}
     }
-    // After Python's: whoever sees the request finds the signal noted.
+    DEPTH.fetch_sub(1, Relaxed);
+    // After Python's handler, so that Python knows of the signal when a wait sees the request.
     interrupt::request();
 }
 
-/// Puts our handler before the one that is installed, if that is not ours already.
+/// Replaces the installed handler by ours, if it is not ours already.
 fn arm() {
     let ours = on_interrupt as *const () as usize;
     // SAFETY: both calls get valid memory, all of whose fields are filled in.
@@ -58,8 +83,10 @@ fn arm() {
         if default || now.sa_sigaction == ours {
             return;
         }
-        PREVIOUS.store(now.sa_sigaction, Relaxed);
-        SIMPLE.store(now.sa_flags & libc::SA_SIGINFO == 0, Relaxed);
+        if FIRST.address.load(Relaxed) == 0 {
+            FIRST.set(&now);
+        }
+        LAST.set(&now);
         now.sa_sigaction = ours;
         now.sa_flags |= libc::SA_SIGINFO;
         libc::sigaction(libc::SIGINT, &now, std::ptr::null_mut());
@@ -67,11 +94,12 @@ fn arm() {
 }
 
 thread_local! {
-    /// Whether this thread is the process's first one; after a fork that is the one that forked.
+    /// True on the process's first thread, with the number of forks until this was found out: after a fork the thread that
+    /// forked is the first.
     static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
-/// Whether Python handles signals on this thread.
+/// Returns true on the thread on which Python handles signals.
 fn is_main() -> bool {
     let forks = crate::fork::count();
     match IS_MAIN.get() {
@@ -93,14 +121,14 @@ fn answers() -> bool {
     RAISES.load(Relaxed) && is_main()
 }
 
-/// Tells the engine of this.
+/// Gives the engine what [`cuprous_core::interrupt`] wants to know of Python.
 pub(crate) fn install(py: Python<'_>) {
     RAISES.store(raises(py).unwrap_or(false), Relaxed);
     let _ = interrupt::ARM.set(arm);
     let _ = interrupt::ANSWERS.set(answers);
 }
 
-/// Whether Python's answer to SIGINT is `KeyboardInterrupt`.
+/// Returns true if Python's answer to SIGINT is `KeyboardInterrupt`.
 fn raises(py: Python<'_>) -> PyResult<bool> {
     // The arguments are kept, because this is asked whenever the main thread waits.
     static KNOWN: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
@@ -116,32 +144,32 @@ fn raises(py: Python<'_>) -> PyResult<bool> {
     Ok(get.bind(py).call(arguments.bind(py), None)?.is(default.bind(py)))
 }
 
-/// That of work for which this thread is about to wait.
+/// The token of work for which this thread is about to wait.
 fn token(py: Python<'_>) -> PyResult<Token> {
     if !is_main() {
         return Ok(Token::NONE);
     }
-    // What came before now is Python's; from here on it is ours too.
+    // Python raises for signals from before the work; requests are for those that come during it.
     interrupt::clear();
     py.check_signals()?;
-    // Where the interpreter ends, there may be no module to ask.
+    // While the interpreter shuts down, the module may be gone.
     let raises = raises(py).unwrap_or(false);
     RAISES.store(raises, Relaxed);
     Ok(if raises { Token::MAIN } else { Token::NONE })
 }
 
-/// Does `work` without Python's lock; on the main thread Ctrl-C ends it.
+/// Runs `work` without Python's lock; on the main thread Ctrl-C ends it.
 pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let token = token(py)?;
     Ok(py.detach(|| token.within(work)))
 }
 
-/// The same with its error raised.
+/// As [`detach`], for work that may fail: raises its error.
 pub(crate) fn run<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send) -> PyResult<R> {
     detach(py, work)?.or_raise()
 }
 
 /// The exception for work that was interrupted: what Python makes of the signal.
-pub(crate) fn raised(error: Error) -> PyErr {
-    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.message)))
+pub(crate) fn raised(message: String) -> PyErr {
+    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
 }

@@ -73,7 +73,7 @@ fn like_cpu() -> &'static profile::Cpu {
     known.or_else(|| listed.iter().find(|cpu| cpu.name.contains("7763"))).unwrap_or(&listed[0])
 }
 
-/// The GPU of the list that is most like that board; a small one where none is.
+/// The GPU of the list that is most like a board; a small one if none is.
 fn like_gpu(board: &str) -> &'static profile::Gpu {
     let model = board.split(',').next().unwrap_or_default();
     let small = || profile::find(profile::gpus(), |gpu| gpu.name, "T4");

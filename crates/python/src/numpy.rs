@@ -152,7 +152,7 @@ pub(crate) fn to_numpy<'py>(
 #[pyfunction]
 pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
     let engine = devices::of(&a.0);
-    // Python's own allocation: where there is no memory, it raises.
+    // Allocated by Python, which raises where there is no memory.
     PyBytes::new_with(py, a.0.layout.size as usize * a.0.dtype().size(), |bytes| {
         interrupt::run(py, || engine.download(&a.0, bytes))
     })
@@ -171,7 +171,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
     Bound::new(py, PyArray::own(moved))
 }
 
-/// Refuses bytes other than 0 and 1, which routines on bools do not expect.
+/// Raises for bytes other than 0 and 1, which routines on bools do not expect.
 fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     let engine = devices::of(bytes);
     let mut most = [0];

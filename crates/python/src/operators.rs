@@ -34,11 +34,11 @@ pub(crate) fn binary<'py>(
     }
 }
 
-/// The array that an in-place operator writes to. A value is none: for it Python takes `a + b` and rebinds the name.
+/// The array that an in-place operator writes to. For a scalar Python computes `a + b` instead and rebinds the name.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a, 'py>(&'a Bound<'py, PyArray>);
 
-/// Why an array is no target.
+/// The array is a scalar, and so not a [`Target`].
 pub(crate) struct IsValue;
 
 impl From<IsValue> for PyErr {

@@ -1,7 +1,9 @@
 //! Streams, events and device properties.
 
+use std::sync::{Arc, Mutex};
+
 use cuprous_plan::device::{Mark, wait_for_mark};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -50,16 +52,14 @@ impl Stream {
 /// A point in the device's order of work.
 #[pyclass(frozen, module = "cuprous")]
 pub(crate) struct Event {
-    mark: std::sync::Mutex<Option<Box<dyn Mark>>>,
+    mark: Mutex<Option<Arc<dyn Mark>>>,
 }
 
 impl Event {
-    fn with<T>(&self, f: impl FnOnce(&dyn Mark) -> cuprous_core::Result<T>) -> PyResult<T> {
-        let mark = self.mark.lock().map_err(|_| PyRuntimeError::new_err("the event is broken"))?;
-        match &*mark {
-            Some(mark) => f(mark.as_ref()).or_raise(),
-            None => Err(PyValueError::new_err("[Event] record() has not been called")),
-        }
+    /// The point that was recorded last.
+    fn mark(&self) -> PyResult<Arc<dyn Mark>> {
+        let mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
+        mark.clone().ok_or_else(|| PyValueError::new_err("[Event] record() has not been called"))
     }
 }
 
@@ -78,30 +78,21 @@ impl Event {
             engine.flush()?;
             engine.device.mark()
         })?;
-        *self.mark.lock().map_err(|_| PyRuntimeError::new_err("the event is broken"))? = Some(mark);
+        *self.mark.lock().unwrap_or_else(|e| e.into_inner()) = Some(mark.into());
         Ok(())
     }
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        interrupt::detach(py, || self.with(wait_for_mark))?
+        let mark = self.mark()?;
+        interrupt::run(py, || wait_for_mark(&*mark))
     }
 
     fn query(&self) -> PyResult<bool> {
-        self.with(|mark| mark.done())
+        self.mark()?.done().or_raise()
     }
 
     fn elapsed_ms(&self, later: &Event) -> PyResult<f64> {
-        self.with(|first| later.with_inner(|last| first.milliseconds_to(last)))
-    }
-}
-
-impl Event {
-    fn with_inner<T>(&self, f: impl FnOnce(&dyn Mark) -> cuprous_core::Result<T>) -> cuprous_core::Result<T> {
-        let mark = self.mark.lock().map_err(|_| cuprous_core::Error::runtime("the event is broken"))?;
-        match &*mark {
-            Some(mark) => f(mark.as_ref()),
-            None => Err(cuprous_core::Error::value("[Event] record() has not been called")),
-        }
+        self.mark()?.milliseconds_to(&*later.mark()?).or_raise()
     }
 }
 

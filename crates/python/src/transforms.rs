@@ -1,4 +1,4 @@
-//! Fourier transforms: one call of the face becomes a call for each group of axes that are neighbours in memory.
+//! Fourier transforms: one call of the face becomes a call for each group of axes that are neighbors in memory.
 
 use cuprous_core::call::{FFT_RANK, FftKind, FftScale};
 use cuprous_core::layout::checked_size;
@@ -79,7 +79,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
     Ok(PyArray::own(lines.0.view(lines.0.layout.permute(&back))))
 }
 
-/// A transform along axes as calls, each with its last axis and how many: neighbours go together. What reads or makes
+/// A transform along axes as calls, each with its last axis and how many: neighbors go together. What reads or makes
 /// half a spectrum goes along `last`, first or last of all.
 fn fft_calls(kind: FftKind, last: usize, places: &[usize]) -> Vec<(FftKind, usize, usize)> {
     let others = match kind {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_go_together_and_halves_come_first_or_last() {
+    fn neighbors_go_together_and_halves_come_first_or_last() {
         use FftKind::{Backward, Forward, Half, Real};
         assert_eq!(fft_calls(Forward, 1, &[0, 1]), [(Forward, 1, 2)]);
         assert_eq!(fft_calls(Forward, 0, &[0, 2, 3]), [(Forward, 3, 2), (Forward, 0, 1)]);

@@ -28,8 +28,8 @@ pub struct View {
     pub table: TableState,
     /// The first GPU that is shown, where they do not all fit.
     pub first_gpu: usize,
-    /// Colours may be used.
-    pub colour: bool,
+    /// Colors may be used.
+    pub color: bool,
 }
 
 impl Default for View {
@@ -43,7 +43,7 @@ impl Default for View {
             interval: 1.0,
             table: TableState::default(),
             first_gpu: 0,
-            colour: true,
+            color: true,
         }
     }
 }
@@ -103,17 +103,17 @@ pub fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, view: &mu
 }
 
 fn dim(view: &View) -> Style {
-    if view.colour { Style::new().fg(Color::DarkGray) } else { Style::new() }
+    if view.color { Style::new().fg(Color::DarkGray) } else { Style::new() }
 }
 
 /// Green, yellow, red.
 fn heat(view: &View, percent: f64) -> Style {
-    let colour = match percent {
+    let color = match percent {
         p if p < 60.0 => Color::Green,
         p if p < 85.0 => Color::Yellow,
         _ => Color::Red,
     };
-    if view.colour { Style::new().fg(colour) } else { Style::new() }
+    if view.color { Style::new().fg(color) } else { Style::new() }
 }
 
 fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View, label: String, percent: f64) {

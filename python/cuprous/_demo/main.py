@@ -49,9 +49,9 @@ def main(argv: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps({"machine": subtitle, "gpu": gpu, "rows": [r.as_dict() for r in results]}, indent=2))
     else:
-        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(subtitle + "\n")
-        print(as_text(results, colour, shutil.get_terminal_size().columns), end="")
+        print(as_text(results, color, shutil.get_terminal_size().columns), end="")
         print(FOOTER)
     if arguments.plot:
         Path(arguments.plot).write_text(as_svg(results, subtitle), encoding="utf-8")

@@ -80,7 +80,7 @@ def seconds_each(run: Callable[[], Any], wait: Callable[[Any], Any], repeat: int
         del result
 
     warm = time.perf_counter()
-    for _ in range(3):  # so that kernels are compiled and the step is recognised
+    for _ in range(3):  # so that kernels are compiled and the step is recognized
         rounds()
         if time.perf_counter() - warm > 1:
             break
@@ -128,7 +128,10 @@ def measure(row: Row, cp: Any, gpu: bool, quick: bool, tell: Callable[[str], Non
 def on_device(
     row: Row, host: tuple[Any, ...], expected: Any, result: Result, cp: Any, device: str, budget: float
 ) -> tuple[float, float | None, bandwidth.Bound]:
-    """Seconds per run on a device, without and with copies, and their bound; ArithmeticError for what cannot be."""
+    """Returns the seconds of a run on a device, without and with copies, and the bound of the first.
+
+    Raises ArithmeticError for a wrong result, ImpossibleTimeError for a time below the bound.
+    """
     before = cp.get_device()
     cp.set_device(device)
     try:

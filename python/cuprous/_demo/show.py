@@ -8,7 +8,7 @@ from html import escape
 
 from cuprous._demo.measure import Result
 
-GREY, BLUE, BOLD, DIM, RESET = "\x1b[90m", "\x1b[94m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
+GRAY, BLUE, BOLD, DIM, RESET = "\x1b[90m", "\x1b[94m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 def duration(ms: float | None) -> str:
@@ -24,8 +24,8 @@ def duration(ms: float | None) -> str:
 
 
 def lines_of(result: Result) -> list[tuple[str, float | None, str]]:
-    """(label, milliseconds, colour) of each bar."""
-    bars = [("NumPy", result.numpy, GREY), ("Cuprous, CPU", result.cpu, GREY)]
+    """(label, milliseconds, color) of each bar."""
+    bars = [("NumPy", result.numpy, GRAY), ("Cuprous, CPU", result.cpu, GRAY)]
     if result.gpu is not None:
         bars.append(("Cuprous, GPU", result.gpu, BLUE))
     if result.gpu_copies is not None:
@@ -33,9 +33,9 @@ def lines_of(result: Result) -> list[tuple[str, float | None, str]]:
     return [bar for bar in bars if bar[1] is not None]
 
 
-def as_text(results: Sequence[Result], colour: bool, width: int) -> str:
+def as_text(results: Sequence[Result], color: bool, width: int) -> str:
     """The table with bars. Within a row, a bar's length is its share of the row's longest time. A bound has no bar."""
-    paint = (lambda text, code: f"{code}{text}{RESET}") if colour else (lambda text, code: text)
+    paint = (lambda text, code: f"{code}{text}{RESET}") if color else (lambda text, code: text)
     room = max(10, min(width, 100) - 34)
     out: list[str] = []
     for result in results:
@@ -57,7 +57,7 @@ def as_text(results: Sequence[Result], colour: bool, width: int) -> str:
 
 
 def as_svg(results: Sequence[Result], subtitle: str) -> str:
-    """A picture that reads on light and on dark ground: mid greys for words, no background."""
+    """A picture that reads on light and on dark ground: mid grays for words, no background."""
     left, right, bar, gap = 150, 560, 14, 4
     y, body = 58, []
     for result in results:
@@ -69,7 +69,7 @@ def as_svg(results: Sequence[Result], subtitle: str) -> str:
         longest = max((ms or 0.0 for _, ms, _ in bars), default=1.0) or 1.0
         for label, ms, code in bars:
             length = max(1.5, (right - left) * (ms or 0.0) / longest)
-            fill = "#a3a8b0" if label == "NumPy" else "#7d828a" if code == GREY else "#3b82f6"
+            fill = "#a3a8b0" if label == "NumPy" else "#7d828a" if code == GRAY else "#3b82f6"
             body.append(
                 f'<text x="{left - 8}" y="{y + bar - 3}" class="l" text-anchor="end">{escape(label.strip())}</text>'
             )

@@ -57,7 +57,7 @@ pub(super) trait Figures {
     fn reached(&self, work: &Work, pinned: bool) -> [f64; 2];
     /// The most operations a second.
     fn peak(&self, work: &Work) -> f64;
-    /// What else must be said of it.
+    /// A remark to show with its figures.
     fn remark(&self) -> &'static str {
         ""
     }

@@ -90,13 +90,13 @@ fn say(device: &str, what: &str, err: &mut dyn Write) {
     };
 }
 
-/// Times of the same work may be so many times apart on an idle machine.
+/// The greatest ratio between times of the same work on an idle machine.
 const SPREAD: f64 = 1.3;
 
-/// The part of the CPU that others may take.
+/// The greatest part of the CPU that other programs may take.
 const OTHERS: f64 = 0.1;
 
-/// All that is measured. The file is written once, at the end: an interruption leaves the one from before, or none.
+/// Measures everything and writes the file once, at the end: an interrupted run leaves the file from before, or none.
 fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
@@ -137,7 +137,7 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         disturbed: (!disturbed.is_empty()).then(|| disturbed.join(", and ")),
     };
     whole.write(path).map_err(Fault::Keeping)?;
-    // A GPU that fails leaves the figures of the CPU.
+    // Where the GPU failed, the file has the figures of the CPU.
     gpu?;
     Ok(whole)
 }

@@ -193,12 +193,12 @@ impl Options {
 const BAR: f64 = 48.0;
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
-    let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let (grey, blue, plain) = if colour { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
+    let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let (gray, blue, plain) = if color { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
     let longest = a.cpu_seconds.max(a.gpu_seconds).max(f64::MIN_POSITIVE);
     let bar = |t: f64| "█".repeat(((t / longest * BAR).round() as usize).max(1));
     let width = a.cpu.len().max(a.gpu.len());
-    writeln!(out, "{:<width$}  {grey}{}{plain} {}", a.cpu, bar(a.cpu_seconds), seconds(a.cpu_seconds))?;
+    writeln!(out, "{:<width$}  {gray}{}{plain} {}", a.cpu, bar(a.cpu_seconds), seconds(a.cpu_seconds))?;
     writeln!(out, "{:<width$}  {blue}{}{plain} {}", a.gpu, bar(a.gpu_seconds), seconds(a.gpu_seconds))?;
     for (name, t) in &a.parts {
         writeln!(out, "{:<width$}  {name:<11}{}", "", seconds(*t))?;
@@ -211,22 +211,21 @@ fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
         )?;
     }
     if let Some([cpu, gpu]) = a.joules {
-        write!(out, "Energy {} on the CPU, {} on the GPU", quantity(cpu, "J"), quantity(gpu, "J"))?;
-        writeln!(out, ".")?;
+        writeln!(out, "Energy {} on the CPU, {} on the GPU.", quantity(cpu, "J"), quantity(gpu, "J"))?;
     }
     if let Some(prices) = a.price {
         let devices = [("CPU", "--cpu-price"), ("GPU", "--gpu-price")];
-        let told = prices.iter().zip(devices).map(|(price, (device, option))| match price {
+        let costs = prices.iter().zip(devices).map(|(price, (device, option))| match price {
             Some(price) => format!("{} on the {device}", money(*price)),
             None => format!("unknown on the {device} ({option})"),
         });
-        writeln!(out, "Cost {}.", told.collect::<Vec<_>>().join(", "))?;
+        writeln!(out, "Cost {}.", costs.collect::<Vec<_>>().join(", "))?;
     }
     writeln!(out, "{}", a.sentence)?;
     writeln!(out, "Figures: CPU: {}; GPU: {}.", a.figures[0], a.figures[1])
 }
 
-/// Three digits; all of them of large sums.
+/// At least three significant digits.
 fn money(price: f64) -> String {
     let digits = if price > 0.0 { (2 - price.log10().floor() as i32).clamp(0, 12) as usize } else { 0 };
     format!("{price:.digits$}")

@@ -149,7 +149,7 @@ pub(super) fn folder_size(folder: &Path) -> (usize, u64) {
 pub(super) struct CpuTime {
     /// Of all CPUs together.
     all: f64,
-    /// Not idle: programs, the kernel, and other machines on the same hardware.
+    /// All but idle: programs, the kernel, and virtual machines on the same hardware.
     busy: f64,
     /// Of this process.
     own: f64,
@@ -160,11 +160,11 @@ impl CpuTime {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();
         let ticks: Vec<f64> = line.split_whitespace().skip(1).take(8).filter_map(|n| n.parse().ok()).collect();
-        // SAFETY: it takes a number and answers one.
+        // SAFETY: it takes and returns numbers.
         let second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
         let all: f64 = ticks.iter().sum();
         let idle: f64 = ticks.iter().skip(3).take(2).sum();
-        // SAFETY: all zeros is a value of it, and the call only writes to it.
+        // SAFETY: all zeros is a valid value of it, to which the call writes.
         let used = unsafe {
             let mut used: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
@@ -174,7 +174,7 @@ impl CpuTime {
         CpuTime { all: all / second, busy: (all - idle) / second, own: seconds(used.ru_utime) + seconds(used.ru_stime) }
     }
 
-    /// The part of all CPUs that others took since then; none where that is not known.
+    /// The part of all CPUs that other processes took since `before`; none where it is not known.
     pub(super) fn others_since(&self, before: &CpuTime) -> Option<f64> {
         let all = self.all - before.all;
         let others = (self.busy - before.busy) - (self.own - before.own);

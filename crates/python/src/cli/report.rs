@@ -110,7 +110,7 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
     let (mut step, mut number) = (None, 0);
     for (at, check) in checks.iter().enumerate() {
         if step.replace(check.step) != Some(check.step) {
-            // Steps that were not come to have no number.
+            // Steps without checks have no number.
             number += 1;
             writeln!(out, "{number}. {}", check.step.title())?;
         }
@@ -119,7 +119,7 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
         for line in lines {
             writeln!(out, "  {:<7}{:<width$}  {line}", "", "")?;
         }
-        // One cure for several is shown once, under the last of them.
+        // A cure that several checks share is shown once, under the last of them.
         let next = checks.get(at + 1).filter(|next| next.step == check.step);
         if let Some(cure) = check.cure.as_ref().filter(|_| next.is_none_or(|next| next.cure != check.cure)) {
             writeln!(out, "  {:<7}{:<width$}  -> {cure}", "", "")?;

@@ -75,12 +75,13 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
 }
 
-/// An address that a browser can open: of all addresses (`0.0.0.0`) the one by which other machines reach this one.
+/// Returns an address that a browser can open. For all addresses (`0.0.0.0`) that is the one by which other machines reach
+/// this one.
 fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;
     }
-    // Nothing is sent: connecting only asks the kernel which address it would send from.
+    // Nothing is sent: connecting makes the kernel choose the address that it would send from.
     let (any, other): (IpAddr, IpAddr) = match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),

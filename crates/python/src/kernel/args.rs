@@ -131,27 +131,19 @@ pub(super) fn layout_order(layout: &Layout) -> Order {
     }
 }
 
-/// Refuses tuples inside tuples, and so on, beyond what their types are written down for.
-fn check_nesting<'py>(tuple: &Bound<'py, PyTuple>) -> PyResult<()> {
-    const MOST: usize = 100;
-    let mut level = vec![tuple.clone()];
-    for _ in 0..MOST {
-        let mut inner: Vec<Bound<'py, PyTuple>> = Vec::new();
-        for items in &level {
-            inner.extend(items.iter().filter_map(|item| item.cast_into::<PyTuple>().ok()));
-        }
-        level = inner;
-        if level.is_empty() {
-            return Ok(());
-        }
-    }
-    Err(PyTypeError::new_err(format!("an argument of a kernel is a tuple nested more than {MOST} deep")))
-}
+/// Nesting of tuples.
+const MAX_DEPTH: u32 = 100;
 
 impl<'py> Arg<'py> {
     /// The argument that a Python object is; its type goes to the end of the key.
     #[inline]
     pub(super) fn new(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+        Arg::nested(object, key, 0)
+    }
+
+    /// The same inside of so many tuples.
+    #[inline]
+    fn nested(object: &Bound<'py, PyAny>, key: &mut Key, depth: u32) -> PyResult<Arg<'py>> {
         // Python's own numbers first: their classes are found most quickly, and a launch may have hundreds.
         if let Ok(x) = object.cast_exact::<PyFloat>() {
             key.push(SCALAR | DType::F64 as u32);
@@ -166,7 +158,7 @@ impl<'py> Arg<'py> {
         if let Ok(array) = object.cast_exact::<PyArray>() {
             return Ok(Arg::ours(array.get().0.clone(), key));
         }
-        Arg::other(object, key)
+        Arg::other(object, key, depth)
     }
 
     fn ours(array: Array, key: &mut Key) -> Arg<'py> {
@@ -176,17 +168,21 @@ impl<'py> Arg<'py> {
     }
 
     #[cold]
-    fn other(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
+    fn other(object: &Bound<'py, PyAny>, key: &mut Key, depth: u32) -> PyResult<Arg<'py>> {
         if object.is_none() {
             key.push(NONE);
             return Ok(Arg::None);
         }
         if let Ok(items) = object.cast::<PyTuple>() {
-            check_nesting(items)?;
+            if depth == MAX_DEPTH {
+                return Err(PyTypeError::new_err(format!(
+                    "an argument of a kernel is a tuple nested more than {MAX_DEPTH} deep"
+                )));
+            }
             key.push(TUPLE | items.len() as u32);
             let names = field_names(object)?;
             names_key(&names, key);
-            let args = items.iter().map(|item| Arg::new(&item, key)).collect::<PyResult<_>>()?;
+            let args = items.iter().map(|item| Arg::nested(&item, key, depth + 1)).collect::<PyResult<_>>()?;
             return Ok(Arg::Tuple(args, names));
         }
         if let Ok(tensor) = object.cast::<crate::tensor::PyTensor>() {

@@ -24,12 +24,12 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     })
 }
 
-/// Returns true for what an integer of 64 bits holds, with a sign or without.
+/// Returns true if int64 or uint64 holds the number.
 pub(super) fn fits(n: i128) -> bool {
     i64::try_from(n).is_ok() || u64::try_from(n).is_ok()
 }
 
-/// An integer that no kernel can hold.
+/// An integer that neither int64 nor uint64 holds.
 fn too_long(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let bits: u64 = object.call_method0("bit_length")?.extract()?;
     Ok(Value::Other(format!("an integer of {bits} bits, which is too large for 64,")))

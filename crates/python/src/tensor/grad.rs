@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyList, PyTuple};
 
-use super::PyTensor;
+use super::{PyTensor, leave_graph};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt;
@@ -41,7 +41,7 @@ fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
 /// A Python function that sees gradients.
 struct GradientHook(Py<PyAny>);
 
-/// A Python function that is told when a leaf's gradient was summed up.
+/// A Python function that is called after a leaf's gradient was accumulated.
 struct AfterHook(Py<PyAny>);
 
 /// A Python function of the backward pass, and what was saved for it.
@@ -242,7 +242,7 @@ impl PyTensor {
 
     /// Makes the tensor a leaf: views of it made before keep the way it was computed.
     fn forget_origin(&self) -> PyResult<()> {
-        let mut tensor = self.lock();
+        let tensor = self.lock();
         if !tensor.is_whole() && tensor.requires_grad() {
             return Err(PyRuntimeError::new_err(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for \
@@ -250,7 +250,7 @@ impl PyTensor {
                  detach_() cannot be called on these gradients.",
             ));
         }
-        *tensor = tensor.detach();
+        leave_graph(tensor);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::array::{PyArray, scalar};
+use crate::array::{PyArray, first_byte, scalar};
 use crate::errors::OrRaise;
 use crate::interrupt;
 use crate::operand::{self, settle};
@@ -39,8 +39,8 @@ pub(crate) use recurrent::*;
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
 pub(crate) struct PyTensor(Mutex<Tensor>, Filled);
 
-/// False while the object exists, filled with zero bytes, but not yet its contents: making its `__dict__` may start the
-/// collector, which looks at it.
+/// True once the object has its contents. Before that it is all zero bytes: making its `__dict__` may start the garbage
+/// collector, which traverses it.
 struct Filled(bool);
 
 /// An operand on its way from Python.
@@ -100,6 +100,15 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
     finish(py, ops::map(fun, &args, dtype))
 }
 
+/// Detaches a tensor. What it alone kept of the graph is dropped without the lock: destructors of Python objects may use the
+/// tensor.
+fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
+    let detached = tensor.detach();
+    let graph = std::mem::replace(&mut *tensor, detached);
+    drop(tensor);
+    drop(graph);
+}
+
 impl PyTensor {
     pub(crate) fn wrap(tensor: Tensor) -> PyTensor {
         PyTensor(Mutex::new(tensor), Filled(true))
@@ -130,18 +139,13 @@ impl PyTensor {
         }
         match self.0.try_lock() {
             Ok(tensor) => grad::traverse(&tensor, &visit),
-            // Somebody uses the tensor, so it is no garbage.
+            // The tensor is in use, so it is not garbage.
             Err(_) => Ok(()),
         }
     }
 
     fn __clear__(&self) {
-        let mut tensor = self.lock();
-        let detached = tensor.detach();
-        let graph = std::mem::replace(&mut *tensor, detached);
-        drop(tensor);
-        // Objects that go with the graph may look at this tensor.
-        drop(graph);
+        leave_graph(self.lock());
     }
 
     #[new]
@@ -245,7 +249,7 @@ impl PyTensor {
         let array = self.array();
         let engine = devices::of(&array);
         let buffer = interrupt::run(py, || engine.export(&array.storage))?;
-        Ok(buffer.address() + array.layout.offset as u64 * array.dtype().size() as u64)
+        Ok(first_byte(&array, &buffer))
     }
 
     #[getter]

@@ -107,7 +107,7 @@ fn plans_anew(row: &Row, report: &Report) -> Said {
     (row.planned >= 4 && row.planned > row.replayed / 8).then(|| {
         let why = row.reasons.last().map_or(String::new(), |why| format!(" The last time: {why}."));
         let text = format!(
-            "{} makes programs that were not seen before: {} planned, {} recognised ({}).{why} Keep shapes and the order \
+            "{} makes programs that were not seen before: {} planned, {} recognized ({}).{why} Keep shapes and the order \
              of operations the same from one iteration to the next: pad the last batch or drop it, and choose by values \
              with where() instead of if.",
             row.name(),

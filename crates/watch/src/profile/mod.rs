@@ -122,7 +122,7 @@ columns! {
     wait_time time;
     /// Programs that had to be planned.
     planned count;
-    /// Programs that were recognised.
+    /// Programs that were recognized.
     replayed count;
     /// Of the host, planning and compiling.
     plan_time time;

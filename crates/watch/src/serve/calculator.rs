@@ -38,7 +38,7 @@ impl<'a> Asked<'a> {
         self.0.remove(name).filter(|value| !value.is_empty())
     }
 
-    /// A quantity. A number without a unit is in that of `NAME_unit`, which is what the page's field is labelled with.
+    /// A quantity. A number without a unit is in that of `NAME_unit`, which is what the page's field is labeled with.
     /// Errors begin with the name, by which the page finds the field.
     fn number(&mut self, name: &str, kind: Kind) -> Result<Option<f64>, String> {
         let unit = self.0.remove(format!("{name}_unit").as_str()).filter(|unit| !unit.is_empty());

@@ -45,7 +45,7 @@ pub(super) fn checks(wanted: bool) -> Vec<Check> {
     checks
 }
 
-/// Where several libraries are missing, one line installs them.
+/// Replaces the cures of several missing libraries by one command that installs all of them.
 fn install_together(checks: &mut [Check], cuda: u32) {
     let missing = |check: &&mut Check| check.found.starts_with(MISSING) || check.found.starts_with(NOT_INSTALLED);
     let mut missing: Vec<&mut Check> = checks.iter_mut().filter(missing).collect();

@@ -8,7 +8,7 @@ const NEEDED: [(&str, [u32; 2], &str); 2] =
     [("numpy", [2, 0], "pip install \"numpy>=2.0\""), ("ml_dtypes", [0, 5], "pip install \"ml_dtypes>=0.5\"")];
 
 /// Packages that share the GPU with Cuprous in one process.
-const NEIGHBOURS: [&str; 4] = ["torch", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda"];
+const NEIGHBORS: [&str; 4] = ["torch", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda"];
 
 pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
     let mut checks: Vec<Check> = NEEDED
@@ -23,7 +23,7 @@ pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
         })
         .collect();
     let there: Vec<String> =
-        NEIGHBOURS.iter().filter_map(|name| Some(format!("{name} {}", (host.package)(name)?))).collect();
+        NEIGHBORS.iter().filter_map(|name| Some(format!("{name} {}", (host.package)(name)?))).collect();
     if !there.is_empty() {
         checks.push(Check::note("beside it", format!("{}: arrays are shared without a copy", there.join(", "))));
     }

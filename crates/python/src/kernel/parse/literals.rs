@@ -1,4 +1,4 @@
-//! Expressions of integer literals: Python computes them when it compiles, with integers of any size.
+//! Constant folding of integer literals, by Python's rules: with integers of any size, of which the result must fit.
 
 use cuprous_kernel::ast::BinOp;
 use pyo3::types::PyInt;
@@ -6,27 +6,28 @@ use pyo3::types::PyInt;
 use super::super::entity::fits;
 use super::*;
 
-/// The value does not fit 64 bits.
+/// The value does not fit.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct TooLarge;
 
-/// The integer that an expression of literals is; `None` for other expressions.
+/// The value of an expression of integer literals, if int64 or uint64 holds it; `None` for other expressions.
 pub(super) fn integer(node: &Node<'_>) -> PyResult<Option<Result<i128, TooLarge>>> {
-    Ok(evaluated(node)?.map(|n| n.filter(|n| fits(*n)).ok_or(TooLarge)))
+    let value = evaluated(node)?;
+    Ok(value.map(|n| n.and_then(|n| if fits(n) { Ok(n) } else { Err(TooLarge) })))
 }
 
-/// The same for parts of an expression; inside `None` for more than 128 bits.
-#[allow(clippy::option_option, reason = "whether it is one, and whether it fits")]
-fn evaluated(node: &Node<'_>) -> PyResult<Option<Option<i128>>> {
+/// The same with 128 bits, for parts of an expression.
+fn evaluated(node: &Node<'_>) -> PyResult<Option<Result<i128, TooLarge>>> {
     match kind(node)?.as_str() {
         "Constant" => {
             let value = node.getattr("value")?;
-            Ok(value.is_exact_instance_of::<PyInt>().then(|| value.extract().ok()))
+            Ok(value.is_exact_instance_of::<PyInt>().then(|| value.extract().map_err(|_| TooLarge)))
         }
         "UnaryOp" => {
             let Some(value) = evaluated(&node.getattr("operand")?)? else { return Ok(None) };
             let op = kind(&node.getattr("op")?)?;
             Ok(match op.as_str() {
-                "USub" => Some(value.and_then(i128::checked_neg)),
+                "USub" => Some(value.and_then(|n| n.checked_neg().ok_or(TooLarge))),
                 "UAdd" => Some(value),
                 "Invert" => Some(value.map(|n| !n)),
                 _ => None,
@@ -35,17 +36,16 @@ fn evaluated(node: &Node<'_>) -> PyResult<Option<Option<i128>>> {
         "BinOp" => {
             let Some(left) = evaluated(&node.getattr("left")?)? else { return Ok(None) };
             let Some(right) = evaluated(&node.getattr("right")?)? else { return Ok(None) };
-            let (Some(a), Some(b)) = (left, right) else { return Ok(Some(None)) };
+            let (Ok(a), Ok(b)) = (left, right) else { return Ok(Some(Err(TooLarge))) };
             Ok(applied(binary(&node.getattr("op")?)?, a, b))
         }
         _ => Ok(None),
     }
 }
 
-/// As [`evaluated`], of two numbers; `None` where Python gives no integer.
-#[allow(clippy::option_option, reason = "whether it is one, and whether it fits")]
-fn applied(op: BinOp, a: i128, b: i128) -> Option<Option<i128>> {
-    Some(match op {
+/// The value of `a op b`; `None` where Python gives no integer.
+fn applied(op: BinOp, a: i128, b: i128) -> Option<Result<i128, TooLarge>> {
+    let value = match op {
         BinOp::Add => a.checked_add(b),
         BinOp::Sub => a.checked_sub(b),
         BinOp::Mult => a.checked_mul(b),
@@ -66,7 +66,8 @@ fn applied(op: BinOp, a: i128, b: i128) -> Option<Option<i128>> {
         BinOp::BitXor => Some(a ^ b),
         BinOp::BitAnd => Some(a & b),
         _ => return None,
-    })
+    };
+    Some(value.ok_or(TooLarge))
 }
 
 #[cfg(test)]
@@ -76,19 +77,19 @@ mod tests {
     #[test]
     fn divisions_round_down() {
         for (a, b, quotient, rest) in [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -2, -3, 0)] {
-            assert_eq!(applied(BinOp::FloorDiv, a, b), Some(Some(quotient)), "{a} // {b}");
-            assert_eq!(applied(BinOp::Mod, a, b), Some(Some(rest)), "{a} % {b}");
+            assert_eq!(applied(BinOp::FloorDiv, a, b), Some(Ok(quotient)), "{a} // {b}");
+            assert_eq!(applied(BinOp::Mod, a, b), Some(Ok(rest)), "{a} % {b}");
         }
     }
 
     #[test]
-    fn what_is_too_large_or_no_integer_is_told_apart() {
-        assert_eq!(applied(BinOp::Pow, 2, 200), Some(None));
-        assert_eq!(applied(BinOp::Pow, 10, 19), Some(Some(10_000_000_000_000_000_000)));
+    fn too_large_values_and_other_types_are_distinguished() {
+        assert_eq!(applied(BinOp::Pow, 2, 200), Some(Err(TooLarge)));
+        assert_eq!(applied(BinOp::Pow, 10, 19), Some(Ok(10_000_000_000_000_000_000)));
         assert_eq!(applied(BinOp::Pow, 2, -1), None);
         assert_eq!(applied(BinOp::Div, 4, 2), None);
         assert_eq!(applied(BinOp::FloorDiv, 4, 0), None);
-        assert_eq!(applied(BinOp::LShift, 1, 64), Some(Some(1 << 64)));
-        assert_eq!(applied(BinOp::LShift, 1, 5000), Some(None));
+        assert_eq!(applied(BinOp::LShift, 1, 64), Some(Ok(1 << 64)));
+        assert_eq!(applied(BinOp::LShift, 1, 5000), Some(Err(TooLarge)));
     }
 }

@@ -3,7 +3,7 @@ const $ = (id) => document.getElementById(id);
 const [ROW, GAP, LABEL] = [18, 8, 16];
 let [tracks, flows, view, whole, picked] = [[], [], [0, 1], [0, 1], null];
 
-// Arrows drawn at a time, evenly chosen among those in view: more of them is a grey area.
+// Arrows drawn at a time, evenly chosen among those in view: more of them is a gray area.
 const ARROWS = 400;
 
 // Tracks with their events, each with its depth, from events of the kinds X, B, E, M, C, s, t, f.
@@ -173,13 +173,13 @@ function draw() {
   pen.scale(scale, scale);
   pen.font = "12px system-ui, sans-serif";
   const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
+  const color = (name) => style.getPropertyValue(name).trim();
   const x = (at) => ((at - view[0]) / (view[1] - view[0])) * width;
   for (const { track, top } of rows()) {
-    pen.fillStyle = colour("--text");
+    pen.fillStyle = color("--text");
     pen.fillText(track.name, 4, top + 12);
     if (track.points) {
-      curve(pen, track, top + LABEL, x, colour("--gpu"));
+      curve(pen, track, top + LABEL, x, color("--gpu"));
       continue;
     }
     const drawn = []; // Right end of what was drawn, by depth: what would lie on the same pixel is left out.
@@ -189,16 +189,16 @@ function draw() {
       const [from, to] = [Math.max(left, 0), Math.min(Math.max(right, left + 1), width)];
       drawn[event.depth] = from + 1;
       const y = top + LABEL + event.depth * ROW;
-      pen.fillStyle = event === picked ? colour("--bad") : colour(event.depth % 2 ? "--cpu" : "--gpu");
+      pen.fillStyle = event === picked ? color("--bad") : color(event.depth % 2 ? "--cpu" : "--gpu");
       pen.fillRect(from, y, Math.max(to - from - 0.5, 0.5), ROW - 2);
       if (to - from > 40) {
-        pen.fillStyle = colour("--back");
+        pen.fillStyle = color("--back");
         pen.fillText(event.name, from + 4, y + 12, to - from - 8);
       }
     }
   }
   const middle = new Map(rows().map(({ track, top }) => [track.id, top + LABEL + ROW / 2]));
-  pen.strokeStyle = colour("--bad");
+  pen.strokeStyle = color("--bad");
   pen.globalAlpha = 0.4;
   const seen = flows.filter(([[from, start], [to, end]]) => end >= view[0] && start <= view[1] && middle.has(from) && middle.has(to));
   const every = Math.max(1, Math.ceil(seen.length / ARROWS));
@@ -212,9 +212,9 @@ function draw() {
 }
 
 // Values as steps, one at most for each pixel.
-function curve(pen, { points, most, depth }, top, x, colour) {
+function curve(pen, { points, most, depth }, top, x, color) {
   const [low, high] = [top + depth * ROW - 2, depth * ROW - 4];
-  pen.fillStyle = colour;
+  pen.fillStyle = color;
   pen.globalAlpha = 0.5;
   let first = points.findIndex(([at]) => at > view[0]) - 1;
   if (first === -2) first = points.length - 1;
