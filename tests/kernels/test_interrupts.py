@@ -81,8 +81,6 @@ def test_ctrl_c_ends_a_kernel(name: str) -> None:
         print(float(other.sum()), float((cp.arange(5.0) * 2).sum()), flush=True)
         """)
     )
-    import tempfile
-
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(code)
         file.flush()
@@ -182,6 +180,6 @@ def test_ctrl_c_leaves_kernels_of_other_threads_alone(tmp_path: Path) -> None:
     """)
     file = tmp_path / "program.py"
     file.write_text(code)
-    command = [sys.executable, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment(CUPROUS_CHECK_CUDA=None))
+    command, env = [sys.executable, str(file)], environment(CUPROUS_CHECK_CUDA=None)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
     assert done.stdout.splitlines() == ["True", "[400000000.0] 1.0"], done.stderr
