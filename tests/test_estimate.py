@@ -209,6 +209,7 @@ def test_the_simple_formula() -> None:
     paths = cp.estimate_simple(1.2e14, cpu_rate=4e11, gpu_rate="30 TFLOPS", startup=0.5)
     assert (paths.cpu_seconds, paths.gpu_seconds) == (300.0, 4.5)
     assert "66.7x" in paths.sentence
+    assert "CPU 5 min 0 s (" in repr(paths)
     listed = cp.estimate_simple("10T", "1GB", cpu="i7-10700K", gpu="RTX 3080")
     assert listed.speedup > 1
     assert listed.figures[1] == "RTX 3080, the peak of data sheets"

@@ -348,6 +348,9 @@ class Counting:
 def device_side(name: str) -> int:
     """0 for the name of a CPU, 1 for that of a GPU."""
 
+def quantity(value: float, unit: str) -> str:
+    """A quantity for people, such as "12.5 ms", "6 h 56 min" or "1.50 GB"."""
+
 def parse_quantity(text: str, kind: str) -> float:
     """A quantity such as "10,000 GFLOP" in SI units."""
 

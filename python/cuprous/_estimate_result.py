@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cuprous import _core
+
 
 @dataclass(frozen=True)
 class Step:
@@ -117,22 +119,22 @@ class Estimate:
         lines = [
             f"{self.name}: {several(operations, 'operation')} in {several(self.launches, 'kernel')} of "
             f"{several(len(self.programs), 'program')}; "
-            f"{_quantity(self.flops, 'FLOP')}, {_quantity(self.bytes_read, 'B')} read, "
-            f"{_quantity(self.bytes_written, 'B')} written"
+            f"{_core.quantity(self.flops, 'FLOP')}, {_core.quantity(self.bytes_read, 'B')} read, "
+            f"{_core.quantity(self.bytes_written, 'B')} written"
         ]
         devices = [on for on in (self.cpu, self.gpu) if on is not None]
         width = max(len(on.name) for on in devices)
         for on in devices:
             source = "measured rates" if on.measured else "rates on paper"
-            lines.append(f"  {on.name:<{width}}  {_quantity(on.seconds, 's'):>9}  bound by {on.bound} ({source})")
+            lines.append(f"  {on.name:<{width}}  {_core.quantity(on.seconds, 's'):>9}  bound by {on.bound} ({source})")
         if self.copies is not None:
             lines.append(
-                f"  copies: {_quantity(self.upload, 'B')} to the GPU, {_quantity(self.download, 'B')} back, "
-                f"{_quantity(self.copies, 's')}"
+                f"  copies: {_core.quantity(self.upload, 'B')} to the GPU, {_core.quantity(self.download, 'B')} back, "
+                f"{_core.quantity(self.copies, 's')}"
             )
         if self.measured is not None:
             ratio = "" if self.ratio is None else f": the estimate is {self.ratio:.2f} of it"
-            lines.append(f"  measured on {self.measured_on}: {_quantity(self.measured, 's')}{ratio}")
+            lines.append(f"  measured on {self.measured_on}: {_core.quantity(self.measured, 's')}{ratio}")
         lines += [f"  note: {note}" for note in self.notes]
         if self.sentence:
             lines.append(self.sentence)
@@ -162,22 +164,12 @@ class SimpleEstimate:
 
     def __repr__(self) -> str:
         cpu, gpu, *parts = (
-            _quantity(t, "s") for t in (self.cpu_seconds, self.gpu_seconds, self.compute, self.copies, self.startup)
+            _core.quantity(t, "s") for t in (self.cpu_seconds, self.gpu_seconds, self.compute, self.copies, self.startup)
         )
         return (
             f"CPU {cpu} ({self.figures[0]})\nGPU {gpu} ({self.figures[1]}): compute {parts[0]}, copies {parts[1]}, "
             f"start-up {parts[2]}\n{self.sentence}"
         )
-
-
-def _quantity(value: float, unit: str) -> str:
-    """Three digits and a prefix."""
-    if value == 0:
-        return f"0 {unit}"
-    powers = {"P": 15, "T": 12, "G": 9, "M": 6, "k": 3, "": 0, "m": -3, "µ": -6, "n": -9}
-    prefix = next((prefix for prefix, power in powers.items() if value >= 10**power), "n")
-    scaled = value / 10 ** powers[prefix]
-    return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f} {prefix}{unit}"
 
 
 __all__ = ["Estimate", "On", "Program", "SimpleEstimate", "Step"]

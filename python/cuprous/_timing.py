@@ -62,10 +62,8 @@ class Timing(NamedTuple):
         return min(self.runs)
 
     def __repr__(self) -> str:
-        from cuprous._estimate_result import _quantity
-
         calls = f"{len(self.runs)} runs of {self.number} call{'s' * (self.number != 1)}"
-        return f"{_quantity(self.median, 's')} a call, computed (median of {calls}; best {_quantity(self.best, 's')})"
+        return f"{_core.quantity(self.median, 's')} a call, computed (median of {calls}; best {_core.quantity(self.best, 's')})"
 
 
 def timeit(

@@ -218,7 +218,8 @@ pub fn seconds(t: f64) -> String {
 /// A ratio of times: `560x`, `19.2x`, `0.052x`. Never 0.0x for what is above zero.
 pub fn times(factor: f64) -> String {
     match factor {
-        f if !f.is_finite() || f >= 1e15 || (f > 0.0 && f < 1e-6) => format!("{f:.1e}x"),
+        f if f == f64::INFINITY => "∞x".to_owned(),
+        f if f.is_nan() || f >= 1e15 || (f > 0.0 && f < 1e-6) => format!("{f:.1e}x"),
         f if f >= 99.95 => format!("{f:.0}x"),
         f if f >= 0.995 => format!("{f:.1}x"),
         f if f <= 0.0 => "0x".to_owned(),
@@ -234,6 +235,9 @@ pub fn times(factor: f64) -> String {
 pub fn quantity(value: f64, unit: &str) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value} {unit}");
+    }
+    if value.abs() >= 1e18 {
+        return format!("{value:.2e} {unit}");
     }
     let power = (value.abs().log10().floor() as i32).div_euclid(3).clamp(-3, 5) * 3;
     let scaled = value / 10f64.powi(power);
@@ -334,6 +338,7 @@ mod tests {
         }
         assert_eq!(quantity(4.8e12, "B/s"), "4.80 TB/s");
         assert_eq!(quantity(0.0, "B"), "0 B");
+        assert_eq!(quantity(1e300, "FLOPS"), "1.00e300 FLOPS");
         assert_eq!(seconds(f64::INFINITY), "forever");
     }
 
@@ -344,6 +349,7 @@ mod tests {
         for (factor, text) in cases {
             assert_eq!(times(factor), text);
         }
+        assert_eq!(times(f64::INFINITY), "∞x");
         assert_eq!([times(0.00321), times(1e-9), times(0.0), times(99.96)], ["0.0032x", "1.0e-9x", "0x", "100x"]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use cuprous_advisor::counted::{Counted, compare};
 use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::question::{Question, ask};
-use cuprous_advisor::units::{Kind, parse};
+use cuprous_advisor::units::{self, Kind, parse};
 use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
@@ -241,6 +241,12 @@ pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
         _ => return Err(PyValueError::new_err(format!("[parse_quantity] no quantity is called {kind:?}"))),
     };
     parse(text, kind).or_raise()
+}
+
+/// A quantity for people: "12.5 ms", "6 h 56 min", "1.50 GB".
+#[pyfunction]
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    if unit == "s" { units::seconds(value) } else { units::quantity(value, unit) }
 }
 
 /// The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth.

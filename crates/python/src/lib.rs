@@ -131,7 +131,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool t_matmul t_linear t_convolution t_attention t_recurrent t_steps t_steps_back set_convolution_tf32 has_cudnn t_backward t_grad t_custom t_save t_mark t_checkpoint
             t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;
-        estimate: device_side estimate_simple parse_quantity profiles;
+        estimate: device_side estimate_simple parse_quantity profiles quantity;
         profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop nvtx_mark nvtx_start nvtx_end;
     }
     Ok(())
