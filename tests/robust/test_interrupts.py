@@ -138,7 +138,7 @@ def test_another_handler_is_called_when_the_work_is_done() -> None:
 
 def test_a_handler_in_c_that_calls_ours_still_reaches_pythons() -> None:
     """A library may replace our handler and call it, and ours is then put before the library's."""
-    code = SET + textwrap.dedent("""
+    code = HEARS + textwrap.dedent("""
         import ctypes, os
         libc, handler = ctypes.CDLL(None), ctypes.CFUNCTYPE(None, ctypes.c_int)
         libc.signal.restype = ctypes.c_void_p
