@@ -143,3 +143,19 @@ def resident() -> int:
         resource = pytest.importorskip("resource")
         return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def peak_of(call: Callable[[], Any]) -> int:
+    """KiB of memory that the process has at most while a call runs, beyond what it had before."""
+
+    def of_status(name: str) -> int:
+        text = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(next(line for line in text.splitlines() if line.startswith(f"{name}:")).split()[1])
+
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets an earlier peak
+    except OSError:
+        pytest.skip("needs Linux: the peak of a single call")
+    before = of_status("VmRSS")
+    call()
+    return of_status("VmHWM") - before

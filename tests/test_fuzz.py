@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
 import types
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import cuprous.torch as torch
 from tests.fuzz.compare import check
 from tests.fuzz.generate import generate
+from tests.fuzz.gradient_table import CHOICES, VALUES, VIEWS, WRITES
+from tests.fuzz.gradients import Generator, names
 from tests.fuzz.run import run_seeds
 
 ROOT = Path(__file__).parent.parent
@@ -113,7 +119,7 @@ WITHOUT_DERIVATIVE = """
 all allclose any argmax argmin argsort argwhere as_tensor asarray bernoulli bincount bitwise_and bitwise_left_shift
 bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_shapes bucketize can_cast compile count_nonzero
 empty empty_like eq equal eye floor_divide from_dlpack from_numpy full full_like gcd ge greater greater_equal gt
-heaviside histc isclose isin isfinite isinf isnan lcm le less less_equal linspace logical_and logical_not logical_or
+heaviside histc i0 isclose isin isfinite isinf isnan lcm le less less_equal linspace logical_and logical_not logical_or
 logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like promote_types result_type searchsorted
 signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq rfftfreq
 alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ fractional_max_pool2d
@@ -123,18 +129,44 @@ multi_head_attention_forward load save
 
 
 def test_every_differentiable_function_is_in_the_table() -> None:
-    import inspect
-
-    import cuprous.torch as torch
-    from tests.fuzz.gradient_table import VALUES, VIEWS, WRITES
-    from tests.fuzz.gradients import names
-
     known = names(VIEWS + VALUES + WRITES) | set(WITHOUT_DERIVATIVE.split())
     setting = ("set_", "get_", "is_", "are_", "manual_", "initial_", "seed", "use_", "wrap_", "write_")
     missing = [
         f"{module.__name__}.{name}"
         for module in (torch, torch.nn.functional, torch.linalg, torch.fft)
-        for name, f in vars(module).items()
-        if inspect.isfunction(f) and name[0].islower() and not name.startswith(setting) and name not in known
+        for name in sorted({*vars(module), *getattr(module, "__all__", ())})  # also what is imported when it is used
+        if inspect.isfunction(getattr(module, name)) and name[0].islower() and not name.startswith(setting)
+        if name not in known
     ]
     assert not missing, "put them into tests/fuzz/gradient_table.py, or here if they have no derivative"
+
+
+@pytest.fixture
+def _double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def _taken(template: str, **chosen: str) -> bool:
+    for seed in range(60):
+        generator = Generator(seed)
+        if template not in WRITES:
+            if generator.value(template, **chosen):
+                return True
+        elif generator.value("{x} * 1.0") and generator.write([], template, **chosen):
+            return True
+    return False
+
+
+@pytest.mark.usefixtures("_double")
+def test_every_template_is_taken() -> None:
+    """A line that is refused whatever it is given would be in no program, without a word."""
+    refused = [template for template in VIEWS + VALUES + WRITES if not _taken(template)]
+    for name, choices in CHOICES.items():
+        using = [template for template in VIEWS + VALUES + WRITES if f"{{{name}}}" in template]
+        for choice in () if choices.startswith("(") else choices.split():
+            refused += [f"{name}={choice}: {template}" for template in using if not _taken(template, **{name: choice})]
+    assert not refused

@@ -158,6 +158,10 @@ def _aligned_product(a: ndarray, a_labels: Labels, b: ndarray, b_labels: Labels,
 
 def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: Any) -> list[tuple[int, int]]:
     """Which pair to contract next: the caller's path, left to right, or greedily the smallest result."""
+    if isinstance(optimize, tuple) and len(optimize) == 2 and isinstance(optimize[0], str):
+        optimize, limit = optimize  # how large a result may be: pairs are contracted in any case
+        if not isinstance(limit, (int, float)):
+            raise TypeError(f"Did not understand the path: {(optimize, limit)}")
     if isinstance(optimize, (list, tuple)) and optimize and not isinstance(optimize[0], int):
         steps = [tuple(s) for s in optimize if s != "einsum_path"]
         if all(len(s) == 2 for s in steps) and len(steps) == len(terms) - 1:
@@ -214,7 +218,9 @@ def einsum(
     if not arrays:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
     inputs, output = _parse(subscripts, arrays)
-    name = common_dtype(arrays) if dtype is None else _dtypes.name_of(dtype)
+    view = len(arrays) == 1 and out is None and set(inputs[0]) <= set(output)
+    # As in NumPy, a view has the dtype of its operand.
+    name = common_dtype(arrays) if dtype is None or view else _dtypes.name_of(dtype)
     for i, a in enumerate(arrays):
         check_casting(a.dtype_name, name, casting, f"einsum operand {i}")
     terms: list[tuple[ndarray, Labels]] = [
@@ -236,7 +242,7 @@ def einsum(
     if labels != output:
         result = result.transpose(tuple(labels.index(c) for c in output))
     if out is not None:
-        return write_out(out, result, "einsum")
+        return write_out(out, result, "einsum", casting)
     return with_order(result, order)
 
 

@@ -44,6 +44,15 @@ def test_shapes_that_no_array_has(shape: tuple[int, ...]) -> None:
         torch.ones(1).as_strided(shape, (0,) * len(shape))
 
 
+@pytest.mark.xfail(raises=RuntimeError, strict=False, reason="a shift by more than 31 bits where overflow is checked")
+@pytest.mark.parametrize("ndim", [33, 64])
+def test_computing_with_many_axes(ndim: int) -> None:
+    a = cp.ones((1,) * ndim)
+    assert (a + 1).tolist() == (np.ones((1,) * ndim) + 1).tolist()
+    with pytest.raises(NotImplementedError, match="up to 32 dimensions"):
+        a.sum()
+
+
 def test_results_too_big_to_exist() -> None:
     wide = cp.broadcast_to(cp.ones((1, 1)), (2**31, 1))
     with pytest.raises(ValueError, match="too big"):

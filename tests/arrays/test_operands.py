@@ -79,6 +79,8 @@ def test_what_equality_selects() -> None:
     assert y.tolist() == [7, 0, 7]
     assert 2 in a
     assert [1, 2, 3] in a
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(a == [1, 2, 3])
 
 
 @pytest.mark.parametrize(

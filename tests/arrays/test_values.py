@@ -214,7 +214,7 @@ def test_rounding(xp: Any) -> None:
     assert [round(a[0]), round(a[1]), round(a[2], 1)] == [3, -2, 7.2]
     assert [math.trunc(a[0]), math.floor(a[1]), math.ceil(a[1])] == [2, -2, -1]
     assert round(xp.asarray([17])[0], -1) == 20
-    assert a.sum().as_integer_ratio() == (337, 40) or math.isclose(np.divide(*a.sum().as_integer_ratio()), 8.425)
+    assert a[2].as_integer_ratio() == (29, 4)
     assert statistics.fmean(a) == pytest.approx(8.425 / 3)
     assert json.dumps({"loss": a[1]}, default=float) == '{"loss": -1.5}'
     assert "x" * xp.asarray([3])[0] == "xxx"

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .workers import run_in_workers, run_worker
+from .workers import is_internal, run_in_workers, run_worker
 
 #: Bytes that a file of some kilobytes may add to the most that the process had resident.
 MOST_MEMORY = 200 << 20
@@ -294,17 +294,19 @@ def state() -> str:
     from cuprous.torch import _words
     from cuprous.torch.serialization import _names, _read
 
-    parts: list[Any] = [(name, d.name, d.itemsize, repr(d)) for name, d in _words.DTYPES.items()]
-    parts += [(name, str(d)) for name, d in _words._devices.items()]
-    for name, known in _read._KNOWN.items():
-        slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
-        parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))
-    parts += [sorted(_names._added), torch.get_default_dtype(), _words._default, sorted(vars(torch))]
+    parts: list[Any] = []
+    # First: modules of the package are imported, and devices made, when they are first used.
     for kind, files in good_files_once().items():
         for content in files[:2]:
             loaded = _formats()[kind][0](content)
             items = loaded.items() if isinstance(loaded, dict) else [("", loaded)]
             parts += [(key, str(value.dtype), value.tolist()) for key, value in items if hasattr(value, "tolist")]
+    parts += [(name, d.name, d.itemsize, repr(d)) for name, d in _words.DTYPES.items()]
+    parts += [(name, str(d)) for name, d in _words._devices.items()]
+    for name, known in _read._KNOWN.items():
+        slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
+        parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))
+    parts += [sorted(_names._added), torch.get_default_dtype(), _words._default, sorted(vars(torch))]
     parts.append((cp.float32.__name__, torch.tensor([1.5], dtype=torch.float32).tolist()))
     return repr(parts)
 
@@ -329,7 +331,6 @@ def make(number: int) -> tuple[str, bytes]:
 
 
 def _worker(first: int, count: int, progress: str) -> int:
-    state()  # modules of the package are imported when they are first used
     before = state()
     outcomes: Counter[str] = Counter()
     sys.addaudithook(_audit)
@@ -345,12 +346,11 @@ def _worker(first: int, count: int, progress: str) -> int:
             events = list(_seen)
             _look(value, [200])
             outcomes[f"{kind}: read"] += 1
-        except fine as error:
-            events = list(_seen)
-            outcomes[f"{kind}: {type(error).__name__}"] += 1
         except BaseException as error:
             events = list(_seen)
-            found = f"{kind}: {type(error).__name__}: {error}"[:300]
+            outcomes[f"{kind}: {type(error).__name__}"] += 1
+            if not isinstance(error, fine) or is_internal(error):
+                found = f"{kind}: {type(error).__name__}: {error}"[:300]
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) << 10
         if events:
             found = f"{kind}: {events}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 #: Views of `x`: what shares its memory.
 VIEWS = [
-    "{x}.expand(2, *{x}.shape)", "{x}[None].expand(3, *{x}.shape)", "{x}.unsqueeze({n}).expand_as({x})",
+    "{x}.expand(2, *{x}.shape)", "{x}[None].expand(3, *{x}.shape)", "{x}.expand_as(torch.zeros(2, *{x}.shape))",
     "torch.broadcast_to({x}, (2, *{x}.shape))", "fit({x}, (2, 3))", "fit({x}, (3,))", "fit({x}, (3, 1))",
     "fit({x}, (2, 2, 2))", "fit({x}, (3, 1)).expand(3, 2)", "fit({x}, (1, 2)).expand(3, 2)", "{x}.unsqueeze({d})",
     "torch.unsqueeze({x}, 0)", "{x}.T", "torch.t(fit({x}, (2, 3)))", "{x}.transpose(0, {d})",
@@ -23,7 +23,6 @@ VIEWS = [
 
 #: Values computed from others. Functions with a limited range get one that stays inside.
 VALUES = [
-  
     # scalar functions
     "torch.{f}({x})", "torch.{positive}({x} * {x} + 0.4)", "torch.{unit}(torch.sin({x}) * 0.8)",
     "torch.{above}({x} * {x} + 1.2)", "torch.{two}({x}, {y2})",
@@ -219,7 +218,7 @@ VALUES = [
 
 #: Statements that write into a value.
 WRITES = [
-    "{x}.{f}_()", "{x}.{two}_(fit({y}, {x}.shape))", "{x}.mul_({x}).add_(0.4).{positive}_()",
+    "{x}.{in_place}_()", "{x}.{two}_(fit({y}, {x}.shape))", "{x}.mul_({x}).add_(0.4).{positive}_()",
     "{x}.sin_().mul_(0.8).{unit}_()", "F.{activation_}_({x})", "{x}.clamp_min_(0.2)", "{x}.clamp_max_(0.2)",
     "{x}.clip_(-0.5, 0.5)", "{x}.addcdiv_(fit({y}, {x}.shape), fit({z}, {x}.shape) ** 2 + 1)",
     "{x}.logaddexp_(fit({y}, {x}.shape))", "{x}.sigmoid_().logit_()", "{x}.xlogy_(fit({y}, {x}.shape) ** 2 + 0.5)",
@@ -247,8 +246,10 @@ WRITES = [
 #: Choices that templates name.
 CHOICES = {
     "f": "abs absolute arctan asinh arcsinh atan ceil clone conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fix "
-    "floor frac i0 neg negative rad2deg relu round sgn sigmoid sign sin sinc sinh square tanh trunc selu celu real "
+    "floor frac neg negative rad2deg relu round sgn sigmoid sign sin sinc sinh square tanh trunc selu celu real "
     "conj",
+    "in_place": "abs absolute arctan asinh arcsinh atan ceil conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 "
+    "fix floor frac neg negative rad2deg relu round sgn sigmoid sign sin sinc sinh square tanh trunc",
     "positive": "sqrt rsqrt log log2 log10 log1p reciprocal lgamma digamma",
     "unit": "asin acos arcsin arccos atanh arctanh erfinv tan",
     "above": "acosh arccosh",

@@ -28,72 +28,16 @@ import numpy as np
 
 import cuprous.torch as torch
 from cuprous.torch.utils.checkpoint import checkpoint
+from tests.torch.custom import Exp, Mixed, Spread, Square
 
 from .gradient_table import CHOICES, VALUES, VIEWS, WRITES
+from .workers import is_internal
 
 SHAPES: list[tuple[int, ...]] = [(3,), (2, 3), (3, 1), (1, 3), (4,), (2, 1, 2), (1,), (3, 2)]
 #: Values larger than this make differences inexact.
 LARGEST = 30.0
 #: Errors that say a program is none: the table draws operands without looking at them.
 REFUSED = (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, AttributeError)
-
-
-class Exp(torch.autograd.Function):
-    """Saves its result."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        y = x.exp()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return g * ctx.saved_tensors[0]
-
-
-class Square(torch.autograd.Function):
-    """Saves its operand."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return 2 * g * ctx.saved_tensors[0]
-
-
-class Mixed(torch.autograd.Function):
-    """Saves operands, a result, and what is neither."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, y: Any) -> Any:
-        sine = torch.sin(x)
-        product = sine * y
-        ctx.save_for_backward(x, y, sine, product)
-        return product, product * product
-
-    @staticmethod
-    def backward(ctx: Any, g: Any, h: Any) -> Any:
-        x, y, sine, product = ctx.saved_tensors
-        g = g + 2 * h * product
-        # With a graph the sine must be computed from what has one.
-        sine = torch.sin(x) if torch.is_grad_enabled() else sine
-        return g * torch.cos(x) * y, g * sine
-
-
-class Spread(torch.autograd.Function):
-    """Its result is an expanded view."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return (x * 2).expand(2, *x.shape)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return g.sum(0) * 2
 
 
 def fit(x: Any, shape: Any) -> Any:
@@ -177,7 +121,8 @@ class Generator:
         """A value, rather a late one."""
         return self.names[max(self.rng.randrange(len(self.names)), self.rng.randrange(len(self.names)))]
 
-    def filled(self, template: str) -> str:
+    def filled(self, template: str, **chosen: str) -> str:
+        """A line of a template. What is not chosen is drawn."""
         x, y, z = self.pick(), self.pick(), self.pick()
         ndim = self.scope[x].ndim
         fields = {
@@ -190,23 +135,23 @@ class Generator:
         if self.rng.random() < 0.3:
             # A trailing part of the shape, which is broadcast.
             fields["y2"] = f"fit({y}, {x}.shape[1:])"
-        return template.format(**fields)
+        return template.format(**fields | chosen)
 
     def run(self, line: str) -> bool:
         """Runs a line; returns false where it is refused. Any other error is a fault."""
         try:
             exec(line, self.scope)
-        except REFUSED:
-            return False
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
+            if isinstance(error, REFUSED) and not is_internal(error):
+                return False
             raise Mismatch(f"{line} raised {type(error).__name__}: {error}") from error
         return True
 
-    def value(self, template: str) -> bool:
+    def value(self, template: str, **chosen: str) -> bool:
         name = f"v{len(self.program.lines)}"
-        line = f"{name} = {self.filled(template)}"
+        line = f"{name} = {self.filled(template, **chosen)}"
         if not self.run(line):
             return False
         v = self.scope[name]
@@ -218,8 +163,8 @@ class Generator:
         self.names.append(name)
         return True
 
-    def write(self, into: list[str]) -> bool:
-        line = self.filled(self.rng.choice(WRITES))
+    def write(self, into: list[str], template: str = "", **chosen: str) -> bool:
+        line = self.filled(template or self.rng.choice(WRITES), **chosen)
         if not self.run(line):
             return False
         into.append(line)

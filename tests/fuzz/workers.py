@@ -17,6 +17,11 @@ ROOT = Path(__file__).parent.parent.parent
 PATIENCE = int(os.environ.get("FUZZ_PATIENCE", "120"))
 
 
+def is_internal(error: BaseException) -> bool:
+    """Returns true for an error that is no refusal, whatever its class: a fault of Cuprous that it noticed itself."""
+    return any(words in str(error) for words in ("please report it", "the planner made"))
+
+
 def run_worker(cases: Iterable[int], case: Callable[[int], str | None], progress: str, memory: int) -> int:
     """Runs cases in this process, whose memory is bounded, and prints what each returns (None where all is well)."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -54,6 +59,10 @@ def run_in_workers(module: str, first: int, count: int, chunk: int) -> tuple[lis
                 raise RuntimeError(f"the worker did not start:\n{done.stdout}{done.stderr}")
             if at == "done":
                 first += chunk
+                if done.returncode:
+                    found.append(
+                        f"case before {first}: the process ended with {done.returncode}\n{done.stderr[-3000:]}"
+                    )
             else:
                 found.append(f"case {at}: the process ended with {done.returncode}\n{done.stderr[-3000:]}")
                 first = int(at) + 1

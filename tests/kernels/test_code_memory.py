@@ -1,14 +1,21 @@
-"""Machine code of kernels for the CPU takes the addresses that it needs, so that a process may have thousands."""
+"""Where the machine code of kernels lies on the CPU: in one piece, and in no more addresses than it needs."""
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import cuprous as cp
 from cuprous import cuda
+
+FAR, HOLE = 6 << 30, 1 << 16
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -31,16 +38,45 @@ def test_addresses_of_many_kernels() -> None:
     before = pages()
     for i in range(1, 41):
         compiled(i)
-    assert (pages() - before) * 4096 < 40 << 20
+    assert (pages() - before) * mmap.PAGESIZE < 400 << 20, "a thread takes 64 MiB, as each kernel did"
 
 
-def test_large_constants_and_many_functions() -> None:
-    large = np.arange(3_000_000, dtype=np.float64)
+@pytest.fixture
+def cut_up_memory() -> Iterator[None]:
+    """A range longer than a call reaches is taken: what is large then lies below it, what is small in a hole above."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    start = libc.mmap(None, FAR, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    if start in (None, ctypes.c_void_p(-1).value):
+        pytest.skip("addresses are limited here")
+    holes = [start + FAR - k * (1 << 20) for k in range(64, 0, -1)]
+    for hole in holes:
+        assert libc.munmap(hole, HOLE) == 0
+    yield
+    # Not the holes: what lies in them may be somebody's.
+    for low, high in zip([start, *(hole + HOLE for hole in holes)], [*holes, start + FAR], strict=True):
+        libc.munmap(low, high - low)
 
-    @cuda.jit
-    def first(a):  # type: ignore[no-untyped-def]
-        a[0] = large[a.size + 2_999_990]
 
-    a = np.zeros(3)
-    first[1, 1](a)
-    assert a[0] == 2_999_993
+def test_functions_and_constants_lie_together(cut_up_memory: None) -> None:
+    for size in (10, 1_000_000):
+        table = np.arange(size, dtype=np.float64)
+
+        @cuda.jit(device=True)
+        def weighed(i: Any) -> Any:
+            total = 0.0
+            for k in range(3):
+                total += cuda.const.array_like(table)[i] * (k % 2 + 0.5)  # noqa: B023
+            return total
+
+        @cuda.jit
+        def run(out: Any) -> None:
+            i = cuda.grid(1)
+            if i < out.size:
+                out[i] = weighed(i % 10) + cuda.const.array_like(table)[i % 10]  # noqa: B023
+
+        out = cp.zeros(50)
+        run[2, 32](out)
+        np.testing.assert_array_equal(out.get(), 3.5 * (np.arange(50) % 10))

@@ -11,7 +11,6 @@ import re
 _DTYPES = "documented: dtypes of objects, text, dates, records, long doubles and foreign byte orders"
 _WARNINGS = "documented: no floating-point warnings"
 _PRIVATE = "private: looks into the peer's own modules"
-_OPERANDS = "documented: NumPy arrays as operands"
 _RANDOM = "documented: other random numbers"
 _SCALARS = "documented: 0-d arrays for scalars"
 _LIMITS = "accepted here: more than 64 dimensions and operands"
@@ -23,15 +22,12 @@ _LAYOUT = "documented: the array's layout and memory are not NumPy's"
 _GPU = "needs a GPU"
 
 RULES: tuple[tuple[str, str, str, str], ...] = (
-    (".*", "", r"ends the process|hangs", "crash"),
     # dtypes and classes
     (".*", "", r"dtype .* is not supported on a device|Unsupported dtype", _DTYPES),
     (".*", "", r"it would become an array of Python objects|numpy\.c?longdouble|float128|complex256", _DTYPES),
     (".*", "", r"Unsupported type <class 'numpy\.(str_|bytes_|void|datetime64|timedelta64)", _DTYPES),
     (".*", "", r"not an acceptable base type", "documented: no subclasses of ndarray"),
     (".*", "", r"numpy\.(ma\.|matrix)|MaskedArray", "documented: no masked arrays and matrices"),
-    (".*", "", r"ImplicitConversionError|Unsupported type <class .numpy\.ndarray", _OPERANDS),
-    (".*", "", r"Unsupported type <class '(list|tuple|range)'>", "documented: ufuncs and operators take no lists"),
     (".*", "", r"fpe error|FloatingPointError|RuntimeWarning", _WARNINGS),
     (".*", "", r"not a multiple of \w+'s size|are not multiples of the item size", "views at unaligned bytes"),
     # NumPy, by test: differences that docs/differences.md has
@@ -55,13 +51,12 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("numpy", "[sS]ignature|test_doc$|test_ufunc_docstring|newdoc", "", _PRIVATE),
     ("numpy", "", r"must be numpy\.|test needs ndarray|lapack_lite|not supported for cuprous arrays", _PRIVATE),
     ("numpy", "TestSizeOf|test_import_entry_point|TestTemporaryElide|TestWritebackIfCopy", "", _PRIVATE),
-    ("numpy", "", r"object __array__ method not producing an array|bytes-like object is required", _OPERANDS),
     ("numpy", "maxdims|test_max_dims|too_many_(advanced|fancy)|args_limit|test_number_of_arguments", "", _LIMITS),
     ("numpy", "test_generator|: test_stack$|TestBlock::test_tuple|test_operator_concat|TestAsType", "", _TAKEN),
     ("numpy", "", r"XPASS\(strict\)", "works here; NumPy expects a failure"),
     ("numpy", "test_max_ulp|with_mean_keyword|TestDet::test_gener|test_rcond", "", _ROUNDING),
     # CuPy, by test
-    ("cupy", "test_einsum_unary_(dtype|views)", "", "einsum: dtype= counts for views too; a view's base is not shown"),
+    ("cupy", "test_einsum_unary_(dtype|views)", "", "einsum: a view's base is not shown"),
     ("cupy", "TestLstsq", r"dtypes are returned.\s*cupy: int64\s*numpy: int32", "lstsq: the rank is int64"),
     ("cupy", "_subok|test_indices_list3|test_delete_array_like|clip4|disallow_arraylike|roots_zero_dim", "", _NUMPYS),
     ("cupy", "test_bool_empty|test_excessive_ndim|fill_with_numpy_scalar|negative_one", "", _NUMPYS),
@@ -73,7 +68,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupy", "int32_overflow|workspace_oom", "", "needs 32 GiB of memory, or CuPy's own allocator"),
     ("cupy", "functional_tests/test_vectorize", "", "documented: vectorize computes in the types of kernels"),
     ("cupy", "nan(max|min)_all_nan", "", _WARNINGS),
-    ("cupy", "", "DID NOT WARN", _PRIVATE),
+    ("cupy", "", "DID NOT WARN.*PerformanceWarning", _PRIVATE),
     ("cupy", "", "CudaArrayInterface|CuPyGetNDArray", "missing: operands of other libraries without asarray"),
     ("cupy", "test_eigh", "float16", "documented: linalg takes no float16, as NumPy's"),
     ("cupy", "(percentile|quantile)_overwrite", "", "documented: overwrite_input leaves the input alone"),

@@ -71,8 +71,8 @@ def interrupted(folder: Path, moment: str) -> None:
         line, env=environment(CUPROUS_CACHE_DIR=str(folder)), stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        for told in process.stderr:
-            if moment in told:
+        for progress in process.stderr:
+            if moment in progress:
                 break
         process.send_signal(signal.SIGINT)
         process.communicate()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
-from .helpers import environment, output, run
+from .helpers import DEVICE, interrupted, output, run
 
-DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
 SET = f"import cuprous as cp; cp._core.set_device({DEVICE!r});"
 unix_only = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -275,38 +272,8 @@ def test_threads_that_write_one_array() -> None:
 @pytest.mark.parametrize("loop", ["x = cp.sin(x) + 1", "float((x @ x)[0, 0])"])
 def test_ctrl_c_in_a_long_run(loop: str) -> None:
     """KeyboardInterrupt ends a loop that would never end, and the session goes on."""
-    # A job started in the background inherits a deaf ear for Ctrl-C; the test must not depend on how it is run.
-    code = textwrap.dedent(f"""
-        import signal
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        {SET}
-        x = cp.ones((700, 700)) * 1e-3
-        float((x @ x)[0, 0])
-        print("ready", flush=True)
-        try:
-            while True:
-                {loop}
-        except KeyboardInterrupt:
-            y = cp.arange(5.0)
-            print("interrupted", float((y * 2).sum()), flush=True)
-    """)
-    # Whether CUDA's compiler takes the program is not asked here: it is long, and the compiler hears no Ctrl-C.
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(CUPROUS_CHECK_CUDA=None),
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "ready"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert out.strip() == "interrupted 20.0", err
+    setup = "x = cp.ones((700, 700)) * 1e-3\nfloat((x @ x)[0, 0])"
+    interrupted(setup, f"while True:\n    {loop}", wait=0.5)
 
 
 def test_arrays_alive_at_exit() -> None:
@@ -347,7 +314,9 @@ def test_no_visible_device(hidden: str) -> None:
     """
     first, error = output(code, CUDA_VISIBLE_DEVICES=hidden, CUPROUS_DEVICE=None).splitlines()
     assert first == "0 cpu 4.0"
-    assert error
+    assert error.startswith("[cuda] ")
+    assert error.count("[cuda]") == 1
+    assert "cuprous doctor" in error
 
 
 def test_a_home_that_cannot_be_written() -> None:

@@ -59,6 +59,7 @@ READS: dict[str, Callable[[Tensor], Tensor]] = {
 #: Views in which elements share memory.
 VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "expand": lambda x: x.expand(2, 3),
+    "broadcast_to": lambda x: torch.broadcast_to(x, (2, 3)),
     "expand a column": lambda x: x[:2, None].expand(2, 3),
     "expand one": lambda x: x[1].expand(2, 3),
     "windows": lambda x: torch.cat([x, x[:1] * 3]).unfold(0, 3, 1),

@@ -125,7 +125,7 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "index_fill": (lambda a: a.index_fill(1, index(0, 3), 2.0) ** 2, [(3, 4)]),
     "take": (lambda a: a.take(index(0, 5, 5)) ** 2 + a.take_along_dim(index(1, 0, 2))[:3], [(3, 4)]),
     "kthvalue": (lambda a: a.kthvalue(2, 1).values ** 2, [(3, 4)]),
-    "aminmax": (lambda a: a.aminmax(dim=1)[0] * a.aminmax(dim=1)[1], [(3, 4)]),
+    "aminmax": (lambda a: a.aminmax(dim=1).min * a.aminmax(dim=1).max, [(3, 4)]),
     "nansum": (lambda a: a.nansum(1) * a.nanmean(1), [(3, 4)]),
     "var_mean": (lambda a: torch.var_mean(a, 1)[0] * torch.std_mean(a, 1)[1], [(3, 4)]),
     "as_strided": (lambda a: a.as_strided((3, 3), (1, 2), 1) ** 2, [(3, 4)]),

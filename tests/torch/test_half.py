@@ -12,7 +12,7 @@ import pytest
 import cuprous as cp
 import cuprous.torch as torch
 
-HALVES = {"bfloat16": (torch.bfloat16, ml_dtypes.bfloat16), "float16": (torch.float16, np.float16)}
+DTYPES = {"bfloat16": (torch.bfloat16, ml_dtypes.bfloat16), "float16": (torch.float16, np.float16)}
 N = 3.1
 
 #: With torch's tensors a and b and NumPy's float32 arrays of the same values.
@@ -38,7 +38,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def operands(half: str) -> tuple[Any, Any, np.ndarray, np.ndarray]:
-    torch_dtype, numpy_dtype = HALVES[half]
+    torch_dtype, numpy_dtype = DTYPES[half]
     x, y = np.linspace(-8, 8, 250), np.linspace(1, 3, 250)
     a, b = (torch.tensor(v.astype(np.float32)).to(torch_dtype) for v in (x, y))
     return (
@@ -50,12 +50,12 @@ def operands(half: str) -> tuple[Any, Any, np.ndarray, np.ndarray]:
 
 
 def same(found: Any, expected: np.ndarray, half: str) -> None:
-    assert found.dtype == HALVES[half][0]
-    rounded = expected.astype(HALVES[half][1]).astype(np.float32)
+    assert found.dtype == DTYPES[half][0]
+    rounded = expected.astype(DTYPES[half][1]).astype(np.float32)
     np.testing.assert_array_equal(found.float().numpy(), rounded)
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", DTYPES)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_numbers_are_taken_as_they_are(name: str, half: str) -> None:
     a, b, x, y = operands(half)
@@ -64,7 +64,7 @@ def test_numbers_are_taken_as_they_are(name: str, half: str) -> None:
     same(FORMULAS[name](a, b), expected, half)
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", DTYPES)
 def test_in_place_and_in_gradients_too(half: str) -> None:
     a, _, x, _ = operands(half)
     same(a.clone().mul_(0.3), x * np.float32(0.3), half)
@@ -91,7 +91,7 @@ def test_powers_and_comparisons_round_their_number() -> None:
 
 @pytest.mark.parametrize("half", ["bfloat16", "float16"])
 def test_arrays_round_the_number_as_numpy_does(half: str) -> None:
-    dtype = HALVES[half][1]
+    dtype = DTYPES[half][1]
     x = np.linspace(-8, 8, 250).astype(dtype)
     a = cp.asarray(x)
     for ours, theirs in ((a * N, x * dtype(N)), (N / a, dtype(N) / x), (a + N, x + dtype(N)), (a - N, x - dtype(N))):

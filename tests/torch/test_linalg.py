@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg
 
 import cuprous.torch as torch
+from tests.torch.custom import Exp
 
 L, T = torch.linalg, torch.fft
 
@@ -200,20 +201,8 @@ def test_errors_are_pytorchs() -> None:
         T.rfft(torch.ones(3, dtype=torch.complex128))
 
 
-def test_functions_with_a_way_back_of_their_own_are_differentiated_twice() -> None:
-    """What `save_for_backward` keeps of an output is that output, with its place in the graph."""
-
-    class Exp(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            y = x.exp()
-            ctx.save_for_backward(y)
-            return y
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            return gradients[0] * ctx.saved_tensors[0]
-
+def test_custom_functions_are_differentiated_twice() -> None:
+    """What `save_for_backward` keeps of an output is that output, at its own position in the graph."""
     x = torch.tensor([0.5, 1.0]).requires_grad_()
     (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(slope.sum(), x)

@@ -13,31 +13,10 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous.torch.utils.checkpoint import checkpoint
+from tests.robust.helpers import output
+from tests.torch.custom import Exp, Square
 
 Tensor = torch.Tensor
-
-
-class Exp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = x.exp()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        return g * ctx.saved_tensors[0]
-
-
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        return 2 * g * ctx.saved_tensors[0]
 
 
 def leaf(*values: float) -> Tensor:
@@ -291,20 +270,16 @@ def test_a_hook_that_is_reached_through_a_result_stays() -> None:
 
 
 def test_backward_with_a_graph_warns_once() -> None:
-    program = (
-        "import warnings, cuprous.torch as torch\n"
-        "with warnings.catch_warnings(record=True) as seen:\n"
-        "    warnings.simplefilter('always')\n"
-        "    for _ in range(2):\n"
-        "        x = torch.ones(2, requires_grad=True)\n"
-        "        (x * x).sum().backward(create_graph=True)\n"
-        "        x.grad = None\n"
-        "print(len(seen), seen[0].message)\n"
-    )
-    import subprocess
-    import sys
-
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    said = output("""
+        import warnings, cuprous.torch as torch
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                x = torch.ones(2, requires_grad=True)
+                (x * x).sum().backward(create_graph=True)
+                x.grad = None
+        print(len(seen), seen[0].message)
+    """)
     assert said.startswith("1 Using backward() with create_graph=True will create a reference cycle")
 
 

@@ -17,6 +17,7 @@ _map, _fold = _core.t_map, _core.t_fold
 
 #: What functions of two results return.
 values_indices = namedtuple("values_indices", ("values", "indices"))
+min_max = namedtuple("min_max", ("min", "max"))
 
 
 def _in_dtype(input: Tensor, dtype: Any, widen: bool) -> Tensor:
@@ -116,9 +117,9 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return _fold(op, input, dims_of(dim), keepdim)
 
 
-def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Smallest and largest value."""
-    return amin(input, dim, keepdim), amax(input, dim, keepdim)
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
+    """Smallest and largest value, as `min` and `max`."""
+    return min_max(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
 def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 import cuprous as cp
 
-from .operands import Case, Operand
+from .operands import Case
 
 #: Bounds on the error by the class of a function, in epsilons of the result's dtype: relative to each element, and to
 #: the greatest magnitude among operands and result.
@@ -115,7 +115,6 @@ def _values(case: Case, a: Any, b: Any) -> str | None:
         for p, q in parts:
             same = (p == q) | (np.isnan(p) & np.isnan(q))
             near = np.isfinite(p) & np.isfinite(q) & (np.abs(p - q) <= bound)
-            # The greatest number and infinity are one rounding apart.
             wrong = ~(same | near)
             if wrong.any():
                 return f"value: {_some(a, b, wrong)}"
@@ -141,6 +140,3 @@ def _some(a: Any, b: Any, wrong: Any) -> str:
     at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(wrong)))
     where = at if b.ndim else ()
     return f"{a[where]!r} not {b[where]!r} at {where}"
-
-
-__all__ = ["Operand", "Raised", "difference", "outcome"]

@@ -9,7 +9,7 @@ import numpy as np
 import cuprous as cp
 
 from .operands import ANY, Case, Draw, Operand
-from .rows import ROWS, row
+from .rows import register, row
 
 #: Ufuncs of NumPy that are here, without those that work on matrices or strings.
 UFUNCS = sorted(
@@ -111,10 +111,10 @@ _UNSTABLE = {
     "divide", "true_divide", "floor_divide", "remainder", "mod", "fmod", "power", "pow", "float_power", "ldexp",
     "arctan2", "atan2", "nextafter", "left_shift", "bitwise_left_shift", "hypot", "logaddexp", "logaddexp2",
 }  # fmt: skip
-FOLDS = [name for name in BINARY if name not in _UNSTABLE]
+REDUCTIONS = [name for name in BINARY if name not in _UNSTABLE]
 
 
-def _fold(name: str, method: str) -> Any:
+def _reduction(name: str, method: str) -> Any:
     def draw(g: Draw) -> Case:
         g.wild = name in ("maximum", "minimum", "fmax", "fmin") or name.startswith(("bitwise", "logical"))
         a = g.array(_kinds(g, name), least=1)
@@ -174,15 +174,14 @@ def _at(name: str) -> Any:
 
 
 for _name in UFUNCS:
-    ROWS[_name] = _call(_name)
-    ROWS[f"{_name}.at"] = _at(_name)
-for _name in FOLDS:
+    register(_name, _call(_name))
+    if getattr(np, _name).nout == 1:
+        register(f"{_name}.at", _at(_name))
+for _name in REDUCTIONS:
     for _method in ("reduce", "accumulate", "reduceat"):
-        ROWS[f"{_name}.{_method}"] = _fold(_name, _method)
+        register(f"{_name}.{_method}", _reduction(_name, _method))
 for _name in BINARY:
-    ROWS[f"{_name}.outer"] = _outer(_name)
-for _name in [n for n in UFUNCS if getattr(np, n).nout != 1]:
-    del ROWS[f"{_name}.at"]
+    register(f"{_name}.outer", _outer(_name))
 
 
 # --- operators

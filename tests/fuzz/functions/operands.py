@@ -275,8 +275,6 @@ class Case:
 
         args = walk(self.args, build)
         kwargs = {k: walk(v, build) for k, v in self.kwargs.items()}
-        if callable(self.path):
-            return self.path(xp, *args, **kwargs)
         head, *rest = self.path.split(".")
         if head == "ndarray":
             target: Any = args.pop(0)

@@ -7,16 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from .operands import ANY, COMPLEX, FLOATS, INTEGERS, KINDS, REAL, Case, Draw, Operand
+from .operands import ANY, REAL, Case, Draw, Operand
 
 Row = Callable[[Draw], Case]
 ROWS: dict[str, Row] = {}
 
 
+def register(name: str, make: Row) -> None:
+    """Adds a function. Each has one row."""
+    assert name not in ROWS, name
+    ROWS[name] = make
+
+
 def row(names: str, kind: str = "exact", wild: bool = True) -> Callable[[Any], Any]:
     """Registers the way to draw the arguments of functions: `draw(g)` gives a list, and a dict of keyword arguments."""
 
-    def register(draw: Any) -> Any:
+    def registered(draw: Any) -> Any:
         for name in names.split():
 
             def make(g: Draw, name: str = name) -> Case:
@@ -25,10 +31,10 @@ def row(names: str, kind: str = "exact", wild: bool = True) -> Callable[[Any], A
                 args, kwargs = drawn if isinstance(drawn, tuple) else (drawn, {})
                 return Case(name, args, kwargs, kind)
 
-            ROWS[name] = make
+            register(name, make)
         return draw
 
-    return register
+    return registered
 
 
 def both(names: str) -> str:
@@ -577,7 +583,3 @@ def _diagonals(g: Draw, name: str) -> Any:
         return [a]
     key = "offset" if "trace" in name or "diagonal" in name else "k"
     return [a], {key: g.pick([0, 1, -1, 3])} if g.chance(0.4) else {}
-
-
-ALL_DTYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
-__all__ = ["ALL_DTYPES", "KINDS", "ROWS", "row"]

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import ctypes.util
 import functools
+import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[2] / "build" / "stand-ins"
 
 
 @functools.cache
 def compiled(source: str, file: str) -> Path:
-    """The folder with a shared library of that name, compiled once in this process."""
+    """The folder with a shared library of that name, compiled once for each version of its source."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None or os.name != "posix" or os.uname().sysname != "Linux":
         pytest.skip("stand-in libraries need Linux and a C compiler")
-    folder = Path(tempfile.mkdtemp(prefix="cuprous-stand-in-"))
-    line = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-O1",
-        "-Wall",
-        "-Werror",
-        "-o",
-        str(folder / file),
-        str(HERE / source),
-        "-ldl",
-    ]
-    subprocess.run(line, check=True)
+    folder = BUILD / f"{file}-{hashlib.sha256((HERE / source).read_bytes()).hexdigest()[:12]}"
+    if not (folder / file).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f"{file}.{os.getpid()}"
+        options = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror"]
+        subprocess.run([compiler, *options, "-o", str(unfinished), str(HERE / source), "-ldl"], check=True)
+        unfinished.replace(folder / file)  # another process may do the same
     return folder
 
 
