@@ -344,7 +344,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Extents of an array. Nothing is copied to a device, so `a` may be what NumPy makes an array of."""
+    """The shape of an array, or of anything that NumPy converts to one. Nothing is copied to a device."""
     if isinstance(a, ndarray):
         return a.shape
     import numpy
@@ -353,12 +353,12 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """Number of axes, of what `shape` takes."""
+    """Number of axes. Takes what `shape` takes."""
     return len(shape(a))
 
 
 def size(a: Any, axis: Axes = None) -> int:
-    """Number of elements, in all or along axes, of what `shape` takes."""
+    """Number of elements, in all or along axes. Takes what `shape` takes."""
     extents = shape(a)
     return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
 

@@ -78,6 +78,9 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "array": lambda xp, x: xp.array(x, dtype="float64"),
     "out": lambda xp, x: xp.add(x, 1, out=xp.zeros(x.shape), casting="unsafe"),
     "concatenate": lambda xp, x: xp.concatenate([x], out=xp.zeros(x.shape), casting="unsafe"),
+    "concatenate as": lambda xp, x: xp.concatenate([x, x], dtype="float32", casting="unsafe"),
+    "assignment": lambda xp, x: xp.zeros(x.shape).__setitem__(slice(None), x),
+    "assignment by index": lambda xp, x: xp.zeros(x.shape).__setitem__(xp.arange(len(x)), x),
     "copyto": lambda xp, x: xp.copyto(xp.zeros(x.shape), x, casting="unsafe"),
     "sum": lambda xp, x: xp.sum(x, dtype="float64"),
 }
@@ -93,5 +96,7 @@ def test_lost_imaginary_parts_are_warned_of(name: str, operand: str) -> None:
             assert found[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        for name in sorted({*LOSSES} - {"astype", "astype of integers", "the function astype", "array", "sum"}):
+            LOSSES[name](cp, _I[operand](cp).real.copy())
         _I[operand](cp).astype(bool)
         _I[operand](cp).astype("complex64")

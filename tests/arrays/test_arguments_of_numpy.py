@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +27,8 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
     **{f"ones {o}": lambda xp, o=o: xp.ones((2, 3), order=o) for o in "cf"},
     **{f"zeros {o}": lambda xp, o=o: xp.zeros((2, 3), order=o) for o in "cf"},
     "tobytes f": lambda xp: xp.asarray(list(on(xp).tobytes("f"))),
+    "ravel_multi_index of no indices": lambda xp: xp.ravel_multi_index((xp.zeros(0, int),) * 3, (2**62, 4, 0)),
+    "tobytes None": lambda xp: xp.asarray(list(on(xp).T.tobytes(None))),
     "tobytes A": lambda xp: xp.asarray(list(on(xp).T.tobytes("A"))),
     "arange bool": lambda xp: xp.arange(10, 11, dtype=bool),
     "arange two bools": lambda xp: xp.arange(0, 2, dtype=bool),
@@ -64,6 +65,9 @@ def test_copyto_where(where: Any) -> None:
 REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "require": (KeyError, lambda xp: xp.require(on(xp), None, "random")),
     "ravel_multi_index": (ValueError, lambda xp: xp.ravel_multi_index((1, 1), (2**40, 2**40))),
+    "ravel_multi_index F": (ValueError, lambda xp: xp.ravel_multi_index(([], []), (2**63, 0), order="F")),
+    "ravel_multi_index of nothing": (ValueError, lambda xp: xp.ravel_multi_index(([0], [0]), (3, 0), mode="wrap")),
+    "unravel_index": (ValueError, lambda xp: xp.unravel_index(1, (2**40, 2**40))),
     "concatenate out": (ValueError, lambda xp: xp.concatenate([xp.ones(2), xp.ones(2)], out=xp.ones((1, 4)))),
     "concatenate out shape": (ValueError, lambda xp: xp.concatenate([xp.ones(2), xp.ones(2)], out=xp.ones(5))),
     "concatenate out, dtype": (TypeError, lambda xp: xp.concatenate([xp.ones(2)], out=xp.ones(2), dtype=float)),
@@ -110,25 +114,3 @@ def test_flat(key: Any) -> None:
                 call(cp)
         else:
             assert_same(call(cp), np.asarray(expected))
-
-
-COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
-    "astype": lambda xp, z: z.astype("float32"), "array": lambda xp, z: xp.array(z, float),
-    "assignment": lambda xp, z: xp.zeros(2).__setitem__(slice(None), z),
-    "assignment by index": lambda xp, z: xp.zeros(2).__setitem__(xp.asarray([0, 1]), z),
-    "out": lambda xp, z: xp.add(z, 1, out=xp.zeros(2), casting="unsafe"),
-    "concatenate": lambda xp, z: xp.concatenate([z, z], dtype=float, casting="unsafe"),
-    "copyto": lambda xp, z: xp.copyto(xp.zeros(2), z, casting="unsafe"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COMPLEX)
-def test_dropped_imaginary_parts_are_warned_of(name: str) -> None:
-    for xp in (np, cp):
-        z = xp.asarray([1j, 2])
-        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
-            COMPLEX[name](xp, z)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            COMPLEX[name](xp, xp.asarray([1.0, 2]))
-            z.astype(bool)
