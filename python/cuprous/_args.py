@@ -170,8 +170,11 @@ def warn_of_lost_parts(source: str, target: str) -> None:
 
 
 def astype(a: ndarray, dtype: str) -> ndarray:
-    """`a` itself if it has the dtype, otherwise a cast copy."""
-    return a if a.dtype_name == dtype else _core.cast(a, dtype)
+    """`a` itself if it has the dtype, otherwise a cast copy; warns if imaginary parts are lost."""
+    if a.dtype_name == dtype:
+        return a
+    warn_of_lost_parts(a.dtype_name, dtype)
+    return _core.cast(a, dtype)
 
 
 def sum_dtype(name: str, dtype: Any, out: Any) -> str:

@@ -27,6 +27,7 @@ from cuprous import (
     _sorting,
     _ufunc_pairs,
 )
+from cuprous._args import astype as cast
 from cuprous._args import (
     cast_in_order,
     check_casting,
@@ -120,7 +121,10 @@ def fill(self: ndarray, value: Any) -> None:
     """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
-    _core.update(self, value.item() if is_numpy_array(value) else value)
+    value = value[()] if is_numpy_array(value) else value
+    if isinstance(value, ndarray):
+        warn_of_lost_parts(value.dtype_name, self.dtype_name)
+    _core.update(self, value)
 
 
 def tolist(self: ndarray) -> Any:
@@ -422,6 +426,7 @@ class FlatIterator:
         index = _core.iota((self.base.size,), (1,), 0)[self._index(key)]
         source = value if is_scalar(value) else convert(value)
         if isinstance(source, ndarray):  # values repeat as needed
+            source = cast(source, self.base.dtype_name)
             source = source.reshape(()) if source.size == 1 else _manipulation.resize(source, index.shape)
         _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
 
