@@ -76,6 +76,12 @@ def target(x: Any, function: str) -> ndarray:
     return x
 
 
+def check_writable(a: ndarray) -> None:
+    """Raises TypeError for an element `a[i]`: its views are copies, so that a write to them would be lost."""
+    if a.is_element:
+        raise TypeError("a value cannot be written: an element a[i] is immutable, like NumPy's scalars")
+
+
 def array(x: ArrayLike) -> ndarray:
     """An array from what a function was given. NumPy arrays are copied to the device (see `set_transfers`)."""
     if isinstance(x, ndarray):

@@ -19,6 +19,7 @@ from cuprous._args import (
     astype,
     broadcast_shapes,
     check_casting,
+    check_writable,
     is_numpy_array,
     is_scalar,
     ndarray,
@@ -405,6 +406,7 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
 @at_home
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
     """Writes (or folds) values at the places that any key names."""
+    check_writable(a)
     places = plan(a, key)
     if isinstance(value, ndarray):
         value = broadcast_value(astype(value, a.dtype_name), places.shape)

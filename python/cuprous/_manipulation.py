@@ -33,16 +33,7 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
     """
-    a = array(a)
-    order = order_letter(order, "CFA", "C")
-    if order == "A":
-        order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
-    result = a.reshape(shape, order=order)
-    if copy:
-        return result.copy() if result.shares_storage(a) else result
-    if copy is False and not result.shares_storage(a):
-        raise ValueError("Unable to avoid creating a copy while reshaping.")
-    return result
+    return array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
 
 
 def _memory_order(a: ndarray) -> tuple[int, ...] | None:

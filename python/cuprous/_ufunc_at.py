@@ -23,7 +23,7 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         TypeError: unless `a` is an array.
         ValueError: for another number of operands than the ufunc takes.
     """
-    if not isinstance(a, ndarray):
+    if not isinstance(a, ndarray) or a.is_element:
         raise TypeError("first operand must be array")
     if self.nin == 1 and b is not None:
         raise ValueError("second operand provided when ufunc is unary")
